@@ -1,0 +1,46 @@
+# Two commands work on a fresh machine with Python >= 3.10 and g++: `make demo` and `make test`.
+
+# The first interpreter that is there, works (a pyenv shim may not) and is new enough.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.10 python3; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then echo $$python; break; fi; done)
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLE := examples/receipt_scanner.py
+REPORT ?= build/demo-report
+TESTS ?=
+LINTED := reporter anonymizer templates collectors tests bench examples
+
+.PHONY: demo test test-releases test-slow lint bench clean
+
+# The installation is repeated only when the declared dependencies change.
+$(VENV)/installed: pyproject.toml
+	@test -x $(BIN)/python || test -n "$(PYTHON)" || { echo "no Python >= 3.10 found; set PYTHON=/path/to/python"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/installed
+	@mkdir -p $(dir $(REPORT))
+	$(BIN)/bugreport create --no-input --python $(BIN)/python --output $(REPORT) --force $(EXAMPLE)
+	@echo "The report lies in $(REPORT): start with issue.md, then run repro.py."
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest -m "not releases and not slow" $(TESTS)
+
+test-releases: $(VENV)/installed
+	$(BIN)/python -m pytest -m releases $(TESTS)
+
+test-slow: $(VENV)/installed
+	$(BIN)/python -m pytest -m slow $(TESTS)
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/black --check $(LINTED)
+	$(BIN)/mypy --strict
+
+bench: $(VENV)/installed
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,355 @@
+"""The graph IR: a captured program as plain, immutable, hashable data with generated names only.
+
+Everything downstream — emission, stock layers, every reduction step — is a function from one `Graph` to another.
+Arguments are Python constants, `Ref`s to values, `Atom`s (torch constants by name) or `Seq`s of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A value of the program: an input, a parameter or the result of a node."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A constant written as it stands: `torch.float32`, `...`, `float("inf")`."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Seq:
+    """A list, tuple, dict or slice of arguments. A dict holds (key, value) tuples."""
+
+    kind: str
+    items: tuple[Any, ...]
+
+
+Value = Union[None, bool, int, float, str, Ref, Atom, Seq]
+
+
+@dataclass(frozen=True)
+class TensorMeta:
+    """Shape, stride (elements), dtype name, device type and requires_grad of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stride: tuple[int, ...] | None = None
+    device: str = "cpu"
+    requires_grad: bool = False
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the dtype is a real floating-point one."""
+        return self.dtype.startswith(("float", "bfloat"))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a tensor's values: `randn`, `rand`, `randint`, `arange`, `zeros`, `ones`, `full`, `bool`, `linspace`."""
+
+    kind: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True)
+class Alias:
+    """The tensor is a view of another input's storage, `offset` elements in."""
+
+    of: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor the program is given. `kind`: input (an argument), param or buffer (state of the module)."""
+
+    name: str
+    kind: str
+    meta: TensorMeta
+    recipe: Recipe
+    alias: Alias | None = None
+    symbols: tuple[Any, ...] = ()
+    stats: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A stock torch.nn layer: class name and constructor arguments."""
+
+    cls: str
+    kwargs: tuple[tuple[str, Value], ...]
+    training: bool = True
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation. `op`: function, method, module, enter, exit, grad_mode. `meta`: of its result(s), if known."""
+
+    name: str
+    op: str
+    target: str
+    args: tuple[Value, ...] = ()
+    kwargs: tuple[tuple[str, Value], ...] = ()
+    meta: Any = None
+    block: tuple[int, ...] = ()
+    layer: Layer | None = None
+
+    def refs(self) -> Iterator[str]:
+        """Names of the values this node reads, with repetitions."""
+        for value in self.args:
+            yield from refs_of(value)
+        for _, value in self.kwargs:
+            yield from refs_of(value)
+
+    def map_refs(self, change: Callable[[Ref], Value]) -> Node:
+        """The node with every reference replaced."""
+        return replace(
+            self,
+            args=tuple(map_value(value, change) for value in self.args),
+            kwargs=tuple((key, map_value(value, change)) for key, value in self.kwargs),
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether this is a tensor operation in the sense of the statement count."""
+        return self.op in ("function", "method", "module") and self.target not in _FREE
+
+
+_FREE = {"operator.getitem", "size", "getattr", "dim", "numel", "shape"}
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A whole program: inputs, nodes in order, and the values it returns.
+
+    `runs` is what successive calls gave the symbolic sizes, oldest first.
+    """
+
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Ref, ...]
+    runs: tuple[tuple[tuple[str, int], ...], ...] = field(default=(), compare=False)
+
+    def node(self, name: str) -> Node | None:
+        """The node of that name, if any."""
+        return next((node for node in self.nodes if node.name == name), None)
+
+    def input(self, name: str) -> Input | None:
+        """The input of that name, if any."""
+        return next((item for item in self.inputs if item.name == name), None)
+
+    def users(self) -> dict[str, list[str]]:
+        """For each value, the nodes that read it, in order."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes:
+            for name in node.refs():
+                found.setdefault(name, []).append(node.name)
+        return found
+
+    @property
+    def statements(self) -> int:
+        """Tensor operations in `forward`."""
+        return sum(node.counts for node in self.nodes)
+
+    def meta_of(self, name: str) -> Any:
+        """The metadata of a value: TensorMeta, a tuple of those, a scalar's kind, or None."""
+        item = self.input(name)
+        if item is not None:
+            return item.meta
+        node = self.node(name)
+        return node.meta if node is not None else None
+
+
+def refs_of(value: Value) -> Iterator[str]:
+    """Names referenced anywhere inside an argument."""
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, Seq):
+        for item in value.items:
+            yield from refs_of(item[1] if value.kind == "dict" else item)
+
+
+def map_value(value: Value, change: Callable[[Ref], Value]) -> Value:
+    """An argument with every reference inside it replaced."""
+    if isinstance(value, Ref):
+        return change(value)
+    if isinstance(value, Seq):
+        if value.kind == "dict":
+            return Seq("dict", tuple((key, map_value(item, change)) for key, item in value.items))
+        return Seq(value.kind, tuple(map_value(item, change) for item in value.items))
+    return value
+
+
+def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
+    """An argument with every plain constant inside it replaced."""
+    if isinstance(value, Seq):
+        if value.kind == "dict":
+            return Seq("dict", tuple((key, map_constants(item, change)) for key, item in value.items))
+        return Seq(value.kind, tuple(map_constants(item, change) for item in value.items))
+    if isinstance(value, (Ref, Atom)):
+        return value
+    result: Value = change(value)
+    return result
+
+
+def _value(data: Any) -> Value:
+    if not isinstance(data, Mapping):
+        return data  # type: ignore[no-any-return]
+    if "ref" in data:
+        return Ref(data["ref"])
+    if "atom" in data:
+        return Atom(data["atom"])
+    if "float" in data:
+        return Atom(f'float("{data["float"]}")')
+    if "device" in data:
+        return Atom(f'torch.device("{data["device"]}")')
+    for kind in ("list", "tuple", "slice"):
+        if kind in data:
+            return Seq(kind, tuple(_value(item) for item in data[kind]))
+    return Seq("dict", tuple((key, _value(item)) for key, item in data["dict"]))
+
+
+def meta_from_json(data: Any) -> Any:
+    """TensorMeta, a tuple of metadata, a scalar's kind, or None."""
+    if isinstance(data, list):
+        return tuple(meta_from_json(item) for item in data)
+    if not isinstance(data, Mapping):
+        return None
+    if "scalar" in data:
+        return str(data["scalar"])
+    stride = data.get("stride")
+    return TensorMeta(
+        tuple(data["shape"]),
+        data["dtype"],
+        tuple(stride) if stride is not None else None,
+        data["device"],
+        data["requires_grad"],
+    )
+
+
+def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
+    """A captured graph; `recipe` chooses how each input's values are made from its metadata and statistics."""
+    inputs = []
+    for item in data["inputs"]:
+        meta = meta_from_json(item["meta"])
+        alias = item.get("alias")
+        inputs.append(
+            Input(
+                item["name"],
+                item["kind"],
+                meta,
+                recipe(meta, item.get("stats") or {}),
+                Alias(alias["of"], alias["offset"]) if alias else None,
+                tuple(item.get("symbols") or ()),
+                tuple(sorted((item.get("stats") or {}).items())),
+            )
+        )
+    nodes = []
+    for item in data["nodes"]:
+        module = item.get("module")
+        layer = None
+        if module:
+            kwargs = tuple((key, _json_value(value)) for key, value in module["kwargs"].items())
+            layer = Layer(module["class"], kwargs, module["training"])
+        nodes.append(
+            Node(
+                item["name"],
+                item["op"],
+                item["target"],
+                tuple(_value(value) for value in item["args"]),
+                tuple((key, _value(value)) for key, value in item["kwargs"].items()),
+                meta_from_json(item.get("meta")),
+                tuple(item.get("block") or ()),
+                layer,
+            )
+        )
+    outputs = tuple(value for value in map(_value, data["outputs"]) if isinstance(value, Ref))
+    runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
+    return prune(fold_scalars(Graph(tuple(inputs), tuple(nodes), outputs, runs)))
+
+
+def fold_scalars(graph: Graph) -> Graph:
+    """With dynamic shapes Dynamo passes Python floats (`eps`, `p`) as 0-d tensors read by `.item()`: constants again."""
+    constants: dict[str, Value] = {}
+    kept = []
+    for node in graph.nodes:
+        item = graph.input(node.args[0].name) if node.args and isinstance(node.args[0], Ref) else None
+        stats = dict(item.stats) if item is not None else {}
+        scalar = item is not None and item.meta.shape == () and item.meta.dtype == "float64"
+        if node.op == "method" and node.target == "item" and scalar and "min" in stats:
+            constants[node.name] = float(stats["min"])
+        else:
+            kept.append(node)
+    if not constants:
+        return graph
+    nodes = tuple(node.map_refs(lambda ref: constants.get(ref.name, ref)) for node in kept)
+    return replace(graph, nodes=nodes)
+
+
+def _json_value(value: Any) -> Value:
+    if isinstance(value, list):
+        return Seq("tuple", tuple(_json_value(item) for item in value))
+    return value  # type: ignore[no-any-return]
+
+
+#: Functions that change an input or the random state: they stay although nobody reads their result.
+def impure(node: Node) -> bool:
+    """Whether a node has an effect beyond its result."""
+    if node.op in ("enter", "exit", "grad_mode"):
+        return True
+    short = node.target.rsplit(".", 1)[-1]
+    in_place = short.endswith("_") and not short.endswith("__")
+    return in_place or short in ("setitem", "__setitem__", "iadd", "isub", "imul", "_assert_tensor_metadata")
+
+
+def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
+    """The graph without nodes and inputs that nothing reads (in-place operations stay, unless `drop_impure`)."""
+    needed = {ref.name for ref in graph.outputs}
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if node.name in needed or (impure(node) and not drop_impure):
+            kept.append(node)
+            needed.update(node.refs())
+    kept.reverse()
+    kept = _balanced(kept)
+    aliased = {item.alias.of for item in graph.inputs if item.alias and item.name in needed}
+    inputs = tuple(item for item in graph.inputs if item.name in needed or item.name in aliased)
+    return replace(graph, inputs=inputs, nodes=tuple(kept))
+
+
+def _balanced(nodes: list[Node]) -> list[Node]:
+    """Drops an exit whose enter is gone, and region pairs with nothing in between."""
+    names = {node.name for node in nodes}
+    nodes = [node for node in nodes if node.op != "exit" or all(ref in names for ref in node.refs())]
+    closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
+    nodes = [node for node in nodes if node.op != "enter" or node.name in closed]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(nodes) - 1):
+            first, second = nodes[index], nodes[index + 1]
+            if first.op == "enter" and second.op == "exit" and first.name in second.refs():
+                del nodes[index : index + 2]
+                changed = True
+                break
+    return nodes

@@ -1,0 +1,165 @@
+"""What is private whoever wrote it: credentials, addresses, absolute paths, and this machine's own names.
+
+These need no knowledge of the program. Credentials are found by the plugins of `detect-secrets`, called one by one:
+that way there is no network verification, no allow-list comment that could wave a line through, and no global state.
+"""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import ipaddress
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+_URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
+_PUBLIC_URL = re.compile(
+    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
+    re.IGNORECASE,
+)
+_ROOTS = (
+    "home|Users|root|mnt|tmp|var|opt|data|srv|scratch|private|workspace|workspaces|media|nfs|fsx|shared|"
+    "Volumes|work|build|builds|projects|storage|gpfs|lustre|efs|run|app|content|kaggle|dbfs|export|net|nas"
+)
+_PATH = re.compile(
+    rf"(?<![\w.<>/~-])/(?:{_ROOTS})(?:/[\w.+@-]+)+|~/[\w.+-]+|\b[A-Za-z]:\\[\w.\\ -]+"
+)
+_NOBODY = frozenset(
+    """root user users admin administrator localhost ubuntu debian runner docker container build builder ci jenkins
+    test dev worker node host server local nobody default guest vscode codespace sagemaker""".split()
+)
+_PLUGINS = {
+    "artifactory": ("ArtifactoryDetector",),
+    "aws": ("AWSKeyDetector",),
+    "azure_storage_key": ("AzureStorageKeyDetector",),
+    "basic_auth": ("BasicAuthDetector",),
+    "cloudant": ("CloudantDetector",),
+    "discord": ("DiscordBotTokenDetector",),
+    "github_token": ("GitHubTokenDetector",),
+    "gitlab_token": ("GitLabTokenDetector",),
+    "high_entropy_strings": ("Base64HighEntropyString", "HexHighEntropyString"),
+    "jwt": ("JwtTokenDetector",),
+    "keyword": ("KeywordDetector",),
+    "mailchimp": ("MailchimpDetector",),
+    "npm": ("NpmDetector",),
+    "openai": ("OpenAIDetector",),
+    "private_key": ("PrivateKeyDetector",),
+    "pypi_token": ("PypiTokenDetector",),
+    "sendgrid": ("SendGridDetector",),
+    "slack": ("SlackDetector",),
+    "square_oauth": ("SquareOAuthDetector",),
+    "stripe": ("StripeDetector",),
+    "telegram_token": ("TelegramBotTokenDetector",),
+    "twilio": ("TwilioKeyDetector",),
+}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The names this machine and its user go by; an empty one is not looked for."""
+
+    home: str = ""
+    user: str = ""
+    host: str = ""
+
+    @classmethod
+    def of_this_machine(cls) -> Identity:
+        """The values of the running process; what cannot be found out is left empty."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):
+            user = ""
+        try:
+            home = str(Path.home())
+        except RuntimeError:
+            home = ""
+        return cls(home, user, socket.gethostname())
+
+
+@dataclass(frozen=True)
+class Match:
+    """One place in a text: the offset, the private text itself and its kind."""
+
+    start: int
+    text: str
+    kind: str
+
+
+def addresses(text: str) -> Iterator[Match]:
+    """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths."""
+    for found in _EMAIL.finditer(text):
+        yield Match(found.start(), found.group(), "e-mail address")
+    for found in _IPV4.finditer(text):
+        if _is_telling_address(found.group()):
+            yield Match(found.start(), found.group(), "IP address")
+    for found in _URL.finditer(text):
+        if not _PUBLIC_URL.match(found.group()):
+            yield Match(found.start(), found.group(), "URL")
+    for found in _PATH.finditer(text):
+        yield Match(found.start(), found.group(), "path")
+
+
+def _is_telling_address(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]:
+    """The home folder, the user's and the host's name by value.
+
+    A name that is also an ordinary word (`known`, lower case: a user called `max`) counts only where it names an
+    account or a folder, because `torch.max` would give an alarm otherwise.
+    """
+    if len(who.home.strip("/\\")) >= 3 and who.home.strip("/\\").lower() not in _NOBODY:
+        for found in re.finditer(re.escape(who.home) + r"(?![\w])", text):
+            yield Match(found.start(), found.group(), "home folder")
+    for name, kind in (
+        (who.user, "user name"),
+        (who.host, "host name"),
+        (who.host.split(".")[0], "host name"),
+    ):
+        if len(name) < 3 or name.lower() in _NOBODY or name.isdigit():
+            continue
+        if name.lower() in known:
+            account = rf"(?<=[/\\]){re.escape(name)}(?=[/\\])|\b{re.escape(name)}(?=@)|(?<=_){re.escape(name)}(?=/)"
+            pattern = account
+        else:
+            pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+        for found in re.finditer(pattern, text, re.IGNORECASE):
+            yield Match(found.start(), found.group(), kind)
+
+
+@functools.lru_cache(maxsize=1)
+def _detectors() -> tuple[Any, ...]:
+    import importlib
+
+    made = []
+    for module_name, classes in _PLUGINS.items():
+        module = importlib.import_module(f"detect_secrets.plugins.{module_name}")
+        made.extend(getattr(module, name)() for name in classes)
+    return tuple(made)
+
+
+def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
+    """What looks like a key or a token. `allowed` are public values that look like one, such as a git revision."""
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        for detector in _detectors():
+            for secret in detector.analyze_line(
+                filename="report", line=line.rstrip("\r\n"), line_number=1
+            ):
+                value = secret.secret_value or ""
+                if value and value not in allowed:
+                    yield Match(
+                        offset + max(0, line.find(value)), value, f"credential ({secret.type})"
+                    )
+        offset += len(line)

@@ -1,0 +1,131 @@
+"""A public program as syntax trees: what the reducer edits and the harness prints."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
+_PLAIN_CALLS = {"super", "range", "len", "zip", "enumerate", "isinstance", "getattr", "hasattr", "list", "tuple", "dict"}
+
+
+@dataclass(frozen=True)
+class SourceProgram:
+    """Definitions, the expression of the callable, and the body of `inputs()`.
+
+    `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`. `backend` names a
+    rebuilt custom backend. `mapping` (private → public) and `reverse` (every public word → private one)
+    stay on the machine; `kept_numbers` are the numbers that
+    are neither small nor simple; `problems` say what could not be rebuilt.
+    """
+
+    definitions: ast.Module
+    callable_expression: str
+    inputs: ast.Module
+    backend: str | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    reverse: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def definitions_text(self) -> str:
+        """The definitions without imports."""
+        return ast.unparse(ast.fix_missing_locations(self.definitions))
+
+    def inputs_lines(self) -> list[str]:
+        """The lines of the body of `def inputs()`, without indentation of the first level."""
+        return ast.unparse(ast.fix_missing_locations(self.inputs)).splitlines()
+
+    def imports(self) -> list[str]:
+        """The import statements that definitions and inputs need."""
+        return import_lines(self.definitions, self.inputs)
+
+    def statements(self) -> int:
+        """Tensor operations in function bodies, constructors left out."""
+        return sum(
+            isinstance(part, _OPERATIONS) and not _is_plain(part)
+            for node in ast.walk(self.definitions)
+            if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "custom_backend")
+            for statement in node.body
+            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+            for part in ast.walk(statement)
+        )
+
+    @property
+    def kept_numbers(self) -> tuple[float, ...]:
+        """Numbers an audit should look at."""
+        found = {
+            part.value
+            for tree in (self.definitions, self.inputs)
+            for part in ast.walk(tree)
+            if isinstance(part, ast.Constant)
+            and isinstance(part.value, (int, float))
+            and not isinstance(part.value, bool)
+            and not is_simple(part.value)
+        }
+        return tuple(sorted(found))
+
+
+def is_simple(value: float) -> bool:
+    """Small whole numbers, and floats of two digits at most."""
+    if isinstance(value, int):
+        return abs(value) <= 64
+    return float(f"{value:.1e}") == value
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PLAIN_CALLS
+
+
+def import_lines(*trees: ast.AST) -> list[str]:
+    """`import` statements for the dotted names in public trees, in the usual order."""
+    names = {part.id for tree in trees for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    modules = {"torch"}
+    for tree in trees:
+        for part in ast.walk(tree):
+            if isinstance(part, ast.Attribute):
+                dotted = ast.unparse(part).split(".")
+                if dotted[0] == "torch":
+                    modules.add(_submodule(dotted))
+                elif dotted[0] in STDLIB and len(dotted) == 2:
+                    modules.add(dotted[0])
+    python = sorted(each for each in modules if not each.startswith("torch"))
+    lines = [f"import {each}" for each in python]
+    lines += [""] if lines else []
+    lines += [f"import {each}" for each in sorted(modules - set(python))]
+    if "F" in names:
+        lines.append("import torch.nn.functional as F")
+    if "nn" in names:
+        lines.append("from torch import nn")
+    return lines
+
+
+# Standard modules a private program may lean on; a name from elsewhere is reported as a problem.
+STDLIB = frozenset(
+    """
+    math operator functools itertools collections contextlib dataclasses enum typing abc copy random warnings types
+    logging re string time inspect numbers cmath statistics weakref threading os sys
+    """.split()
+)
+_SUBMODULES = (
+    "torch.utils.checkpoint",
+    "torch.nn.attention.flex_attention",
+    "torch.nn.attention",
+    "torch.nn.utils.parametrize",
+    "torch.nn.utils.rnn",
+    "torch.utils._pytree",
+    "torch.utils.data",
+    "torch.distributed",
+    "torch.func",
+    "torch._dynamo",
+    "torch._inductor",
+    "torch._higher_order_ops",
+    "torch.export",
+    "torch.library",
+    "torch.fx.experimental.proxy_tensor",
+)
+
+
+def _submodule(dotted: list[str]) -> str:
+    text = ".".join(dotted)
+    return next((each for each in _SUBMODULES if text == each or text.startswith(each + ".")), "torch")

@@ -1,0 +1,151 @@
+"""A tensor that behaves like the private one and holds none of its values: shape, layout, type, range and pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+_INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+
+
+def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
+    """The expression that makes it. `exact` keeps the values of a tiny tensor of small whole numbers."""
+    if spec.get("layout", "strided") != "strided":
+        return f"torch.zeros({_shape(spec['shape'])}).to_{'sparse' if 'sparse' in spec['layout'] else 'dense'}()"
+    text, leaf = _laid_out(spec, exact)
+    if spec.get("requires_grad") and not spec.get("is_parameter"):
+        text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
+    return f"nn.Parameter({text}{'' if spec['requires_grad'] else ', requires_grad=False'})" if spec.get("is_parameter") else text
+
+
+def storage_expression(specs: list[Mapping[str, Any]]) -> str:
+    """A flat tensor that is long enough for all the tensors that lie in it."""
+    length = max(each.get("offset", 0) + _span(each) for each in specs)
+    widest = dict(max(specs, key=lambda each: prod(each["shape"])))
+    widest.update(shape=[length], stride=[1], offset=0, requires_grad=False, is_parameter=False)
+    return _values(widest, False)
+
+
+def view_expression(spec: Mapping[str, Any], base: str) -> str:
+    """The tensor as a view of a flat base; a grad-requiring one is made so afterwards."""
+    offset = f", {spec['offset']}" if spec.get("offset") else ""
+    text = f"{base}.as_strided({tuple(spec['shape'])}, {tuple(spec['stride'])}{offset})"
+    if not spec.get("offset") and contiguous(spec) and len(spec["shape"]) == 1:
+        text = f"{base}[:{spec['shape'][0]}]"
+    return text + (".requires_grad_()" if spec.get("requires_grad") else "")
+
+
+def contiguous(spec: Mapping[str, Any]) -> bool:
+    """Whether the strides are those of a fresh tensor."""
+    return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(spec["shape"])
+
+
+def _strides(shape: list[int]) -> list[int]:
+    return [prod(max(size, 1) for size in shape[index + 1 :]) for index in range(len(shape))]
+
+
+def _span(spec: Mapping[str, Any]) -> int:
+    return 1 + sum((size - 1) * step for size, step in zip(spec["shape"], spec["stride"])) if prod(spec["shape"]) else 0
+
+
+def _normal(spec: Mapping[str, Any]) -> bool:
+    pairs = zip(spec["shape"], spec.get("stride", _strides(spec["shape"])), _strides(spec["shape"]))
+    return contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
+
+
+def _laid_out(spec: Mapping[str, Any], exact: bool) -> tuple[str, bool]:
+    """The expression, and whether it is one factory call, to which `requires_grad=True` can be given."""
+    if _normal(spec):
+        text = _values(spec, exact)
+        return text, text.count("(") and text.startswith("torch.") and _one_call(text)
+    shape, stride = list(spec["shape"]), list(spec["stride"])
+    order = sorted(range(len(shape)), key=lambda index: (-stride[index], index))
+    permuted = [shape[index] for index in order]
+    if [stride[index] for index in order] == _strides(permuted):
+        if len(shape) == 4 and order == [0, 2, 3, 1]:
+            return _values({**spec, "stride": _strides(shape)}, exact) + ".to(memory_format=torch.channels_last)", False
+        back = [order.index(index) for index in range(len(shape))]
+        flat = _values({**spec, "shape": permuted, "stride": _strides(permuted)}, exact)
+        swapped = [index for index, place in enumerate(back) if index != place]
+        if len(swapped) == 2:
+            return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
+        return f"{flat}.permute({', '.join(map(str, back))})", False
+    narrow = [1 if step == 0 else size for size, step in zip(shape, stride)]
+    usual = _strides(narrow)
+    if all(size == 1 or step == own for size, step, own in zip(narrow, stride, usual)):
+        return f"{_values({**spec, 'shape': narrow, 'stride': usual}, exact)}.expand({_shape(shape)})", False
+    base = _values({**spec, "shape": [_span(spec)], "stride": [1]}, False)
+    return f"{base}.as_strided({tuple(shape)}, {tuple(stride)})", False
+
+
+def _one_call(text: str) -> bool:
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ")":
+            return index == len(text) - 1
+    return False
+
+
+def _shape(shape: list[int]) -> str:
+    return ", ".join(map(str, shape)) if shape else "()"
+
+
+def _tuple(shape: list[int]) -> str:
+    return repr(tuple(shape))
+
+
+def _values(spec: Mapping[str, Any], exact: bool) -> str:
+    shape, stats, dtype = list(spec["shape"]), spec.get("stats", {}), spec["dtype"]
+    options = "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
+    typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options
+    if exact and stats.get("small") is not None:
+        return f"torch.tensor({_nested(stats['small'], shape, dtype)}{typed if dtype not in ('int64', 'bool') else options})"
+    if prod(shape) == 0:
+        return f"torch.empty({_shape(shape)}{typed})"
+    patterned = _patterned(shape, stats, dtype, typed)
+    if patterned is not None:
+        return patterned
+    if dtype == "bool":
+        return f"torch.rand({_shape(shape)}{options}) > 0.5"
+    low, high = stats.get("min"), stats.get("max")
+    if dtype in _INTEGERS or (stats.get("integral") and low is not None and high - low < 1 << 24):
+        kind = ("" if dtype == "int64" else f", dtype=torch.{dtype}") + options
+        bottom, top = (0, 1) if low is None else (int(low), int(high))
+        if stats.get("distinct") and bottom == 0 and top + 1 == prod(shape):
+            flat = f"torch.randperm({top + 1}{kind})"
+            return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
+        return f"torch.randint({bottom}, {top + 1}, {_tuple(shape)}{kind})"
+    if dtype.startswith("float8"):
+        return f"torch.randn({_shape(shape)}{options}).to(torch.{dtype})"
+    if low is not None and low >= 0 and high <= 1:
+        return f"torch.rand({_shape(shape)}{typed})"
+    scale = max(abs(low or 0), abs(high or 0))
+    power = 1e3 if scale > 1e3 else 1e-3 if 0 < scale < 1e-2 else None
+    text = f"torch.{'rand' if low is not None and low >= 0 else 'randn'}({_shape(shape)}{typed})"
+    return f"({text} * {power:g})" if power else text
+
+
+def _patterned(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: str) -> str | None:
+    pattern = stats.get("pattern")
+    if pattern == "constant" and stats.get("min") is not None and not stats.get("has_nan"):
+        value = stats["min"]
+        if value in (0.0, 1.0):
+            return f"torch.{'ones' if value else 'zeros'}({_shape(shape)}{typed})"
+        number = int(value) if dtype in _INTEGERS else value
+        return f"torch.full({_tuple(shape)}, {number!r}{typed})"
+    if pattern == "arange" and not (dtype == "bool" or stats["numel"] == 1):
+        kind = typed.replace(", dtype=torch.int64", "") if dtype == "int64" else typed or ", dtype=torch.float32"
+        flat = f"torch.arange({stats['numel']}{kind})"
+        return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
+    if pattern in ("tril", "triu"):
+        return f"torch.ones({_shape(shape)}{typed}).{pattern}()"
+    return f"torch.eye({_shape(shape)}{typed})" if pattern == "eye" else None
+
+
+def _nested(values: list[int], shape: list[int], dtype: str) -> str:
+    if not shape:
+        return {"bool": str(bool(values[0]))}.get(dtype, str(values[0]) if dtype in _INTEGERS else f"{values[0]}.0")
+    step = len(values) // shape[0] if shape[0] else 0
+    return "[" + ", ".join(_nested(values[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0])) + "]"

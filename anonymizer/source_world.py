@@ -1,0 +1,148 @@
+"""The gathered program with its syntax trees: who inherits what, and what a name on a private object means."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Ref = Mapping[str, Any]
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class SourceError(ValueError):
+    """The gathered source cannot be read here, as when it uses newer syntax than this Python knows."""
+
+
+@dataclass
+class World:
+    """`gathered` as it came, and `trees`: the definition behind each function id (a lambda becomes a def)."""
+
+    gathered: Mapping[str, Any]
+    trees: dict[str, FunctionNode] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, gathered: Mapping[str, Any]) -> World:
+        """Parses every function."""
+        world = cls(gathered)
+        for key, record in gathered["functions"].items():
+            try:
+                node = ast.parse(record["source"]).body[0]
+            except (SyntaxError, ValueError) as problem:
+                raise SourceError(f"a function uses syntax that this Python cannot read: {problem}") from None
+            world.trees[key] = _definition(node)
+        return world
+
+    def function(self, key: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.gathered["functions"][key]
+        return found
+
+    def cls(self, key: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.gathered["classes"][key]
+        return found
+
+    def instance(self, key: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.gathered["instances"][key]
+        return found
+
+    def lineage(self, key: str) -> Iterator[str]:
+        """A class and its private bases, nearest first."""
+        yield key
+        for base in self.cls(key)["bases"]:
+            if base["kind"] == "class":
+                yield from self.lineage(base["id"])
+
+    def method(self, key: str, name: str) -> Mapping[str, Any] | None:
+        """The record of a method found on a class or its private bases."""
+        for each in self.lineage(key):
+            if name in self.cls(each)["methods"]:
+                found: Mapping[str, Any] = self.cls(each)["methods"][name]
+                return found
+        return None
+
+    def attribute(self, key: str, name: str) -> Ref | None:
+        """A class attribute that is no method."""
+        for each in self.lineage(key):
+            record = self.cls(each)
+            if name in record["attributes"]:
+                found: Ref = record["attributes"][name]
+                return found
+        return None
+
+    def overridden(self, key: str, name: str) -> bool:
+        """Whether torch or Python gives the name its meaning, as with `forward`."""
+        return any(
+            name in self.cls(each)["overrides"] and name in self.cls(each)["methods"] for each in self.lineage(key)
+        )
+
+    def instances_of(self, key: str) -> list[str]:
+        """Instances of a class or of a subclass."""
+        return [
+            each
+            for each, record in self.gathered["instances"].items()
+            if record["class"]["kind"] == "class" and key in self.lineage(record["class"]["id"])
+        ]
+
+    def owners(self) -> dict[str, tuple[str, str, str]]:
+        """Function id → (class id, name, kind of method)."""
+        return {
+            method["function"]["id"]: (key, name, method["method"])
+            for key, record in self.gathered["classes"].items()
+            for name, method in record["methods"].items()
+            if method["function"]["kind"] == "function"
+        }
+
+    def parameters(self) -> set[str]:
+        """Names of parameters and of keywords given to them."""
+        found: set[str] = set()
+        for tree in self.trees.values():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.arg):
+                    found.add(node.arg)
+        return found
+
+    def attributes(self) -> set[str]:
+        """Names of attributes, methods and fields of private objects."""
+        found: set[str] = set()
+        for record in self.gathered["instances"].values():
+            found |= set(record["state"])
+        for record in self.gathered["classes"].values():
+            found |= {*record["methods"], *record["attributes"], *(name for name, _ in record["fields"])}
+        for tree in self.trees.values():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    found.add(node.attr)
+        return found
+
+    def words(self) -> set[str]:
+        """Every identifier of the private program, for names that must not be handed out by chance."""
+        found = self.attributes() | self.parameters()
+        for key, tree in self.trees.items():
+            found.add(self.function(key)["name"])
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Name):
+                    found.add(node.id)
+                elif isinstance(node, ast.Attribute):
+                    found.add(node.attr)
+        return found | {record["name"] for record in self.gathered["classes"].values()}
+
+
+def _definition(node: ast.stmt) -> FunctionNode:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Lambda):
+        inner = node.value
+        made = ast.FunctionDef("lambda_", inner.args, [ast.Return(inner.body)], [], None)
+        made.lineno = 1
+        if "type_params" in ast.FunctionDef._fields:
+            made.type_params = []  # type: ignore[attr-defined]
+        return ast.fix_missing_locations(made)
+    raise SourceError("a function is no function definition")
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    """Parameters in the order of the signature, starred ones last."""
+    given = node.args
+    starred = [each for each in (given.vararg, given.kwarg) if each is not None]
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *starred]

@@ -1,0 +1,47 @@
+"""Messages between target and host: JSON lines over a Unix socket of their own, so the script's stdio stays the script's."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any, Dict, Optional
+
+
+class Channel:
+    """One connection to the host. `send` and `receive` carry one JSON object each."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(path)
+        self._buffer = b""
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, message: Dict[str, Any]) -> None:
+        """Sends one message; a vanished host is not the script's problem."""
+        try:
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            pass
+
+    def receive(self) -> Optional[Dict[str, Any]]:
+        """The next message, or None when the host is gone."""
+        while b"\n" not in self._buffer:
+            try:
+                chunk = self._socket.recv(1 << 16)
+            except OSError:
+                return None
+            if not chunk:
+                return None
+            self._buffer += chunk
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        message = json.loads(line)
+        return message if isinstance(message, dict) else None
+
+    def pending(self) -> bool:
+        """True if a whole message was read already and waits in the buffer."""
+        return b"\n" in self._buffer
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,144 @@
+"""The thread-local and global state a compiled call runs under, and the tensors it can reach.
+
+A standby runs in a new thread, where torch's thread-local switches are back at their defaults; `capture` reads
+them before the fork and `applied` restores them, so a rung sees exactly what the user's call saw.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from typing import Any, Dict, Iterator, List, Tuple
+
+import torch
+
+
+def _autocast(device: str) -> Tuple[bool, str]:
+    """(enabled, dtype name) of autocast on a device type, on every release since 2.0."""
+    try:
+        if device == "cpu":
+            try:
+                return torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu"))
+            except (TypeError, AttributeError):
+                return torch.is_autocast_cpu_enabled(), str(torch.get_autocast_cpu_dtype())
+        try:
+            return torch.is_autocast_enabled(device), str(torch.get_autocast_dtype(device))
+        except (TypeError, AttributeError):
+            return torch.is_autocast_enabled(), str(torch.get_autocast_gpu_dtype())
+    except RuntimeError:
+        return False, "torch.float32"
+
+
+def capture() -> Dict[str, Any]:
+    """The switches of the calling thread, JSON-able."""
+    return {
+        "grad": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "autocast": {device: list(_autocast(device)) for device in ("cpu", "cuda")},
+        "autocast_cache": torch.is_autocast_cache_enabled(),
+        "default_dtype": str(torch.get_default_dtype()),
+        "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+    }
+
+
+@contextlib.contextmanager
+def applied(state: Dict[str, Any]) -> Iterator[None]:
+    """Runs the body under a captured state. Only thread-local switches: the rest came along with the fork."""
+    with contextlib.ExitStack() as stack:
+        if state["inference"]:
+            stack.enter_context(torch.inference_mode())
+        stack.enter_context(torch.set_grad_enabled(state["grad"]))
+        for device, (enabled, dtype) in state["autocast"].items():
+            if enabled:
+                stack.enter_context(
+                    torch.autocast(
+                        device,
+                        dtype=getattr(torch, dtype.split(".")[-1]),
+                        cache_enabled=state["autocast_cache"],
+                    )
+                )
+        yield
+
+
+def _function_values(function: Any, depth: int) -> List[Tuple[str, Any]]:
+    found: List[Tuple[str, Any]] = []
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return found
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):
+            found.append((name, cell.cell_contents))
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.extend(constant.co_names)
+    for name in names:
+        if name in function.__globals__:
+            found.append((name, function.__globals__[name]))
+    for value in function.__defaults__ or ():
+        found.append(("default", value))
+    if depth > 0:
+        for _, value in list(found):
+            if isinstance(value, types.FunctionType) and not _is_library(value):
+                found.extend(_function_values(value, depth - 1))
+    return found
+
+
+def _is_library(value: Any) -> bool:
+    return str(getattr(value, "__module__", "") or "").split(".")[0] in ("torch", "numpy", "builtins")
+
+
+def roots(function: Any) -> List[Tuple[str, Any]]:
+    """(label, object) of everything with state that a callable can reach: modules, tensors, containers."""
+    function = getattr(function, "func", function)  # functools.partial
+    owner = getattr(function, "__self__", None)
+    found: List[Tuple[str, Any]] = []
+    if isinstance(function, torch.nn.Module):
+        found.append(("self", function))
+    elif owner is not None and not isinstance(owner, types.ModuleType):
+        found.append(("self", owner))
+        found.extend(_function_values(getattr(function, "__func__", None), 2))
+    else:
+        found.extend(_function_values(function, 2))
+    return found
+
+
+def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
+    """(path, tensor) for each tensor inside nested containers, modules and plain objects, in a stable order."""
+    if isinstance(value, torch.Tensor):
+        yield label, value
+    elif isinstance(value, torch.nn.Module):
+        for name, parameter in value.named_parameters():
+            yield label + "." + name, parameter
+        for name, buffer in value.named_buffers():
+            yield label + "." + name, buffer
+    elif depth <= 0 or isinstance(value, (str, bytes, int, float, type, types.ModuleType)):
+        return
+    elif isinstance(value, dict):
+        for key in value:
+            for item in tensors_of(value[key], "{}[{!r}]".format(label, key), depth - 1):
+                yield item
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for index, element in enumerate(value):
+            for item in tensors_of(element, "{}[{}]".format(label, index), depth - 1):
+                yield item
+    elif hasattr(value, "__dict__") and not callable(value) and not _is_library(type(value)):
+        for key in list(vars(value)):
+            for item in tensors_of(vars(value)[key], "{}.{}".format(label, key), depth - 1):
+                yield item
+
+
+def reachable(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+    """Every tensor a call can read or write, by a stable label; the same tensor once."""
+    found: Dict[str, torch.Tensor] = {}
+    seen = set()
+    sources = [("arg{}".format(i), value) for i, value in enumerate(args)]
+    sources += [("kwarg_" + name, value) for name, value in kwargs.items()]
+    for label, value in sources + roots(function):
+        for path, tensor in tensors_of(value, label):
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                found[path] = tensor
+    return found

@@ -1,0 +1,118 @@
+"""Puts the recorder around torch.compile the moment the script imports torch — not before, since import order matters.
+
+A script may set environment variables before its first `import torch`; importing torch on its behalf would change
+what it does. So a finder on `sys.meta_path` waits for that import and patches the finished module.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.util
+import sys
+from typing import Any, Callable, Optional
+
+from .recorder import Recorder, Watched
+
+
+class _AfterImport:
+    """Meta-path finder which calls `then(module)` once, right after the named module was executed."""
+
+    def __init__(self, name: str, then: Callable[[Any], None]) -> None:
+        self.name = name
+        self.then = then
+        self.searching = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
+        if name != self.name or self.searching:
+            return None
+        self.searching = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.searching = False
+        if spec is None or spec.loader is None:
+            return spec
+        loader: Any = spec.loader
+        original = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            original(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            self.then(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+
+def install(recorder: Recorder) -> None:
+    """Arranges for torch.compile and torch._dynamo.optimize to be watched once torch is imported."""
+    sys.meta_path.insert(0, _AfterImport("torch._dynamo", lambda module: _patch_optimize(module, recorder)))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _AfterImport("torch", lambda module: _patch_compile(module, recorder)))  # type: ignore[arg-type]
+
+
+def _patch_compile(torch: Any, recorder: Recorder) -> None:
+    original = torch.compile
+
+    @functools.wraps(original)
+    def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if model is None:
+            return lambda function: compile(function, *args, **kwargs)
+        recorder.local.compiling = True
+        try:
+            compiled = original(model, *args, **kwargs)
+        finally:
+            recorder.local.compiling = False
+        if kwargs.get("disable") or compiled is model:
+            return compiled
+        return _watch(torch, recorder, model, compiled, kwargs)
+
+    torch.compile = compile
+
+
+def _patch_optimize(dynamo: Any, recorder: Recorder) -> None:
+    """torch._dynamo.optimize(backend)(function): the entry point of 2.0, still in use."""
+    original = getattr(dynamo, "optimize", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def optimize(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        if getattr(recorder.local, "compiling", False):
+            return made
+        import torch
+
+        options = {key: kwargs[key] for key in ("dynamic",) if key in kwargs}
+        options["backend"] = args[0] if args else kwargs.get("backend", "inductor")
+        options["fullgraph"] = bool(kwargs.get("nopython", False))
+
+        def decorate(function: Any) -> Any:
+            return _watch(torch, recorder, function, made(function), options)
+
+        return decorate
+
+    dynamo.optimize = optimize
+
+
+def _watch(torch: Any, recorder: Recorder, function: Any, compiled: Any, options: Any) -> Any:
+    recorder.compiles += 1
+    watched = Watched(function, dict(options))
+    if isinstance(compiled, torch.nn.Module):
+        inner = compiled.__dict__.get("forward")
+        if inner is None:
+            return compiled
+
+        @functools.wraps(inner)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return recorder.call(watched, inner, args, kwargs)
+
+        compiled.__dict__["forward"] = forward
+        return compiled
+
+    @functools.wraps(compiled)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return recorder.call(watched, compiled, args, kwargs)
+
+    return call

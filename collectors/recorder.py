@@ -1,0 +1,230 @@
+"""Watches every outermost compiled call of the user's script without touching what the script sees.
+
+Before a watched call the process is forked into a standby (see `standby`). After it the host is told how the
+call ended and answers whether to keep watching; the eager reference runs in the standby, never here. Gradients
+that flow into the outputs are noted by hooks, so that both sides can be given the same ones later.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .channel import Channel
+
+_MAX_HISTORY = 8
+_MAX_PENDING = 8
+
+
+class _Pending:
+    """A call whose outputs may still receive gradients."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.flows: Dict[int, Any] = {}
+
+
+class Watched:
+    """One result of torch.compile: the original callable, the options, and the shapes it has been called with."""
+
+    def __init__(self, function: Any, options: Dict[str, Any]) -> None:
+        self.function = function
+        self.options = options
+        self.history: List[Tuple[Any, Any]] = []
+        self.seen: set[str] = set()
+        self.calls = 0
+
+
+class Recorder:
+    """The hub of one script run. `call` is what hooked compiled callables go through."""
+
+    def __init__(self, channel: Channel, spec: Dict[str, Any]) -> None:
+        self.channel = channel
+        self.spec = spec
+        self.pid = os.getpid()
+        self.calls = 0
+        self.watching = True
+        self.overhead = 0.0
+        self.pending: List[_Pending] = []
+        self.local = threading.local()
+        self.lock = threading.RLock()
+        self.compiles = 0
+
+    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """Sends an event and waits for the host's word; a vanished host means: carry on unwatched."""
+        self.channel.send(message)
+        answer = self.channel.receive()
+        if answer is None:
+            self.watching = False
+            return {}
+        self.watching = bool(answer.get("watch", self.watching))
+        return answer
+
+    def call(self, watched: Watched, compiled: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """Runs one compiled call, watched if it is an outermost one of this process and worth a look."""
+        if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
+            return compiled(*args, **kwargs)
+        with self.lock:
+            self.local.inside = True
+            try:
+                return self._watched_call(watched, compiled, args, kwargs)
+            finally:
+                self.local.inside = False
+
+    def _worth_checking(self, watched: Watched, shapes: str) -> bool:
+        """The first calls, every new shape, then ever fewer: a training loop must not run twice as long for ever."""
+        only = self.spec.get("only_call")
+        if only is not None:
+            return self.calls == only
+        count = watched.calls
+        return count <= self.spec.get("check_first", 8) or shapes not in watched.seen or count & (count - 1) == 0
+
+    def _watched_call(self, watched: Watched, compiled: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        from . import context, rungs
+
+        started = time.time()
+        self.flush_gradients()
+        number = self.calls
+        self.calls += 1
+        watched.calls += 1
+        shapes = repr(_signature((args, kwargs)))
+        check = self._worth_checking(watched, shapes)
+        if check:
+            call = rungs.Call(watched.function, compiled, args, kwargs, watched.options, list(watched.history), context.capture())
+            self._begin(call, number, watched)
+        reachable = context.reachable(watched.function, args, kwargs) if check else {}
+        from . import outputs
+
+        versions = {label: outputs.version(tensor) for label, tensor in reachable.items()}
+        self.overhead += time.time() - started
+        try:
+            result = compiled(*args, **kwargs)
+        except BaseException as error:
+            self._raised(number, error, check)
+            raise
+        started = time.time()
+        if shapes not in watched.seen:
+            watched.seen.add(shapes)
+            watched.history = (watched.history + [(rungs.forget(args), rungs.forget(kwargs))])[-_MAX_HISTORY:]
+        if check:
+            self._returned(number, result, reachable, versions)
+        self.overhead += time.time() - started
+        return result
+
+    def _begin(self, call: Any, number: int, watched: Watched) -> None:
+        from . import standby
+
+        begin = {
+            "event": "begin",
+            "call": number,
+            "options": _public_options(watched.options),
+            "context": call.state,
+            "history": len(watched.history),
+            "shapes": watched.calls,
+        }
+        self.ask(begin)
+        at = self.spec.get("request")
+        if at is not None:  # isolation by re-running: do the one request here, then leave
+            answer = standby.perform(call, at)
+            self.channel.send({"answer": at["id"], **answer})
+            os._exit(0)
+        if self.spec.get("isolation") != "rerun" and self.watching:
+            server = standby.Standby(call, number, self.spec["socket"], self.spec["folder"])
+            standby.fork_from_fresh_thread(server.serve)
+
+    def _raised(self, number: int, error: BaseException, check: bool) -> None:
+        from . import failure
+
+        described = failure.describe(error)
+        self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
+
+    def _returned(self, number: int, result: Any, reachable: Dict[str, Any], versions: Dict[str, int]) -> None:
+        import torch
+
+        from . import outputs
+
+        path = os.path.join(self.spec["folder"], "returned-{}.pt".format(number))
+        try:
+            torch.save(outputs.take(result, reachable, versions), path)
+        except Exception as error:  # outputs that cannot be saved (full disk, exotic tensors) are not checked
+            self.ask({"event": "unchecked", "call": number, "reason": str(error)[:200]})
+            return
+        leaves = [(i, leaf) for i, (_, leaf) in enumerate(outputs.flatten(result)) if isinstance(leaf, torch.Tensor)]
+        hooked = [(i, leaf) for i, leaf in leaves if leaf.requires_grad and not leaf.is_leaf]
+        answer = self.ask({"event": "returned", "call": number, "path": path, "differentiable": bool(hooked)})
+        if hooked and answer.get("keep"):
+            entry = _Pending(number)
+            for index, leaf in hooked:
+                leaf.register_hook(_noting(entry, index))
+            self.pending = (self.pending + [entry])[-_MAX_PENDING:]
+
+    def flush_gradients(self) -> None:
+        """Hands over the gradients noted so far; called before the next call and at the end of the script."""
+        import sys
+
+        if "torch" not in sys.modules or not self.pending:
+            return
+        import torch
+
+        ready, self.pending = [e for e in self.pending if e.flows], [e for e in self.pending if not e.flows]
+        for entry in ready:
+            if not self.watching:
+                return
+            path = os.path.join(self.spec["folder"], "flows-{}.pt".format(entry.number))
+            torch.save(entry.flows, path)
+            self.ask({"event": "gradients", "call": entry.number, "path": path})
+
+    def finish(self, ending: Dict[str, Any]) -> None:
+        """Tells the host how the script ended."""
+        if os.getpid() != self.pid:
+            return
+        started = time.time()
+        try:
+            self.flush_gradients()
+        finally:
+            self.overhead += time.time() - started
+            self.channel.send(
+                {
+                    "event": "finished",
+                    "calls": self.calls,
+                    "compiles": self.compiles,
+                    "overhead": round(self.overhead, 3),
+                    **ending,
+                }
+            )
+
+
+def _noting(entry: _Pending, index: int) -> Callable[[Any], None]:
+    def note(flow: Any) -> None:
+        copy = flow.detach().clone().cpu()
+        entry.flows[index] = entry.flows[index] + copy if index in entry.flows else copy
+
+    return note
+
+
+def _signature(value: Any) -> Any:
+    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures need no second look."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
+    if isinstance(value, dict):
+        return tuple((str(key), _signature(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_signature(item) for item in value)
+    if isinstance(value, (int, float, bool, str, type(None))):
+        return value
+    return type(value).__name__
+
+
+def _public_options(options: Dict[str, Any]) -> Dict[str, Any]:
+    """The torch.compile arguments as JSON; a callable backend becomes a marker."""
+    shown: Dict[str, Any] = {}
+    for key, value in options.items():
+        if callable(value):
+            shown[key] = {"callable": True}
+        elif isinstance(value, (str, bool, int, float, type(None), dict)):
+            shown[key] = value
+        else:
+            shown[key] = {"repr": type(value).__name__}
+    return shown

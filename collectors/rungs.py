@@ -1,0 +1,280 @@
+"""One rung of the ladder: the recorded call, run once more in a forked child under a variation.
+
+Because the child is a fork of the moment before the call, nothing needs to be pickled and nothing of the
+variation (another backend, float64 everywhere, a last-bit change of the inputs) reaches the user's process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import time
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import torch
+
+from . import context, failure, outputs
+
+
+class Call:
+    """The recorded call: the callable, its compiled form, arguments, and how it was compiled."""
+
+    def __init__(
+        self,
+        function: Any,
+        compiled: Any,
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        options: Dict[str, Any],
+        history: List[Tuple[Any, Any]],
+        state: Dict[str, Any],
+    ) -> None:
+        self.function = function
+        self.compiled = compiled
+        self.args = args
+        self.kwargs = kwargs
+        self.options = options
+        self.history = history
+        self.state = state
+
+
+def set_config(config: Dict[str, Any]) -> None:
+    """Sets `module.path.name` configuration values; a name this release lacks raises AttributeError."""
+    for name, value in config.items():
+        module_name, attribute = _split(name)
+        setattr(importlib.import_module(module_name), attribute, value) if "." not in attribute else _nested(
+            importlib.import_module(module_name), attribute, value
+        )
+
+
+def _split(name: str) -> Tuple[str, str]:
+    module, _, attribute = name.partition(".config.")
+    return module + ".config", attribute
+
+
+def _nested(target: Any, attribute: str, value: Any) -> None:
+    *parents, last = attribute.split(".")
+    for parent in parents:
+        target = getattr(target, parent)
+    setattr(target, last, value)
+
+
+def quiet_compile_workers() -> None:
+    """In a forked child the parent's compile workers are unreachable: compile in this process."""
+    with contextlib.suppress(Exception):
+        import torch._inductor.config as inductor_config
+
+        inductor_config.compile_threads = 1
+
+
+def compiled_with(call: Call, backend: Optional[str], dynamic: Any) -> Any:
+    """The call's function compiled afresh, with another backend or `dynamic`, else as the user did."""
+    options = dict(call.options)
+    if dynamic != "unset":
+        options["dynamic"] = dynamic
+    if backend is not None:
+        options["backend"] = backend
+        options.pop("mode", None)
+        options.pop("options", None)
+    torch._dynamo.reset()
+    original = getattr(torch.compile, "__wrapped__", torch.compile)
+    return original(call.function, **options)
+
+
+def _replay(call: Call, function: Any) -> None:
+    """Earlier calls of the same compiled callable, on other values of the same shapes: they decide what recompiles."""
+    for args, kwargs in call.history:
+        with contextlib.suppress(Exception):
+            function(*materialise(args), **materialise(kwargs))
+
+
+class Placeholder:
+    """Shape and dtype of a tensor argument of an earlier call."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.shape = tuple(tensor.shape)
+        self.dtype = tensor.dtype
+        self.device = tensor.device
+        self.requires_grad = tensor.requires_grad and tensor.dtype.is_floating_point
+
+
+def forget(value: Any) -> Any:
+    """A structure with each tensor replaced by its `Placeholder`, so that a history holds no data."""
+    if isinstance(value, torch.Tensor):
+        return Placeholder(value)
+    if isinstance(value, dict):
+        return {key: forget(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(forget(item) for item in value)
+    return value
+
+
+def materialise(value: Any) -> Any:
+    """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for floats."""
+    if isinstance(value, Placeholder):
+        if value.dtype.is_floating_point:
+            made = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
+            return made.reshape(value.shape).to(device=value.device, dtype=value.dtype).requires_grad_(value.requires_grad)
+        return torch.zeros(value.shape, dtype=value.dtype, device=value.device)
+    if isinstance(value, dict):
+        return {key: materialise(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(materialise(item) for item in value)
+    return value
+
+
+def _numel(shape: Tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def to_double(tensors: Dict[str, torch.Tensor]) -> None:
+    """Turns every reachable floating-point tensor into float64 in place, keeping views of one storage views of one."""
+    groups: Dict[int, torch.Tensor] = {}
+    old = []  # a freed storage's address would be given out again and taken for the same storage
+    for tensor in tensors.values():
+        if not tensor.dtype.is_floating_point or tensor.dtype == torch.float64 or tensor.layout != torch.strided:
+            continue
+        size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
+        key = tensor.untyped_storage().data_ptr()
+        if key not in groups:
+            count = tensor.untyped_storage().nbytes() // tensor.element_size()
+            flat = torch.as_strided(tensor.detach(), (count,), (1,), 0)
+            old.append(flat)
+            groups[key] = flat.to(torch.float64)
+        tensor.data = torch.as_strided(groups[key], size, stride, offset)
+
+
+def perturb(tensors: Dict[str, torch.Tensor]) -> None:
+    """Moves every second floating-point element by about one unit in the last place."""
+    done = set()
+    for tensor in tensors.values():
+        if not tensor.dtype.is_floating_point or tensor.layout != torch.strided:
+            continue
+        key = tensor.untyped_storage().data_ptr()
+        if key in done or not tensor.numel():
+            continue
+        done.add(key)
+        eps = torch.finfo(tensor.dtype).eps
+        with torch.no_grad():
+            data = tensor.detach()
+            signs = (torch.arange(data.numel()) % 2).reshape(data.shape).to(device=data.device, dtype=data.dtype)
+            with contextlib.suppress(RuntimeError):
+                data.copy_(data * (1 + signs * eps))
+
+
+@contextlib.contextmanager
+def promoted() -> Iterator[None]:
+    """Low-precision dtypes named inside the program become float64, and autocast regions do nothing."""
+    from torch.overrides import TorchFunctionMode
+
+    low = {torch.float16, torch.bfloat16, torch.float32}
+    casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16}
+
+    randoms = {torch.randn, torch.rand}
+
+    def lift(value: Any) -> Any:
+        return torch.float64 if isinstance(value, torch.dtype) and value in low else value
+
+    class Promote(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in casts:
+                return torch.Tensor.double(args[0])
+            if func in randoms and (kwargs or {}).get("dtype") is None:
+                # the same random stream as in float32, then widened
+                return func(*args, **{**(kwargs or {}), "dtype": torch.float32}).double()
+            kwargs = {key: lift(value) for key, value in (kwargs or {}).items()}
+            return func(*[lift(value) for value in args], **kwargs)
+
+    from torch.amp import autocast_mode
+
+    saved = autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__
+    autocast_mode.autocast.__enter__ = lambda self: self
+    autocast_mode.autocast.__exit__ = lambda self, *details: None
+    torch.set_default_dtype(torch.float64)
+    try:
+        with Promote():
+            yield
+    finally:
+        autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__ = saved
+
+
+def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
+    """Runs one rung in this (forked) process and saves its snapshot.
+
+    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `config`, `replay`, `fp64`, `perturb`,
+    `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write).
+    """
+    started = time.time()
+    quiet_compile_workers()
+    set_config(rung.get("config") or {})
+    phase = "forward"
+    state = dict(call.state)
+    if rung.get("fp64"):
+        state["autocast"] = {}
+    try:
+        with context.applied(state):
+            if rung["how"] == "probe":
+                from . import probe
+
+                return {"outcome": "ok", "facts": probe.facts(call), "seconds": time.time() - started}
+            reachable = context.reachable(call.function, call.args, call.kwargs)
+            if rung.get("fp64"):
+                to_double(reachable)
+            if rung.get("perturb"):
+                perturb(reachable)
+            function = _function(call, rung)
+            versions = {label: outputs.version(tensor) for label, tensor in reachable.items()}
+            with promoted() if rung.get("fp64") else contextlib.nullcontext():
+                result = function(*call.args, **call.kwargs)
+        phase = "backward"
+        # outside the call's contexts: a training script calls backward outside its autocast region
+        gradients = _gradients(result, reachable, rung.get("grads"))
+        snapshot = outputs.take(result, reachable, versions, gradients)
+    except BaseException as error:
+        return {
+            "outcome": "raises",
+            "phase": phase,
+            "failure": failure.describe(error),
+            "seconds": time.time() - started,
+        }
+    torch.save(snapshot, rung["snapshot"] + ".part")
+    os.replace(rung["snapshot"] + ".part", rung["snapshot"])
+    return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
+
+
+def _function(call: Call, rung: Dict[str, Any]) -> Any:
+    if rung["how"] == "eager":
+        return call.function
+    if rung["how"] == "reused":
+        return call.compiled
+    function = compiled_with(call, rung.get("backend"), rung.get("dynamic", "unset"))
+    if rung.get("replay"):
+        rng = torch.get_rng_state()
+        _replay(call, function)
+        torch.set_rng_state(rng)
+    return function
+
+
+def _gradients(
+    result: Any, reachable: Dict[str, torch.Tensor], source: Optional[str]
+) -> Dict[str, Optional[torch.Tensor]]:
+    """Gradients of the outputs with respect to every tensor the call can reach, given what flowed into its outputs."""
+    if source is None:
+        return {}
+    given = torch.load(source)
+    leaves = [leaf for _, leaf in outputs.flatten(result)]
+    chosen, flows = [], []
+    for index, flow in given.items():
+        if index < len(leaves) and isinstance(leaves[index], torch.Tensor) and leaves[index].requires_grad:
+            chosen.append(leaves[index])
+            flows.append(flow.to(leaves[index].dtype))
+    targets = {label: tensor for label, tensor in reachable.items() if tensor.requires_grad}
+    if not chosen or not targets:
+        return {}
+    with torch.enable_grad():
+        found = torch.autograd.grad(chosen, list(targets.values()), flows, allow_unused=True)
+    return dict(zip(targets, found))

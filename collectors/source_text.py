@@ -1,0 +1,186 @@
+"""Where a live function stands in its file: found by line and shape, handed on as text without comments.
+
+`inspect.getsource` guesses by regular expression and returns half statements for lambdas. The code object knows the
+line, the syntax tree of the whole file knows what is there, and `ast.unparse` writes it down again without
+comments and indentation. Name mangling (`self.__x`) is undone here, where the class is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import sys
+import types
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+_FILES: Dict[str, Optional[ast.Module]] = {}
+
+_ALL = {
+    "modules",
+    "children",
+    "named_modules",
+    "named_children",
+    "parameters",
+    "named_parameters",
+    "buffers",
+    "named_buffers",
+    "state_dict",
+    "_modules",
+    "_parameters",
+    "_buffers",
+    "__dict__",
+}
+
+
+def _tree(function: types.FunctionType) -> Optional[ast.Module]:
+    name = function.__code__.co_filename
+    if name not in _FILES:
+        text = "".join(linecache.getlines(name, function.__globals__))
+        try:
+            _FILES[name] = ast.parse(text) if text else None
+        except (SyntaxError, ValueError, RecursionError):
+            _FILES[name] = None
+    return _FILES[name]
+
+
+def find_node(function: types.FunctionType) -> Optional[ast.AST]:
+    """The FunctionDef, AsyncFunctionDef or Lambda the function was made from, or None without source text."""
+    tree = _tree(function)
+    if tree is None:
+        return None
+    code = function.__code__
+    for node in ast.walk(tree):
+        if code.co_name == "<lambda>":
+            if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _same_lambda(node, code):
+                return node
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
+            if code.co_firstlineno in (first, node.lineno) and node.name == code.co_name:
+                return node
+    return None
+
+
+def parameters(node: Any) -> List[str]:
+    """All parameter names in the order of co_varnames."""
+    given = node.args
+    names = [each.arg for each in given.posonlyargs + given.args + given.kwonlyargs]
+    return names + [each.arg for each in (given.vararg, given.kwarg) if each is not None]
+
+
+def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
+    names = parameters(node)
+    if list(code.co_varnames[: len(names)]) != names:
+        return False
+    positions = getattr(code, "co_positions", None)
+    if positions is not None:
+        columns = [place[2] for place in positions() if place[0] is not None and place[2] is not None]
+        if columns and columns[-1] < node.col_offset:
+            return False
+    try:
+        alone = compile(ast.Expression(body=node), "<lambda>", "eval").co_consts[0]
+    except (SyntaxError, ValueError, IndexError):
+        return False
+    if not isinstance(alone, types.CodeType):
+        return False
+    used = set(code.co_names) | set(code.co_freevars)
+    plain = [value for value in code.co_consts if not isinstance(value, types.CodeType)]
+    other = [value for value in alone.co_consts if not isinstance(value, types.CodeType)]
+    return used == set(alone.co_names) | set(alone.co_freevars) and repr(plain) == repr(other)
+
+
+def global_names(code: types.CodeType) -> Set[str]:
+    """Every name that the code, or code nested in it, looks up in the globals."""
+    found: Set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"):
+            found.add(str(step.argval))
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            found |= global_names(value)
+    return found
+
+
+def decorator_names(node: Any) -> Set[str]:
+    """Names that the decorators of a definition mention."""
+    parts = [part for decorator in getattr(node, "decorator_list", []) for part in ast.walk(decorator)]
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def chains(node: ast.AST) -> Set[Tuple[str, ...]]:
+    """Every dotted name `a.b.c`, longest form only."""
+    found: Set[Tuple[str, ...]] = set()
+
+    def visit(part: ast.AST) -> None:
+        parts: List[str] = []
+        inner = part
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if parts and isinstance(inner, ast.Name):
+            found.add((inner.id, *reversed(parts)))
+            return
+        for child in ast.iter_child_nodes(part):
+            visit(child)
+
+    visit(node)
+    return found
+
+
+def used_names(node: ast.AST) -> Tuple[Set[str], bool]:
+    """Attribute names and text that may name one; and whether any attribute at all may be reached."""
+    names: Set[str] = set()
+    every = False
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute):
+            names.add(part.attr)
+            every = every or part.attr in _ALL
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            names.update(part.value.split("."))
+        elif isinstance(part, ast.keyword) and part.arg:
+            names.add(part.arg)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            dynamic = part.func.id in ("getattr", "setattr") and not isinstance(part.args[1:2] and part.args[1], ast.Constant)
+            every = every or dynamic or part.func.id == "vars"
+        elif sys.version_info >= (3, 10) and isinstance(part, ast.MatchClass):
+            names.update(part.kwd_attrs)
+    return names, every
+
+
+def imported(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
+    """Local import statements: the bound name gives the module and, for `from`, the attribute."""
+    found: Dict[str, Tuple[str, Optional[str]]] = {}
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            for alias in part.names:
+                top = alias.name if alias.asname else alias.name.split(".")[0]
+                found[alias.asname or top] = (top, None)
+        elif isinstance(part, ast.ImportFrom) and part.module and not part.level:
+            for alias in part.names:
+                found[alias.asname or alias.name] = (part.module, alias.name)
+    return found
+
+
+class _Unmangle(ast.NodeTransformer):
+    def __init__(self, owner: str) -> None:
+        self.owner = owner.lstrip("_")
+
+    def _plain(self, name: str) -> str:
+        if name.startswith("__") and not name.endswith("__") and self.owner:
+            return "_" + self.owner + name
+        return name
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        node.attr = self._plain(node.attr)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._plain(node.id)
+        return node
+
+
+def unparse(node: ast.AST, owner: str) -> str:
+    """The text of a function; `owner` is the name of the class it was written in, or empty."""
+    copy = ast.parse(ast.unparse(node))
+    return ast.unparse(_Unmangle(owner).visit(copy) if owner else copy)

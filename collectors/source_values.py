@@ -1,0 +1,198 @@
+"""Live torch objects as data: what a tensor looks like, and how to construct a stock layer again.
+
+Values never leave through here: a tensor is its shape, layout, type and range, and whether it is one of the usual
+patterns (`arange`, all equal, a triangle). A stock layer is its constructor call, checked on the meta
+device: what is built from it must print the same and hold the same parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, List, Optional
+
+import torch
+from torch import nn
+
+_SKIPPED = {"device", "dtype", "_weight", "_freeze", "size_average", "reduce", "self", "args", "kwargs"}
+_REPEATED = {"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size"}
+_RECURRENT = {
+    "input_size": None,
+    "hidden_size": None,
+    "num_layers": 1,
+    "bias": True,
+    "batch_first": False,
+    "dropout": 0.0,
+    "bidirectional": False,
+    "proj_size": 0,
+}
+
+
+def tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
+    """Shape, stride, offset, dtype, device, requires_grad, stats of a strided tensor; `layout` says if it is another.
+
+    Without `values` the contents are not looked at: a stock layer fills its own parameters.
+    """
+    spec: Dict[str, Any] = {
+        "shape": [int(size) for size in value.shape],
+        "dtype": str(value.dtype).split(".")[-1],
+        "device": value.device.type,
+        "requires_grad": bool(value.requires_grad),
+        "is_leaf": bool(value.is_leaf),
+        "is_parameter": isinstance(value, nn.Parameter),
+        "layout": str(value.layout).split(".")[-1],
+        "stats": {"numel": int(value.numel())},
+    }
+    if spec["layout"] == "strided" and value.device.type != "meta":
+        spec["stride"] = [int(step) for step in value.stride()]
+        spec["offset"] = int(value.storage_offset())
+        if values:
+            spec["stats"] = statistics(value.detach())
+    return spec
+
+
+def statistics(value: torch.Tensor) -> Dict[str, Any]:
+    """Range, special values and pattern; `small` are the values of a tiny tensor of small whole numbers."""
+    found: Dict[str, Any] = {"numel": int(value.numel())}
+    if not value.numel() or value.is_complex() or value.is_quantized:
+        return found
+    wide = value.to("cpu").to(torch.float64)
+    finite = wide[torch.isfinite(wide)]
+    found["has_nan"] = bool(torch.isnan(wide).any())
+    found["has_inf"] = bool(torch.isinf(wide).any())
+    if finite.numel():
+        found["min"], found["max"] = float(finite.min()), float(finite.max())
+        found["integral"] = bool((finite == finite.floor()).all())
+        found["distinct"] = bool(finite.numel() <= 10000 and finite.unique().numel() == finite.numel())
+    found["pattern"] = _pattern(wide)
+    if wide.numel() <= 16 and finite.numel() == wide.numel() and found["integral"] and float(wide.abs().max()) <= 64:
+        found["small"] = [int(each) for each in wide.reshape(-1).tolist()]
+    return found
+
+
+def _pattern(wide: torch.Tensor) -> Optional[str]:
+    flat = wide.reshape(-1)
+    if bool((flat == flat[0]).all()):
+        return "constant"
+    if bool((flat == torch.arange(flat.numel(), dtype=flat.dtype)).all()):
+        return "arange"
+    if wide.dim() == 2:
+        ones = torch.ones_like(wide)
+        for name in ("tril", "triu"):
+            if bool((wide == getattr(torch, name)(ones)).all()):
+                return name
+        if bool((wide == torch.eye(*wide.shape, dtype=wide.dtype)).all()):
+            return "eye"
+    return None
+
+
+def stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
+    """Constructor arguments that build the same stock layer, or None if that cannot be told."""
+    arguments = _arguments(module)
+    if arguments is None:
+        return None
+    state = torch.get_rng_state()
+    try:
+        twin = type(module)(**arguments, **_factory(module, "meta"))
+    except Exception:
+        return None
+    finally:
+        torch.set_rng_state(state)
+    same = _layout(twin) == _layout(module) and twin.extra_repr() == module.extra_repr()
+    return arguments if same else None
+
+
+def _layout(module: nn.Module) -> List[Any]:
+    named = list(module.named_parameters()) + list(module.named_buffers())
+    return [(name, tuple(value.shape)) for name, value in named]
+
+
+def factory(module: nn.Module) -> Dict[str, str]:
+    """dtype and device of a layer's own parameters where they are not the usual ones."""
+    for value in module.parameters():
+        found = {}
+        if value.dtype != torch.float32:
+            found["dtype"] = str(value.dtype)
+        if value.device.type != "cpu":
+            found["device"] = value.device.type
+        return found
+    return {}
+
+
+def _factory(module: nn.Module, device: str) -> Dict[str, Any]:
+    accepted = inspect.signature(type(module).__init__).parameters
+    takes = "device" in accepted or isinstance(module, nn.RNNBase)
+    return {"device": device} if takes else {}
+
+
+def _arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
+    if isinstance(module, nn.RNNBase):
+        return {
+            name: getattr(module, name)
+            for name, usual in _RECURRENT.items()
+            if getattr(module, name, usual) != usual
+        }
+    special = _SPECIAL.get(type(module).__name__)
+    if special is not None:
+        return special(module)
+    arguments: Dict[str, Any] = {}
+    for name, parameter in inspect.signature(type(module).__init__).parameters.items():
+        if name in _SKIPPED or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        if not hasattr(module, name):
+            if parameter.default is parameter.empty:
+                return None
+            continue
+        value = getattr(module, name)
+        if name == "bias" and (value is None or isinstance(value, torch.Tensor)):
+            value = value is not None
+        if isinstance(value, (torch.Tensor, nn.Module)):
+            return None
+        value = _collapsed(name, value, parameter.default)
+        if parameter.default is parameter.empty or value != parameter.default:
+            arguments[name] = value
+    return arguments
+
+
+def _collapsed(name: str, value: Any, usual: Any) -> Any:
+    """`kernel_size=(3, 3)` as people write it: 3. Only where the constructor would repeat the number itself."""
+    if isinstance(value, tuple) and value and name in _REPEATED and all(each == value[0] for each in value):
+        return value[0]
+    if isinstance(value, tuple) and len(value) == 1 and name == "normalized_shape":
+        return value[0]
+    return value
+
+
+def _attention(module: Any) -> Dict[str, Any]:
+    arguments = {"embed_dim": module.embed_dim, "num_heads": module.num_heads}
+    defaults = {"dropout": 0.0, "batch_first": False, "add_zero_attn": False, "kdim": module.embed_dim, "vdim": module.embed_dim}
+    arguments.update({name: getattr(module, name) for name, usual in defaults.items() if getattr(module, name) != usual})
+    if module.in_proj_bias is None:
+        arguments["bias"] = False
+    if module.bias_k is not None:
+        arguments["add_bias_kv"] = True
+    return arguments
+
+
+def _encoder_layer(module: Any) -> Optional[Dict[str, Any]]:
+    name = getattr(module.activation, "__name__", "")
+    if name not in ("relu", "gelu"):
+        return None
+    arguments = {
+        "d_model": module.linear1.in_features,
+        "nhead": module.self_attn.num_heads,
+        "dim_feedforward": module.linear1.out_features,
+        "dropout": module.dropout.p,
+        "activation": name,
+        "batch_first": module.self_attn.batch_first,
+        "norm_first": module.norm_first,
+    }
+    if module.linear1.bias is None:
+        arguments["bias"] = False
+    return arguments
+
+
+_SPECIAL = {
+    "MultiheadAttention": _attention,
+    "TransformerEncoderLayer": _encoder_layer,
+    "TransformerDecoderLayer": _encoder_layer,
+}

@@ -1,0 +1,209 @@
+"""A fork of the process as it was just before one compiled call, waiting to repeat that call.
+
+The standby is the recording: no pickling, every closure, global and random state in place. It does no work of
+its own; each request is done by a child forked from it, so a crash, an abort or a hang costs one child.
+
+It must be forked from a *fresh* thread of the script's process: libgomp keeps its thread pool per thread, and a
+child forked from a thread that has run a parallel region waits for pool threads that no longer exist.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import threading
+import time
+import traceback
+from typing import Any, Callable, Dict, Optional
+
+from . import rungs
+from .channel import Channel
+
+
+def fork_from_fresh_thread(body: Callable[[], None]) -> int:
+    """Forks in a new thread; the child runs `body` there and never returns. Returns the child's pid."""
+    pids = []
+
+    def target() -> None:
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                body()
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        pids.append(pid)
+
+    import warnings
+
+    thread = threading.Thread(target=target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        thread.start()
+        thread.join()
+    return pids[0]
+
+
+class Standby:
+    """Serves requests of the host about one recorded call until told to stop or the host is gone."""
+
+    def __init__(self, call: rungs.Call, number: int, socket_path: str, folder: str) -> None:
+        self.call = call
+        self.number = number
+        self.socket_path = socket_path
+        self.folder = folder
+        self.children: Dict[int, Dict[str, Any]] = {}
+
+    def serve(self) -> None:
+        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "gather" | "stop", "id": n, "timeout": s, ...}`."""
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.channel = Channel(self.socket_path)
+        self.channel.send({"role": "standby", "call": self.number, "pid": os.getpid()})
+        while True:
+            ready = self.channel.pending()
+            if not ready:
+                wait = 0.02 if self.children else 5.0
+                ready = bool(select.select([self.channel.fileno()], [], [], wait)[0])
+            if ready:
+                request = self.channel.receive()
+                if request is None or request["op"] == "stop":
+                    self._kill_all()
+                    return
+                self._start(request)
+            self._reap()
+
+    def _start(self, request: Dict[str, Any]) -> None:
+        path = os.path.join(self.folder, "answer-{}-{}.json".format(self.number, request["id"]))
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._child(request, path)
+            finally:
+                os._exit(0)
+        self.children[pid] = {"id": request["id"], "path": path, "limit": time.time() + request["timeout"]}
+
+    def _child(self, request: Dict[str, Any], path: str) -> None:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.channel.close()
+        log = os.open(os.path.join(self.folder, "child-{}-{}.log".format(self.number, request["id"])), os.O_CREAT | os.O_WRONLY, 0o600)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        import faulthandler
+
+        faulthandler.enable(file=2)
+        faulthandler.dump_traceback_later(max(1.0, request["timeout"] - 1.0), file=2)
+        try:
+            answer = perform(self.call, request)
+        except BaseException:
+            answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
+        with open(path + ".part", "w") as out:
+            json.dump(answer, out)
+        os.replace(path + ".part", path)
+
+    def _reap(self) -> None:
+        for pid, child in list(self.children.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                del self.children[pid]
+                self.channel.send({"answer": child["id"], **self._answer(child, status)})
+            elif time.time() > child["limit"]:
+                _kill_group(pid)
+                os.waitpid(pid, 0)
+                del self.children[pid]
+                self.channel.send({"answer": child["id"], "outcome": "timeout", "detail": self._log(child)})
+
+    def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            return {"outcome": "died", "signal": signal.Signals(number).name, "detail": self._log(child)}
+        answer = load_answer(child["path"])
+        return answer or {"outcome": "died", "signal": "exit {}".format(os.WEXITSTATUS(status)), "detail": self._log(child)}
+
+    def _log(self, child: Dict[str, Any]) -> str:
+        path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child["id"]))
+        try:
+            with open(path, errors="replace") as log:
+                return log.read()[-4000:]
+        except OSError:
+            return ""
+
+    def _kill_all(self) -> None:
+        for pid in self.children:
+            _kill_group(pid)
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def load_answer(path: str) -> Optional[Dict[str, Any]]:
+    """The JSON answer a child wrote, or None if it did not get that far."""
+    try:
+        with open(path) as source:
+            loaded = json.load(source)
+    except (OSError, ValueError):
+        return None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Does one request about a call in this process. Also used without a fork where forking is unsafe."""
+    if request["op"] == "run":
+        return rungs.execute(call, request["rung"])
+    if request["op"] == "compare":
+        return _compare(call, request)
+    if request["op"] == "capture":
+        from . import capture
+
+        return capture.capture(call, request)
+    if request["op"] == "gather":
+        from . import source
+
+        backend = call.options.get("backend")
+        return {
+            "outcome": "ok",
+            "gathered": source.gather(
+                call.function, call.args, call.kwargs, backend if callable(backend) else None
+            ),
+        }
+    if request["op"] == "environment":
+        from . import environment, vocabulary
+
+        return {
+            "outcome": "ok",
+            "environment": environment.environment(),
+            "vocabulary": vocabulary.vocabulary(),
+            "internals": vocabulary.internals(),
+        }
+    raise ValueError("unknown request " + str(request["op"]))
+
+
+def _compare(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    import torch
+
+    from . import context, outputs
+
+    baseline = context.reachable(call.function, call.args, call.kwargs)
+    exact = torch.load(request["exact"]) if request.get("exact") else None
+    result = outputs.compare(
+        torch.load(request["reference"]),
+        torch.load(request["actual"]),
+        exact,
+        request.get("origin"),
+        baseline,
+    )
+    return {"outcome": "ok", "comparison": result}

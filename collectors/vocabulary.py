@@ -1,0 +1,138 @@
+"""torch's own words, read from the torch that is installed: what a report may say without giving anything away."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+import types
+from typing import Any, List, Set
+
+import torch
+import torch.nn.functional
+
+_INTERNALS = (
+    "torch._dynamo",
+    "torch._inductor",
+    "torch._functorch",
+    "torch.fx",
+    "torch._subclasses",
+    "torch._ops",
+)
+
+
+def vocabulary() -> List[str]:
+    """The names of torch's public interface: modules, functions, layers and the names of their parameters."""
+    words: Set[str] = set()
+    for module in _public_modules():
+        words.update(dir(module))
+    for module in (
+        torch.nn,
+        torch.nn.functional,
+        torch.nn.init,
+        torch.optim,
+        torch.optim.lr_scheduler,
+    ):
+        for value in list(vars(module).values()):
+            if inspect.isclass(value):
+                words.update(dir(value))
+            _add_parameters(value, words)
+    for name in (
+        "compile",
+        "autocast",
+        "no_grad",
+        "inference_mode",
+        "set_grad_enabled",
+        "Generator",
+    ):
+        _add_parameters(getattr(torch, name, None), words)
+    words.update(_SIGNATURES.split())
+    words.update(_config_names())
+    return sorted(word for word in words if word.isidentifier())
+
+
+def _config_names() -> Set[str]:
+    """Settings of torch's compiler, read from the text of its configuration files: importing those takes seconds."""
+    names: Set[str] = set()
+    for package in ("_dynamo", "_inductor", "_functorch"):
+        path = os.path.join(os.path.dirname(torch.__file__), package, "config.py")
+        try:
+            with open(path, encoding="utf-8") as source:
+                names.update(
+                    re.findall(
+                        r"^ {0,8}(?:class )?([A-Za-z]\w+)\s*(?::[^=\n]*)?(?:=|:$)",
+                        source.read(),
+                        re.MULTILINE,
+                    )
+                )
+        except OSError:
+            continue
+    return names
+
+
+def _public_modules() -> List[Any]:
+    names = "nn nn.functional nn.init nn.utils linalg fft special autograd optim utils.data amp compiler backends"
+    names += " backends.cpu backends.cudnn backends.mkldnn cuda testing distributions _dynamo sparse nested return_types"
+    found: List[Any] = [
+        torch,
+        torch.Tensor,
+        torch.nn.Module,
+        torch.nn.Parameter,
+        torch.autograd.Function,
+        torch.Generator,
+    ]
+    for name in names.split():
+        module: Any = torch
+        for part in name.split("."):
+            module = getattr(module, part, None)
+        if module is not None:
+            found.append(module)
+    return found
+
+
+def _add_parameters(value: Any, words: Set[str]) -> None:
+    if not callable(value):
+        return
+    try:
+        words.update(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return
+
+
+def internals() -> List[str]:
+    """Names a traceback through torch's compiler shows: functions, classes and variables of the modules loaded now."""
+    words: Set[str] = set()
+    for module_name, module in list(sys.modules.items()):
+        if not isinstance(module, types.ModuleType) or not module_name.startswith(_INTERNALS):
+            continue
+        words.update(module_name.split("."))
+        for name, value in list(vars(module).items()):
+            words.add(name)
+            if getattr(value, "__module__", None) != module_name:
+                continue
+            functions = vars(value).values() if isinstance(value, type) else (value,)
+            for function in functions:
+                code = getattr(getattr(function, "__func__", function), "__code__", None)
+                if isinstance(code, types.CodeType):
+                    words.update((code.co_name, *code.co_varnames, *code.co_names))
+    return sorted(word for word in words if word.isidentifier())
+
+
+# Parameters of functions written in C++, whose signatures Python cannot read.
+_SIGNATURES = """
+input other dim dims keepdim keepdims out dtype layout device requires_grad pin_memory memory_format generator size
+sizes stride strides storage_offset start end step steps base fill_value value values alpha beta mat1 mat2 vec vec1 vec2
+batch1 batch2 min max p q k n m largest sorted descending stable return_inverse return_counts unique_dim side right
+out_int32 boundaries correction unbiased equal_nan rtol atol diagonal offset dim1 dim2 dim0 axis axis0 axis1 source
+destination index src reduce include_self accumulate indices mask tensors tensor shifts shift_amount rounding_mode
+condition self weight weights minlength bins density normalized onesided center pad_mode win_length hop_length n_fft
+window return_complex length periodic upper transpose unitriangular left hermitian driver full_matrices compute_uv
+some eigenvectors get_infos pivot check_errors ord split_size_or_sections chunks sections repeats output_size equation
+operands path indexing reps decimals nan posinf neginf exponent low high num_samples replacement mean std mu sigma
+lambd negative_slope threshold inplace training train momentum eps cudnn_enabled running_mean running_var
+kernel_size padding dilation groups output_padding ceil_mode count_include_pad divisor_override return_indices
+scale_factor mode align_corners recompute_scale_factor antialias approximate attn_mask dropout_p is_causal scale
+enable_gqa non_blocking copy memory_format as_tuple device_type cache_enabled enabled backend fullgraph dynamic
+options disable gradient retain_graph create_graph seed set_to_none
+"""

@@ -1,0 +1,392 @@
+"""The warm process that runs candidates: import torch and compile once, then one fork per
+candidate.
+
+A fork of a process that has compiled before costs what compiling in-process costs, yet survives
+crashes, hangs and leaked state.  Two things make it safe.  The fork happens on a *fresh thread*:
+libgomp keeps its pool per thread, so the child builds a new one instead of waiting for threads
+that were not copied, and keeps the full number of threads, on which some bugs depend.  And nothing
+but speed is shared between candidates: each of the places ("slots") in which they run has a
+compiler cache of its own, from which everything an aborted candidate touched is deleted.
+
+Where fork is unsafe (CUDA, macOS) each candidate gets a fresh process of the same interpreter,
+started in advance so that it has imported torch by the time it is needed.
+
+One JSON line per message: requests and ``{"cancel": id}`` come in; ``{"ready": …}``, ``{"id",
+"pid"}`` at a start and the answer at the end go out.  The end of the request pipe ends the worker
+and everything it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import queue
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+from . import candidate
+from .slot import Slot
+
+_TAIL = 4000
+_SEED = 0
+
+
+class Job:
+    """One candidate in flight. ``lock`` guards ``pid`` against being killed after it was reaped."""
+
+    def __init__(self, request: dict[str, Any], slot: Slot) -> None:
+        self.request = request
+        self.slot = slot
+        self.lock = threading.Lock()
+        self.pid = 0
+        self.status = 0
+        self.reaped = False
+        self.started = time.time()
+        self.seconds = 0.0
+        self.announced = False
+        self.timed_out = False
+        self.cancelled = False
+
+    def kill(self) -> None:
+        with self.lock:
+            if self.pid and not self.reaped:
+                kill_group(self.pid)
+
+    def reap(self) -> None:
+        """Wait for the end, then for the whole group: a group is killed while its leader still holds its id."""
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with self.lock:
+            if hasattr(os, "waitid"):
+                kill_group(self.pid)
+            self.status = os.waitpid(self.pid, 0)[1]
+            self.reaped = True
+        self.seconds = time.time() - self.started
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group yet."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+            return
+        except OSError:
+            continue
+
+
+def warm_up(backend: str) -> str:
+    """Import torch and compile something small; returns the backend that worked, or ``import``.
+
+    No backward pass is run: its threads do not survive a fork.
+    """
+    import torch
+    import torch._dynamo
+
+    if not hasattr(torch, "compile"):
+        return "import"
+    settle()
+    order = [backend] if shutil.which("g++") or backend != "inductor" else []
+    for name in [*order, "aot_eager", "eager"]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
+                compiled(torch.ones(64, 64, requires_grad=name != "eager"), torch.ones(64, 64))
+            break
+        except Exception:
+            torch._dynamo.reset()
+            name = "import"
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch.manual_seed(_SEED)
+    return name
+
+
+def settle() -> None:
+    """Make a candidate independent of other compilations, of helper processes and of chance.
+
+    A fresh interpreter seeds its generators from the system; a search has to give the same result twice.
+    """
+    import torch
+    import torch._inductor.config as config
+
+    torch.manual_seed(_SEED)
+    random.seed(_SEED)
+    config.compile_threads = 1
+    for name in ("autotune_local_cache", "fx_graph_cache"):
+        if hasattr(config, name):
+            setattr(config, name, False)
+
+
+class Worker:
+    """Takes requests from one pipe, runs each in its own process, answers on another pipe."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.free: list[Slot] = []
+        self.published: list[str] = []
+        self.slots = 0
+        self.jobs: dict[int, Job] = {}
+        self.done: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.wake_read, self.wake_write = os.pipe()
+        self.buffer = b""
+
+    def serve(self) -> int:
+        """Run until the request pipe ends."""
+        started = time.time()
+        fork = self.options.isolation == "fork"
+        warm = warm_up(self.options.warm) if fork else "standby"
+        gc.collect()
+        gc.freeze()
+        self.send({"ready": {"warm": warm, "seconds": round(time.time() - started, 2)}})
+        try:
+            while self._step():
+                pass
+        except BrokenPipeError:
+            pass
+        finally:
+            for job in self.jobs.values():
+                job.kill()
+            for slot in self.free:
+                if slot.standby is not None:
+                    kill_group(slot.standby.pid)
+        return 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(self.options.answers, data) :]
+
+    def _step(self) -> bool:
+        for job in self.jobs.values():
+            if job.pid and not job.announced:
+                job.announced = True
+                self.send({"id": job.request["id"], "pid": job.pid})
+        now = time.time()
+        ends = [job.started + job.request["timeout"] for job in self.jobs.values() if job.pid]
+        wait = max(0.0, min(ends) - now) if ends else None
+        ready = select.select([self.options.requests, self.wake_read], [], [], wait)[0]
+        if self.wake_read in ready:
+            os.read(self.wake_read, 4096)
+        while not self.done.empty():
+            self._finish(self.done.get())
+        for job in self.jobs.values():
+            if job.pid and time.time() >= job.started + job.request["timeout"]:
+                job.timed_out = True
+                job.kill()
+                job.request["timeout"] += 5.0  # ask again only if the kill did not end it
+        if self.options.requests not in ready:
+            return True
+        data = os.read(self.options.requests, 1 << 16)
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            self._take(json.loads(line))
+        return bool(data)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "cancel" in message:
+            job = self.jobs.get(message["cancel"])
+            if job is not None:
+                job.cancelled = True
+                job.kill()
+            return
+        if self.free:
+            slot = self.free.pop()
+        else:
+            slot = Slot(os.path.join(self.options.workdir, f"slot{self.slots}"))
+            self.slots += 1
+        job = Job(message, slot)
+        self.jobs[message["id"]] = job
+        ready = threading.Event()
+        start = self._fork if self.options.isolation == "fork" else self._spawn
+        threading.Thread(target=self._watch, args=(job, start, ready), daemon=True).start()
+        ready.wait()  # nothing else may hold a lock while another thread forks
+
+    def _watch(self, job: Job, start: Any, ready: threading.Event) -> None:
+        """The fresh thread: starts the candidate and stays until its end, for which PDEATHSIG needs it."""
+        try:
+            start(job, ready)
+            ready.set()
+            if job.cancelled:
+                job.kill()
+            job.reap()
+        except OSError as error:
+            job.status = -1
+            job.request["error"] = str(error)
+        finally:
+            ready.set()
+            self.done.put(job)
+            os.write(self.wake_write, b".")
+
+    def _fork(self, job: Job, ready: threading.Event) -> None:
+        parent = os.getpid()
+        job.slot.clear()
+        job.slot.borrow(self.published)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            code = 70
+            try:
+                for number in (
+                    self.options.requests,
+                    self.options.answers,
+                    self.wake_read,
+                    self.wake_write,
+                ):
+                    os.close(number)
+                candidate.die_with_parent(parent)
+                candidate.enter_cache(job.slot.cache)
+                candidate.isolate(job.slot.folder, self.options.memory)
+                code = candidate.run(job.request, job.slot.folder)
+            finally:
+                os._exit(code)
+        job.started = time.time()
+        job.pid = pid
+
+    def _spawn(self, job: Job, ready: threading.Event) -> None:
+        """Hand the request to the slot's waiting process, and start the process for the next request."""
+        ready.set()  # nothing is forked here, and the import it may wait for takes seconds
+        process = job.slot.standby or self._standby(job.slot)
+        job.slot.standby = None
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.read(1)  # it has imported torch; the clock starts now
+        job.slot.clear()
+        job.slot.borrow(self.published)
+        job.started = time.time()
+        job.pid = process.pid
+        process.stdin.write(json.dumps(job.request).encode() + b"\n")
+        process.stdin.close()
+        os.write(self.wake_write, b".")
+        job.slot.standby = self._standby(job.slot)
+
+    def _standby(self, slot: Slot) -> subprocess.Popen[bytes]:
+        main = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_main.py")
+        command = [
+            sys.executable,
+            main,
+            "once",
+            "--folder",
+            slot.folder,
+            "--warm",
+            self.options.warm,
+        ]
+        command += ["--memory", str(self.options.memory)]
+        environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=slot.cache)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=environment,
+        )
+
+    def _finish(self, job: Job) -> None:
+        del self.jobs[job.request["id"]]
+        answer = read_answer(job)
+        if answer["outcome"] in ("died", "timeout", "cancelled"):
+            job.slot.purge(job.started)
+        else:
+            self.published += job.slot.produced(job.started)
+        self.free.append(job.slot)
+        self.send(answer)
+
+
+def read_answer(job: Job) -> dict[str, Any]:
+    """What the candidate wrote, or what its exit status says where it could not write."""
+    out = os.path.join(job.slot.folder, "out")
+    answer: dict[str, Any] = {"failure": None, "signal": None, "exit": 0, "detail": ""}
+    try:
+        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
+            answer.update(json.load(file))
+    except (OSError, ValueError):
+        answer.update(_ending(job))
+    signalled = os.WIFSIGNALED(job.status)
+    if signalled and job.timed_out:
+        answer.update(outcome="timeout", failure=None, signal=None)
+    elif signalled and answer["outcome"] == "passes":  # it crashed while the interpreter shut down
+        answer.update(_ending(job))
+    if job.cancelled:
+        answer.update(outcome="cancelled", failure=None)
+    if answer["outcome"] in ("died", "timeout"):
+        answer["detail"] = tail(os.path.join(out, "stack")) or answer["detail"]
+    answer["id"] = job.request["id"]
+    answer["stdout"] = tail(os.path.join(out, "stdout"))
+    answer["stderr"] = tail(os.path.join(out, "stderr"))
+    answer["seconds"] = round(job.seconds, 3)
+    return answer
+
+
+def _ending(job: Job) -> dict[str, Any]:
+    if "error" in job.request:
+        return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
+    if os.WIFSIGNALED(job.status):
+        number = os.WTERMSIG(job.status)
+        return {"outcome": "died", "signal": candidate.signal_name(number), "exit": -number}
+    code = os.WEXITSTATUS(job.status)
+    outcomes = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
+    return {"outcome": outcomes.get(code, "died"), "exit": code}
+
+
+def tail(path: str) -> str:
+    """The last few thousand characters of a file; nothing where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def once(options: argparse.Namespace) -> int:
+    """Run the one request on stdin in this process, which ends as an ordinary interpreter does."""
+    if options.warm:
+        import torch
+
+        settle()
+        if torch.cuda.is_available():
+            torch.zeros(1, device="cuda")
+    os.write(1, b".")
+    line = sys.stdin.readline()
+    if not line:
+        return 0
+    candidate.isolate(options.folder, options.memory)
+    return candidate.run(json.loads(line), options.folder)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line of ``worker_main.py``, whose docstring shows it."""
+    parser = argparse.ArgumentParser(prog="worker_main.py")
+    modes = parser.add_subparsers(dest="mode", required=True)
+    serve = modes.add_parser("serve")
+    serve.add_argument("--requests", type=int, required=True)
+    serve.add_argument("--answers", type=int, required=True)
+    serve.add_argument("--workdir", required=True)
+    serve.add_argument("--isolation", choices=("fork", "spawn"), default="fork")
+    single = modes.add_parser("once")
+    single.add_argument("--folder", required=True)
+    for mode in (serve, single):
+        mode.add_argument("--warm", default="")
+        mode.add_argument("--memory", type=int, default=0)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until the host goes away, or run a single request."""
+    options = parse(arguments)
+    if options.mode == "once":
+        return once(options)
+    os.set_inheritable(options.requests, False)
+    os.set_inheritable(options.answers, False)
+    return Worker(options).serve()

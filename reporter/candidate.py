@@ -1,0 +1,76 @@
+"""A candidate: a program and the check around it. What is reduced, tested and filed is its complete text, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from anonymizer import emit, harness
+from anonymizer.harness import Body, Check
+from anonymizer.ir import Graph
+from reporter.reduce.answer import Answer
+from reporter.signature import Signature, of_assertion, of_crash, same_failure
+
+
+class Content(Protocol):
+    """A program that is not a graph (a rewritten source): it can write itself as the body of a repro."""
+
+    def body(self) -> Body:
+        """Definitions, inputs and the callable."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An immutable candidate; every reduction step makes another one."""
+
+    content: Graph | Content
+    check: Check
+
+    def body(self) -> Body:
+        """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
+        return emit.emit(self.content) if isinstance(self.content, Graph) else self.content.body()
+
+    def text(self) -> str:
+        """The complete repro, not formatted."""
+        if not self.check.calls or not isinstance(self.content, Graph):
+            return harness.render(self.body(), self.check)
+        emitter = emit.Emitter(self.content)
+        body = emitter.body()
+        calls = tuple(tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols()) for call in self.check.calls)
+        return harness.render(body, replace(self.check, calls=calls))
+
+    def with_graph(self, graph: Graph) -> Candidate:
+        """The same check around another graph."""
+        return replace(self, content=graph)
+
+    def with_check(self, **changes: object) -> Candidate:
+        """The same program under a changed check."""
+        return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
+
+
+def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
+    """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
+    if answer.outcome == "died":
+        return Signature("process_death", signal=answer.signal)
+    if answer.outcome == "timeout":
+        return Signature("hang")
+    if answer.outcome != "fails" or answer.failure is None:
+        return None
+    failure = answer.failure
+    if failure.get("exception") == "AssertionError":
+        own = of_assertion(str(failure.get("message", "")))
+        if own is not None:
+            return own
+    return of_crash("crash", None, failure)
+
+
+def judge(wanted: Signature) -> Callable[[Answer], bool]:
+    """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash."""
+    plain = replace(wanted, kind="crash") if wanted.kind == "crash_on_recompile" else wanted
+
+    def interesting(answer: Answer) -> bool:
+        found = seen(answer)
+        return found is not None and same_failure(plain, found)
+
+    return interesting

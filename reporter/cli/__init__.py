@@ -1,0 +1,1 @@
+"""One file per command; a command parses, wires and prints, and leaves every decision to `reporter`."""

@@ -1,0 +1,24 @@
+"""`bugreport create`: from a failing script to a report folder."""
+
+from __future__ import annotations
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options, settings
+
+
+@taking(*settings(), script=True)
+def command(options: Options) -> int:
+    """Turn a failing script into a minimal, verified, anonymised report folder.
+
+    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, rebuilds it from stock
+    layers and synthetic values, makes it as small as it gets, and shows three times in fresh processes
+    that it still fails the same way. Options go before SCRIPT.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.create import create
+
+        return create(options)
+
+    return shell.finish(options, work)

@@ -1,0 +1,24 @@
+"""`bugreport diagnose`: the verdict alone."""
+
+from __future__ import annotations
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@taking("module", "python", "json", "jobs", "timeout", "seed", "no_input", "verbose", script=True)
+def command(options: Options) -> int:
+    """Say what is wrong with a script under torch.compile; writes nothing.
+
+    Runs SCRIPT as `python SCRIPT ARGS` would, runs the compiled call that fails once more with each layer
+    of the compiler, and says which layer is at fault, or why this is not a bug of the compiler. Options
+    go before SCRIPT.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.create import diagnose
+
+        return diagnose(options)
+
+    return shell.finish(options, work)

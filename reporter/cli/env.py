@@ -1,0 +1,24 @@
+"""`bugreport env`: the Versions block of an issue."""
+
+from __future__ import annotations
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@taking("python", "json")
+def command(options: Options) -> int:
+    """Print the Versions block of an issue for an interpreter.
+
+    Every line comes from a fixed list of facts: no paths, host or user names, and of the installed
+    packages only well-known public ones.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.interpreter import find
+        from reporter.versions import collect
+
+        return collect(find(options))
+
+    return shell.finish(options, work)

@@ -1,0 +1,128 @@
+"""The command-line parameters of a command, derived from the one declaration in `reporter.settings`.
+
+A command is written as a function of `Options`; `taking` gives it the signature that typer reads. Values
+arrive as plain text and are read by `settings.resolve`, so a bad `--jobs` and a bad `BUGREPORT_JOBS` get
+the same sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reporter.settings import ENVIRONMENT_PREFIX, Options, Setting, resolve, settings
+
+COMMAND_HELP = (
+    "Script and its own arguments; nothing after SCRIPT is read as an option of bugreport."
+)
+
+
+def taking(
+    *names: str, script: bool = False
+) -> Callable[[Callable[[Options], int]], Callable[..., int]]:
+    """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked."""
+
+    def decorate(function: Callable[[Options], int]) -> Callable[..., int]:
+        def command(**given: object) -> int:
+            words = given.pop("command", None) or ()
+            assert isinstance(words, (list, tuple))
+            first, rest = _split(given, [str(word) for word in words])
+            return function(resolve(given, first, rest))
+
+        parameters = [_parameter(name, settings()[name]) for name in names]
+        if script:
+            # Hidden, since the usage line says it better than typer's name for a list.
+            words = Annotated[list[str] | None, typer.Argument(metavar="SCRIPT ARGS", hidden=True)]
+            parameters.append(_keyword("command", words))
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {}
+        command.__name__ = function.__name__
+        command.__doc__ = function.__doc__
+        return command
+
+    return decorate
+
+
+def _split(given: dict[str, object], words: list[str]) -> tuple[Path | None, tuple[str, ...]]:
+    """SCRIPT and its arguments; with -m there is no SCRIPT and all words are the module's."""
+    if given.get("module") is not None or not words:
+        return None, tuple(words)
+    return Path(words[0]), tuple(words[1:])
+
+
+def _keyword(name: str, annotation: object) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=None, annotation=annotation)
+
+
+def _parameter(name: str, setting: Setting) -> inspect.Parameter:
+    """One typer option; None stands for "not given", so that the other sources get their turn."""
+    if not setting.is_switch:
+        info = typer.Option(
+            *setting.flags, metavar=setting.metavar, help=setting.help, show_default=False
+        )
+        return _keyword(name, Annotated[str | None, info])
+    *short, long = setting.flags
+    pair = long if not setting.everywhere else f"{long}/{_opposite(long)}"
+    info = typer.Option(*short, pair, help=setting.help, show_default=False)
+    return _keyword(name, Annotated[bool | None, info])
+
+
+def _opposite(flag: str) -> str:
+    """The flag that switches off what the environment or a file switched on."""
+    return "--" + flag[5:] if flag.startswith("--no-") else "--no-" + flag[2:]
+
+
+def end_own_options(argv: list[str]) -> list[str]:
+    """`argv` with `--` after `-m MODULE`, so that what follows is left to the module."""
+    for position, flag in _own_flags(argv):
+        if flag in settings()["module"].flags and argv[position + 1 :]:
+            end = position + 1 if _value_attached(argv[position], flag) else position + 2
+            return [*argv[:end], "--", *argv[end:]]
+    return argv
+
+
+def wants_json(argv: list[str]) -> bool:
+    """Whether stdout is promised to a JSON document, known even when the rest cannot be parsed."""
+    spoken = [flag for _, flag in _own_flags(argv) if flag in ("--json", "--no-json")]
+    if spoken:
+        return spoken[-1] == "--json"
+    word = os.environ.get(ENVIRONMENT_PREFIX + "JSON", "")
+    return word.strip().lower() in ("1", "true", "yes", "on")
+
+
+def _value_attached(word: str, flag: str) -> bool:
+    """Whether the value stands in the same word: `--module=x`, `-mx`, `-vmx`."""
+    return "=" in word if flag.startswith("--") else word.index(flag[1]) < len(word) - 1
+
+
+def _own_flags(argv: list[str]) -> Iterator[tuple[int, str]]:
+    """Position and name of each flag before SCRIPT."""
+    with_value = {flag for s in settings().values() if not s.is_switch for flag in s.flags}
+    position = 0
+    while position < len(argv):
+        word = argv[position]
+        if word == "--" or not word.startswith("-") or word == "-":
+            return
+        flags = [word.partition("=")[0]] if word.startswith("--") else _letters(word, with_value)
+        for flag in flags:
+            yield position, flag
+            if flag in settings()["module"].flags:
+                return
+        value_follows = flags[-1] in with_value and not _value_attached(word, flags[-1])
+        position += 2 if value_follows else 1
+
+
+def _letters(word: str, with_value: set[str]) -> list[str]:
+    """The flags of a word such as `-vj4`: letters up to the first that takes a value."""
+    flags = []
+    for letter in word[1:]:
+        flags.append("-" + letter)
+        if flags[-1] in with_value:
+            break
+    return flags

@@ -1,0 +1,148 @@
+"""Everything a command says goes through here: results to stdout, talk to stderr, an error as one sentence.
+
+`guard` is the only place where an exception becomes an exit code. With --json exactly one document
+reaches stdout, also when the run ends in an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from reporter import __version__
+from reporter.errors import BugreportError, Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reporter.settings import Options
+
+SCHEMA_VERSION = 1
+INTERNAL_ERROR = 70
+# What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env | head -1`.
+READER_GONE = 141
+
+
+class Outcome(Protocol):
+    """What a command found: the same facts as a document and as lines for people."""
+
+    @property
+    def exit_code(self) -> int: ...
+
+    def to_json(self) -> dict[str, object]: ...
+
+    def summary_lines(self) -> list[str]: ...
+
+
+def finish(options: Options, work: Callable[[], Outcome]) -> int:
+    """Do the work of a command and print its outcome the way that `options` ask for."""
+
+    def work_and_print() -> int:
+        outcome = work()
+        if options.json:
+            import json
+
+            say(json.dumps(outcome.to_json(), indent=2))
+        for line in outcome.summary_lines():
+            (talk if options.json else say)(line)
+        return outcome.exit_code
+
+    return guard(work_and_print, as_json=options.json)
+
+
+def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "bugreport") -> int:
+    """Do `work`, which returns an exit code or None, and turn whatever it raises into one.
+
+    `help_of` is the command whose --help a refused command line points to.
+    """
+    try:
+        code = work()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except KeyboardInterrupt:
+        return _fail(Interrupted("interrupted"), as_json)
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except BugreportError as error:
+        return _fail(error, as_json)
+    except Exception as error:
+        parsing = _parsing_error(error, help_of)
+        if parsing is not None:
+            return _fail(parsing, as_json)
+        sentence = f"internal error ({type(error).__name__}); the details are in {_log(error)}"
+        return _fail_with(INTERNAL_ERROR, sentence, as_json)
+
+
+def say(line: str) -> None:
+    """Print a line of the result on stdout."""
+    print(_printable(line, sys.stdout.encoding), file=sys.stdout)
+
+
+def talk(line: str) -> None:
+    """Print a line that is not the result on stderr."""
+    print(_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
+
+
+def _printable(text: str, encoding: str | None) -> str:
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _parsing_error(error: Exception, help_of: str) -> BugreportError | None:
+    """The sentence for what typer's parser refuses, or None for any other exception.
+
+    Newer versions of typer carry their own copy of click, so the class to test for has no fixed home;
+    both copies give a refused command line an exit code and `format_message`.
+    """
+    if type(error).__name__ == "Abort":
+        return Interrupted("interrupted")
+    message = getattr(error, "format_message", None)
+    if not callable(message):
+        return None
+    text = " ".join(str(message()).split()).rstrip(".?").replace(". Did", ", did")
+    return UsageError(f"{text[:1].lower()}{text[1:]}; see `{help_of} --help`")
+
+
+def _fail(error: BugreportError, as_json: bool) -> int:
+    return _fail_with(error.exit_code, str(error) or "interrupted", as_json)
+
+
+def _fail_with(code: int, sentence: str, as_json: bool) -> int:
+    sentence = " ".join(sentence.split())
+    talk(f"bugreport: {sentence}")
+    if as_json:
+        import json
+
+        error = {"exit_code": code, "message": sentence}
+        say(json.dumps({"schema_version": SCHEMA_VERSION, "error": error}))
+        sys.stdout.flush()
+    return code
+
+
+def _log(error: Exception) -> Path:
+    """Write the traceback to a file that only the user can read, and give its path."""
+    # Imported here, since they are only needed when something has gone wrong.
+    import tempfile
+    import traceback
+    from datetime import datetime, timezone
+    from pathlib import Path
+
+    import platformdirs
+
+    now = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+    lines = [f"bugreport {__version__}, Python {sys.version}\n"]
+    lines += traceback.format_exception(type(error), error, error.__traceback__)
+    try:
+        folder = platformdirs.user_log_path("bugreport", appauthor=False)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        folder = Path(tempfile.gettempdir())
+    # mkstemp creates the file with mode 0600: a traceback can hold private names.
+    handle, name = tempfile.mkstemp(prefix=f"{now}-", suffix=".log", dir=folder)
+    with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.writelines(lines)
+    return Path(name)

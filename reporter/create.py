@@ -1,0 +1,185 @@
+"""`diagnose` and `create`, end to end: study the script, build a repro, check what leaves, write the folder.
+
+Whatever was learnt before an interruption stays in `private/` of the output folder, where `--resume` finds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reporter import interpreter, target
+from reporter.closer import closer_look
+from reporter.errors import CannotJudgeError
+from reporter.progress import Progress, open_progress
+from reporter.recorded import Recorded
+from reporter.reduce.journal import Journal
+from reporter.reduce.pool import WorkerPool
+from reporter.report import Report, Rung, Verdict
+from reporter.settings import Options
+from reporter.study import prepare, study, working_folder
+
+RECORDING = "recording.json"
+JOURNAL = "journal.jsonl"
+NO_BUG = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended: the report document, the exit code, and the last words on the terminal."""
+
+    report: Report
+    exit_code: int
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of report.json."""
+        return self.report.to_json()
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end."""
+        return list(self.lines)
+
+
+def diagnose(options: Options) -> Result:
+    """The verdict alone. Exit code 0: a bug; 1: none. Raises BugreportError."""
+    python, info = prepare(options)
+    with open_progress(options) as progress, working_folder() as name:
+        _warn(progress)
+        recorded = _studied(options, python, Path(name), progress, want_program=False)
+    report = _bare_report(recorded, info)
+    return Result(report, 0 if recorded.is_bug else NO_BUG, tuple(_verdict_lines(recorded)))
+
+
+def create(options: Options) -> Result:
+    """Everything up to the report folder. Exit code 0: a report was written; 1: no bug. Raises BugreportError."""
+    started = time.monotonic()
+    output = interpreter.check_output(options)
+    resumed = Recorded.load(output / "private" / RECORDING) if options.resume else None
+    if resumed is not None:
+        options = replace(options, python=Path(resumed.python))
+        python = interpreter.find(options)
+        info = interpreter.probe(python)
+    else:
+        python, info = prepare(options)
+    with open_progress(options) as progress, working_folder() as name:
+        _warn(progress)
+        recorded = resumed or _studied(options, python, Path(name), progress, want_program=True)
+        if not recorded.is_bug:
+            return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
+        private = _private_folder(output)
+        recorded.save(private / RECORDING)
+        progress.note(f"an interrupted run goes on with: bugreport create --resume {output}")
+        return _build_and_write(options, recorded, info, output, Path(name), progress, started)
+
+
+def _build_and_write(
+    options: Options,
+    recorded: Recorded,
+    info: interpreter.InterpreterInfo,
+    output: Path,
+    folder: Path,
+    progress: Progress,
+    started: float,
+) -> Result:
+    from reporter.build import Builder
+    from reporter.publish import publish
+
+    subject = f"{recorded.python} torch {info.torch}"
+    with Journal(output / "private" / JOURNAL, subject) as journal, _pool(recorded, options, folder) as pool:
+        pool.start()
+        builder = Builder(recorded, options, pool, journal, progress)
+        try:
+            built = builder.build()
+        except CannotJudgeError as error:
+            report = _bare_report(recorded, info)
+            lines = (*_verdict_lines(recorded), f"No repro: {error}.")
+            return Result(report, CannotJudgeError.exit_code, lines)
+    progress.stage("leak check", "every outgoing byte against the private program")
+    return publish(options, recorded, built, info, output, time.monotonic() - started)
+
+
+def _studied(options: Options, python: Path, folder: Path, progress: Progress, want_program: bool) -> Recorded:
+    found = study(options, python, folder, progress, want_program)
+    recorded = found.recorded
+    if found.doubtful and recorded.check is not None:
+        with _pool(recorded, options, folder) as pool:
+            recorded = closer_look(recorded, pool, progress)
+    return recorded
+
+
+@contextlib.contextmanager
+def _pool(recorded: Recorded, options: Options, folder: Path) -> Iterator[WorkerPool]:
+    """Warm workers of the user's interpreter; their compiler cache is shared between runs."""
+    import platformdirs
+
+    work = folder / "workers"
+    work.mkdir(exist_ok=True)
+    warm = platformdirs.user_cache_path("bugreport", appauthor=False) / "warm" / str(abs(hash_of(recorded.python)))
+    try:
+        warm.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        warm = folder / "warm"
+    with WorkerPool(
+        Path(recorded.python), options.jobs, target.environment(), work, recorded.warm_backend, warm_cache=warm
+    ) as pool:
+        yield pool
+
+
+def hash_of(text: str) -> int:
+    """A number for a text that is the same in every process."""
+    import hashlib
+
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def _private_folder(output: Path) -> Path:
+    from reporter.errors import UsageError
+
+    private = output / "private"
+    try:
+        private.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.chmod(private, 0o700)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written ({error.strerror}); choose another folder with --output") from None
+    return private
+
+
+def _warn(progress: Progress) -> None:
+    warning = interpreter.check_compiler()
+    if warning:
+        progress.note(warning)
+
+
+def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Report:
+    failure = recorded.failure or {}
+    verdict = Verdict(
+        recorded.kind,
+        recorded.layer,
+        recorded.is_bug,
+        recorded.summary,
+        recorded.signature.text() if recorded.signature else "",
+        failure.get("exception"),
+        failure.get("first_line"),
+    )
+    ladder = tuple(Rung(**row) for row in recorded.ladder)
+    return Report(verdict, ladder, info.torch, info.version, device_of(recorded))
+
+
+def device_of(recorded: Recorded) -> str:
+    """The device the failing program computes on: cuda if any of its tensors is there."""
+    text = json.dumps([graph for graph, _ in recorded.captures])
+    return "cuda" if '"device": "cuda"' in text else "cpu"
+
+
+def _verdict_lines(recorded: Recorded) -> list[str]:
+    word = "bug" if recorded.is_bug else "no bug to report"
+    where = f" in {recorded.layer}" if recorded.is_bug else ""
+    return [f"verdict: {recorded.kind}{where} ({word})", recorded.summary]
+

@@ -1,0 +1,1 @@
+"""From what was measured to what it means: the ladder measures, the judge decides."""

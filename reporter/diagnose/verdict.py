@@ -1,0 +1,43 @@
+"""The verdict: kind, layer, whether it is a bug, and one plain sentence with its measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reporter.diagnose.ladder import Ladder
+from reporter.lab import Json
+from reporter.recording import Finding
+from reporter.signature import Signature
+
+BUGS = frozenset(
+    (
+        "crash",
+        "wrong_result",
+        "wrong_gradient",
+        "wrong_metadata",
+        "accepts_invalid",
+        "process_death",
+        "hang",
+        "stale_graph",
+        "crash_on_recompile",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the measurements of one finding mean."""
+
+    kind: str
+    layer: str
+    summary: str
+    signature: Signature | None = None
+    failure: Json | None = None
+    comparison: Json | None = None
+    ladder: Ladder | None = None
+    finding: Finding | None = None
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether the kind is one of the compiler's faults."""
+        return self.kind in BUGS

@@ -1,0 +1,122 @@
+"""Where experiments on a recorded call are made: a standby process, asked over its socket.
+
+A `Lab` answers requests about one call — run it under a rung, compare two runs, capture its graph — and hides
+whether a fork of the recorded moment or a re-run of the whole script does the work.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol
+
+Json = dict[str, Any]
+
+
+class Lab(Protocol):
+    """Experiments on one recorded call."""
+
+    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
+        """Sends one request and waits for its answer (`outcome`: ok, raises, died, timeout, error)."""
+
+    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+        """The same without waiting."""
+
+    def close(self) -> None:
+        """Ends the processes behind it."""
+
+
+class Connection:
+    """One JSON-lines connection of the target, read by a thread of its own."""
+
+    def __init__(self, sock: socket.socket, on_close: Callable[[], None]) -> None:
+        self._socket = sock
+        self._lock = threading.Lock()
+        self._on_close = on_close
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Sends one message; a dead peer shows as the end of its stream, not here."""
+        try:
+            with self._lock:
+                self._socket.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            pass
+
+    def read(self, handle: Callable[[Json], None]) -> None:
+        """Calls `handle` for each message until the peer is gone."""
+        buffer = b""
+        try:
+            while chunk := self._socket.recv(1 << 16):
+                buffer += chunk
+                while b"\n" in buffer:
+                    line, buffer = buffer.split(b"\n", 1)
+                    handle(json.loads(line))
+        except (OSError, ValueError):
+            pass
+        finally:
+            self._socket.close()
+            self._on_close()
+
+
+class StandbyLab:
+    """Experiments in forks of a standby process."""
+
+    def __init__(self, call: int, folder: Path) -> None:
+        self.call = call
+        self.folder = folder
+        self.pid: int | None = None
+        self._connection: Connection | None = None
+        self._ready = threading.Event()
+        self._gone = False
+        self._next = 0
+        self._waiting: dict[int, Future[Json]] = {}
+        self._lock = threading.Lock()
+
+    def attach(self, connection: Connection, pid: int) -> None:
+        """Called when the standby of this call has connected."""
+        self._connection = connection
+        self.pid = pid
+        self._ready.set()
+
+    def handle(self, message: Json) -> None:
+        """Takes an answer of the standby."""
+        with self._lock:
+            future = self._waiting.pop(int(message["answer"]), None)
+        if future is not None:
+            future.set_result(message)
+
+    def detach(self) -> None:
+        """Called when the standby is gone: everything still asked of it has died with it."""
+        self._gone = True
+        self._ready.set()
+        with self._lock:
+            waiting, self._waiting = list(self._waiting.values()), {}
+        for future in waiting:
+            future.set_result({"outcome": "died", "signal": "standby lost"})
+
+    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+        future: Future[Json] = Future()
+        self._ready.wait(timeout=30)
+        with self._lock:
+            number = self._next
+            self._next += 1
+            lost = self._gone or self._connection is None
+            if not lost:
+                self._waiting[number] = future
+        if lost:
+            future.set_result({"outcome": "died", "signal": "standby lost"})
+        else:
+            assert self._connection is not None
+            self._connection.send({**message, "id": number, "timeout": timeout})
+        return future
+
+    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
+        return self.submit(message, timeout).result(timeout=timeout + 60)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.send({"op": "stop"})

@@ -1,0 +1,51 @@
+"""The last gate: what is about to leave is held against the private program once more, file by file, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anonymizer.audit import Audit, House, Identity, Terms, audit
+from anonymizer.vocabulary import harness_text
+from reporter.errors import LeakError
+from templates import house_text
+
+
+def check_outgoing(
+    files: Mapping[str, str],
+    terms: Terms,
+    *,
+    internals: Iterable[str] = (),
+    identity: Identity | None = None,
+    allowed: Iterable[str] = (),
+) -> Audit:
+    """Looks for private terms in the final texts of everything outside `private/`.
+
+    Args:
+        files: relative name -> text.
+        terms: from `anonymizer.audit.private_terms`.
+        internals: the words of torch's own tracebacks, from the user's interpreter.
+        identity: this machine's names; found out when not given.
+        allowed: public values that look like credentials, such as torch's git revision.
+    """
+    house = House(
+        code=f"{house_text(code=True)}\n{harness_text()}",
+        prose="\n".join((house_text(), *internals)),
+    )
+    return audit(files, terms, identity or Identity.of_this_machine(), house=house, allowed=allowed)
+
+
+def refuse_leaks(result: Audit) -> None:
+    """Ends the run when the leak check did not pass. The sentence quotes nothing private.
+
+    Raises:
+        LeakError: there is at least one finding.
+    """
+    if result.passed:
+        return
+    files = sorted({finding.file for finding in result.findings})
+    kinds = sorted({finding.kind for finding in result.findings})
+    count = len(result.findings)
+    raise LeakError(
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({', '.join(kinds)}) "
+        f"in {', '.join(files)}, so no report was written; the list is in the private folder"
+    )

@@ -1,0 +1,230 @@
+"""The last mile: the report's documents rendered from one `Report`, checked for leaks as bytes, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from anonymizer.audit import Identity, private_terms, terms_checked
+from anonymizer.ir import Graph
+from reporter import create as flow
+from reporter.build import Built, errors_of, operators
+from reporter.errors import LeakError
+from reporter.folder import write_report
+from reporter.interpreter import InterpreterInfo
+from reporter.labels import labels
+from reporter.outgoing import check_outgoing, refuse_leaks
+from reporter.recorded import Recorded
+from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.rewritten import statements
+from reporter.settings import Options
+from templates.issue import Evidence, render_issue
+from templates.page import render_page
+from templates.regression import render_test
+
+Json = dict[str, Any]
+
+
+def publish(
+    options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, output: Path, seconds: float
+) -> flow.Result:
+    """Renders, audits and writes the report folder. Raises LeakError, and then no outgoing file is written."""
+    terms = private_terms(
+        {} if options.keep_source else recorded.sources, frozenset(recorded.vocabulary), ()
+    )
+    identity = Identity.of_this_machine()
+    report = _report(recorded, built, info, seconds, terms_checked(terms, identity))
+    files = _files(options, recorded, built, info, report)
+    audit = check_outgoing(
+        files,
+        terms,
+        internals=recorded.internals,
+        identity=identity,
+        allowed=[item for item in (recorded.environment.get("git"), info.torch_git, _key(built)) if item],
+    )
+    private = _private(recorded, built)
+    if not audit.passed:
+        rows = [asdict(finding) for finding in audit.findings]
+        (output / "private" / "leaks.json").write_text(json.dumps(rows, indent=2), encoding="utf-8")
+        try:
+            refuse_leaks(audit)
+        except LeakError as error:
+            first = audit.findings[0]
+            raise LeakError(f"{error} (first: {first.file}, line {first.line}, kind {first.kind})") from None
+    write_report(output, files, private, replace=options.force)
+    return flow.Result(report, 0, tuple(_last_words(report, output)))
+
+
+def _key(built: Built) -> str:
+    return hashlib.sha256(built.text.encode()).hexdigest()[:16]
+
+
+def _report(recorded: Recorded, built: Built, info: InterpreterInfo, seconds: float, terms: int) -> Report:
+    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
+    signal = next((answer.signal for answer in built.cold if answer.signal), None)
+    crash = recorded.kind in ("crash", "crash_on_recompile")
+    verdict = Verdict(
+        kind=recorded.kind,
+        layer=recorded.layer,
+        is_bug=True,
+        summary=_summary(recorded, built),
+        signature=_public_signature(recorded),
+        exception=str(failure.get("exception")) if crash else signal,
+        message=_message(failure) if crash else str(failure.get("message", "")) or None,
+        reproduced=built.reproduced,
+    )
+    check = built.candidate.check
+    given = dict(check.arguments)
+    requires = Requires(
+        backward=check.backward != "none",
+        dynamic={"True": True, "False": False}.get(given.get("dynamic", ""), None),
+        mode=given.get("mode", "").strip("'") or None,
+        config=dict(check.config),
+        contexts=check.contexts,
+    )
+    rows = [Rung(**{**row, "detail": row["detail"] if row["outcome"] != "skipped" else ""}) for row in built.ablation]
+    content = built.candidate.content
+    count = content.statements if isinstance(content, Graph) else statements(built.candidate)
+    repro = ReproInfo(
+        path="repro.py",
+        statements=count,
+        lines=len([line for line in built.text.splitlines() if line.strip()]),
+        operators=operators(built.text),
+        verified_cold=built.reproduced[0] > 0,
+        candidates=built.counts.settled,
+        seconds=round(seconds, 1),
+    )
+    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
+    dynamic_fixes = outcome.get("dynamic=False") == "ok" and outcome.get("dynamic=True") not in ("ok", "skipped")
+    return Report(
+        verdict=verdict,
+        ladder=tuple(rows),
+        torch=info.torch,
+        python=info.version,
+        device=flow.device_of(recorded),
+        requires=requires,
+        repro=repro,
+        labels=tuple(
+            labels(
+                recorded.kind,
+                recorded.layer,
+                True,
+                cpu_only="cpp" in json.dumps(failure.get("frames", [])) or "error:" in str(verdict.message),
+                dynamic_false_fixes=dynamic_fixes and "dynamic" in given,
+                signal=signal,
+            )
+        ),
+        other_findings=tuple({"kind": item["kind"], "lines": len(item["candidate"].splitlines())} for item in built.others),
+        audit=AuditSummary(True, terms, ()),
+    )
+
+
+_SUMMARIES = {
+    "crash": "Compiling raises {exception}; eager runs.",
+    "crash_on_recompile": "Compiling again for another shape raises {exception}; eager runs.",
+    "wrong_result": "The compiled call returns wrong values without an error.",
+    "wrong_gradient": "The compiled backward pass returns wrong gradients.",
+    "wrong_metadata": "The compiled result has another {property} than eager's.",
+    "accepts_invalid": "Eager refuses the call with {exception}; the compiled call returns a result.",
+    "process_death": "The compiled call ends the process with {signal}.",
+    "hang": "The compiled call does not end.",
+    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right.",
+}
+
+
+def _summary(recorded: Recorded, built: Built) -> str:
+    """The verdict in one sentence that holds nothing measured on the private program."""
+    signature = recorded.signature
+    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
+    values = {
+        "exception": failure.get("exception") if recorded.kind.startswith("crash") else (recorded.failure or {}).get("exception"),
+        "property": signature.property if signature else "metadata",
+        "signal": next((answer.signal for answer in built.cold if answer.signal), "a signal"),
+    }
+    return _SUMMARIES[recorded.kind].format(**values)
+
+
+def _public_signature(recorded: Recorded) -> str:
+    """The signature without its message, whose words may be the program's."""
+    return replace(recorded.signature, message=None).text() if recorded.signature else recorded.kind
+
+
+def _message(failure: Mapping[str, Any]) -> str:
+    return str(failure.get("first_line", ""))[:500]
+
+
+def _files(options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, report: Report) -> dict[str, str]:
+    document = report.to_json()
+    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
+    log = str(failure.get("traceback", "")) or next((answer.detail for answer in built.cold if answer.detail), "")
+    evidence = Evidence(
+        repro=built.text,
+        environment=recorded.environment,
+        version=_version(),
+        error_log=log,
+        workaround=_workaround(report),
+        human_words=options.summary or "",
+        key=_key(built),
+    )
+    return {
+        "repro.py": built.text,
+        "test_repro.py": _formatted_test(document, built.text),
+        "issue.md": render_issue(document, evidence),
+        "report.html": render_page(document, evidence),
+        "report.json": report.dumps(),
+    }
+
+
+def _formatted_test(document: Json, text: str) -> str:
+    from reporter.build import formatted
+
+    return formatted(render_test(document, text))
+
+
+def _version() -> str:
+    from reporter import __version__
+
+    return __version__
+
+
+def _workaround(report: Report) -> str:
+    """The first measured setting under which the repro is right."""
+    for row in report.ladder:
+        if row.outcome == "ok" and row.rung in ("emulate_precision_casts", "fallback_random"):
+            return f"`torch._inductor.config.{row.rung} = True` makes it go away"
+    right = [row.rung for row in report.ladder if row.outcome == "ok" and row.rung in ("aot_eager_decomp_partition", "aot_eager", "eager")]
+    return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
+
+
+def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
+    private: dict[str, bytes | str] = {"original.log": recorded.output, "ladder.json": json.dumps(list(recorded.ladder), indent=2)}
+    if built.others:
+        private["other_findings.json"] = json.dumps(list(built.others), indent=2)
+    program = getattr(built.candidate.content, "program", None)
+    if program is not None:
+        private["mapping.json"] = json.dumps(dict(program.mapping), indent=2, ensure_ascii=False)
+    for number, answer in enumerate(built.cold):
+        private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
+    return private
+
+
+def _last_words(report: Report, output: Path) -> list[str]:
+    repro = report.repro
+    assert repro is not None
+    seen, of = report.verdict.reproduced
+    return [
+        f"verdict: {report.verdict.kind} in {report.verdict.layer} (bug)",
+        report.verdict.summary,
+        f"repro: {repro.statements} tensor operation{'s' if repro.statements != 1 else ''}, {repro.lines} lines, "
+        f"seen in {seen} of {of} fresh processes, {repro.candidates} candidates, {repro.seconds:.0f} s",
+        f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
+        f"report: {output}",
+        f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
+    ]
+
+
+__all__ = ["errors_of", "publish"]

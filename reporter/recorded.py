@@ -1,0 +1,83 @@
+"""What the first half of a run hands to the second: plain JSON, so that a killed run goes on without the script.
+
+The first half runs the user's program (record, diagnose, capture); the second half never needs it again. Everything here
+is private: it is kept in `private/` and nothing of it is shown without being rebuilt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from anonymizer.harness import Check
+from reporter.errors import UsageError
+from reporter.signature import Signature
+
+Json = dict[str, Any]
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The verdict with its measurements, and all that candidates are made from."""
+
+    kind: str
+    layer: str
+    summary: str
+    is_bug: bool
+    signature: Signature | None
+    failure: Json | None
+    ladder: tuple[Json, ...]
+    check: Check | None
+    captures: tuple[tuple[Json, Json], ...]
+    gathered: Json | None
+    environment: Json
+    vocabulary: tuple[str, ...]
+    internals: tuple[str, ...]
+    sources: Mapping[str, str]
+    python: str
+    warm_backend: str = "inductor"
+    output: str = ""
+    script: Json = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Writes the recording; mode 0600 by its folder."""
+        path.write_text(json.dumps({"version": _VERSION, **asdict(self)}), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Recorded:
+        """Reads a recording back. Raises UsageError if there is none or it is of another version."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data.pop("version") != _VERSION:
+                raise ValueError("another version")
+            data["signature"] = _signature(data["signature"])
+            data["check"] = _check(data["check"])
+            data["ladder"] = tuple(data["ladder"])
+            data["captures"] = tuple((graph, way) for graph, way in data["captures"])
+            data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(data["internals"])
+            return cls(**data)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__}); start anew without --resume"
+            ) from None
+
+
+def _signature(data: Json | None) -> Signature | None:
+    return Signature(**{**data, "frames": tuple(data["frames"])}) if data else None
+
+
+def _check(data: Json | None) -> Check | None:
+    if data is None:
+        return None
+    for item in fields(Check):
+        if isinstance(data[item.name], list):
+            data[item.name] = tuple(_tuple(entry) for entry in data[item.name])
+    return Check(**data)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,375 @@
+"""One run of the user's script, watched: which compiled call failed, and a lab for each call worth a second look.
+
+The script runs once, as always. For each watched call the host has the eager reference computed in the call's
+standby and compares; a call that raised where eager does not, died, or returned something else becomes a `Finding`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from reporter import target
+from reporter.lab import Connection, Json, Lab, StandbyLab
+
+_MAX_FINDINGS = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious."""
+
+    call: int
+    symptom: str
+    lab: Lab
+    options: Json
+    context: Json
+    replay: bool
+    failure: Json | None = None
+    comparison: Json | None = None
+    grads: str | None = None
+    signal: str | None = None
+
+
+@dataclass
+class Recording:
+    """Everything one run of the script showed."""
+
+    folder: Path
+    findings: list[Finding] = field(default_factory=list)
+    calls: int = 0
+    compiles: int = 0
+    overhead: float = 0.0
+    seconds: float = 0.0
+    exit: int | None = None
+    script_exception: Json | None = None
+    output: str = ""
+    labs: list[Lab] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Ends every process of the recording and removes its working files."""
+        for lab in self.labs:
+            lab.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_ORDER = {"raised": 0, "died": 0, "hang": 1, "accepts": 2, "differs": 3, "gradient": 4, "suspicious": 9}
+
+
+class Session:
+    """Runs the script once and collects a `Recording`."""
+
+    def __init__(
+        self,
+        python: Path,
+        command: list[str],
+        *,
+        module: bool,
+        cwd: Path,
+        timeout: float,
+        cache: Path,
+        echo: IO[bytes] | None,
+        talk: Callable[[str], None],
+    ) -> None:
+        self.python = python
+        self.command = command
+        self.module = module
+        self.cwd = cwd
+        self.timeout = timeout
+        self.cache = cache
+        self.echo = echo
+        self.talk = talk
+        self.recording = Recording(Path(tempfile.mkdtemp(prefix="br-")))
+        self.labs: dict[int, StandbyLab] = {}
+        self.begun: dict[int, Json] = {}
+        self.open_call: int | None = None
+        self.open_since = 0.0
+        self.finished = threading.Event()
+        self._script: Connection | None = None
+        self._lock = threading.RLock()
+        self._log = bytearray()
+
+    def run(self) -> Recording:
+        """Runs the script to its end (or to `timeout`) and returns what was seen."""
+        socket_path = str(self.recording.folder / "s")
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(socket_path)
+        server.listen(64)
+        threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+        spec = self.recording.folder / "spec.json"
+        spec.write_text(
+            json.dumps({"socket": socket_path, "folder": str(self.recording.folder), "module": self.module})
+        )
+        started = time.monotonic()
+        process = subprocess.Popen(
+            [str(self.python), str(target.COLLECTORS / "bootstrap.py"), str(spec), *self.command],
+            cwd=self.cwd,
+            env=target.environment(self.cache),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        pump = threading.Thread(target=self._pump, args=(process.stdout,), daemon=True)
+        pump.start()
+        try:
+            self._wait(process, started)
+        except BaseException:
+            target.kill_group(process)
+            self.recording.close()
+            raise
+        finally:
+            server.close()
+        pump.join(timeout=2)
+        self.finished.wait(timeout=2)
+        self.recording.seconds = time.monotonic() - started
+        self.recording.output = bytes(self._log).decode(errors="replace")
+        self._conclude(process.returncode)
+        return self.recording
+
+    def _wait(self, process: subprocess.Popen[bytes], started: float) -> None:
+        while process.poll() is None:
+            try:
+                process.wait(timeout=0.25)
+            except subprocess.TimeoutExpired:
+                pass
+            now = time.monotonic()
+            stuck = self.open_call is not None and now - self.open_since > self.timeout / 2
+            if stuck or now - started > self.timeout:
+                with self._lock:
+                    call = self.open_call
+                target.kill_group(process)
+                if call is not None:
+                    self._add(call, "hang")
+                else:
+                    self.talk(f"the script was stopped after {self.timeout:.0f} s (--timeout)")
+                return
+
+    def _pump(self, stream: IO[bytes]) -> None:
+        while chunk := stream.read1(1 << 16):  # type: ignore[attr-defined]
+            if len(self._log) < 1 << 22:
+                self._log += chunk
+            if self.echo is not None:
+                try:
+                    self.echo.write(chunk)
+                    self.echo.flush()
+                except (OSError, ValueError):
+                    self.echo = None
+
+    def _accept(self, server: socket.socket) -> None:
+        while True:
+            try:
+                peer, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+
+    def _serve(self, peer: socket.socket) -> None:
+        role: dict[str, Any] = {}
+
+        def gone() -> None:
+            lab = role.get("lab")
+            if lab is not None:
+                lab.detach()
+            if role.get("script"):
+                self.finished.set()
+
+        connection = Connection(peer, gone)
+
+        def handle(message: Json) -> None:
+            if message.get("role") == "script":
+                role["script"] = True
+                self._script = connection
+            elif message.get("role") == "standby":
+                lab = self._lab(int(message["call"]))
+                role["lab"] = lab
+                lab.attach(connection, int(message["pid"]))
+            elif "answer" in message:
+                role["lab"].handle(message)
+            else:
+                self._event(message)
+
+        connection.read(handle)
+
+    def _lab(self, call: int) -> StandbyLab:
+        with self._lock:
+            if call not in self.labs:
+                self.labs[call] = StandbyLab(call, self.recording.folder)
+            return self.labs[call]
+
+    def _reply(self, **answer: Any) -> None:
+        assert self._script is not None
+        enough = len([f for f in self.recording.findings if f.symptom != "suspicious"]) >= _MAX_FINDINGS
+        fatal = any(f.symptom in ("raised", "died") for f in self.recording.findings)
+        self._script.send({"watch": not enough and not fatal, **answer})
+
+    def _event(self, message: Json) -> None:
+        event = message["event"]
+        if event == "finished":
+            self.recording.calls = message["calls"]
+            self.recording.compiles = message["compiles"]
+            self.recording.overhead = message["overhead"]
+            self.recording.exit = message["exit"]
+            self.recording.script_exception = message["exception"]
+            self.finished.set()
+            return
+        call = int(message["call"])
+        if event == "begin":
+            self.begun[call] = message
+            self.recording.calls = max(self.recording.calls, call + 1)
+            self.open_call, self.open_since = call, time.monotonic()
+            self._lab(call)
+            self._reply()
+            return
+        self.open_call = None
+        if event == "raised":
+            self._raised(message)
+        elif event == "returned":
+            self._returned(message)
+        elif event == "gradients":
+            self._gradients(message)
+        else:
+            self._reply()
+
+    # -- judging one call, while the script waits -------------------------------------------------
+
+    def _run(self, call: int, name: str, **rung: Any) -> Json:
+        rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
+        return self._lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
+
+    def _compare(self, call: int, reference: str, actual: str, exact: str | None = None) -> Json:
+        answer = self._lab(call).request(
+            {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
+        )
+        return dict(answer.get("comparison") or {"equal": True, "same": True, "tight": True, "metadata": [], "values": []})
+
+    def _raised(self, message: Json) -> None:
+        call = int(message["call"])
+        if message["checked"]:
+            eager = self._run(call, "eager", how="eager")
+            both = eager["outcome"] == "raises"
+            if both:
+                self._drop(call)
+            else:
+                self._add(call, "raised", failure=message["failure"])
+        self._reply()
+
+    def _returned(self, message: Json) -> None:
+        call, path = int(message["call"]), str(message["path"])
+        eager = self._run(call, "eager", how="eager")
+        if eager["outcome"] == "raises":
+            self._add(call, "accepts", failure=eager["failure"])
+            self._reply(keep=False)
+            return
+        if eager["outcome"] != "ok":
+            self._drop(call)
+            self._reply(keep=False)
+            return
+        comparison = self._compare(call, eager["snapshot"], path)
+        if not comparison["same"] and not comparison["metadata"]:
+            exact = self._run(call, "fp64", how="eager", fp64=True)
+            if exact["outcome"] == "ok":
+                comparison = self._compare(call, eager["snapshot"], path, exact["snapshot"])
+        keep = bool(message["differentiable"])
+        if not comparison["same"]:
+            self._add(call, "differs", comparison=comparison)
+        elif not comparison["equal"]:
+            self._add(call, "suspicious", comparison=comparison)
+        elif not keep:
+            self._drop(call)
+        self._reply(keep=keep)
+
+    def _gradients(self, message: Json) -> None:
+        call, path = int(message["call"]), str(message["path"])
+        replay = self.begun[call].get("history", 0) > 0
+        eager = self._run(call, "eager-grad", how="eager", grads=path)
+        compiled = self._run(call, "compiled-grad", how="compiled", grads=path, replay=replay)
+        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
+            comparison = self._compare(call, eager["snapshot"], compiled["snapshot"])
+            if not comparison["same"] and not comparison["metadata"]:
+                exact = self._run(call, "fp64-grad", how="eager", fp64=True, grads=path)
+                if exact["outcome"] == "ok":
+                    comparison = self._compare(call, eager["snapshot"], compiled["snapshot"], exact["snapshot"])
+            if not comparison["same"]:
+                self._add(call, "gradient", comparison=comparison, grads=path)
+            elif not comparison["equal"]:
+                self._add(call, "suspicious", comparison=comparison, grads=path)
+            elif not any(f.call == call for f in self.recording.findings):
+                self._drop(call)
+        elif eager["outcome"] == "ok":
+            symptom = "raised" if compiled["outcome"] == "raises" else "died" if compiled["outcome"] == "died" else "hang"
+            self._add(call, symptom, failure=compiled.get("failure"), signal=compiled.get("signal"), grads=path)
+        self._reply()
+
+    # -- findings -----------------------------------------------------------------------------------
+
+    def _add(self, call: int, symptom: str, **details: Any) -> None:
+        begun = self.begun.get(call, {})
+        finding = Finding(
+            call=call,
+            symptom=symptom,
+            lab=self._lab(call),
+            options=begun.get("options", {}),
+            context=begun.get("context", {}),
+            replay=begun.get("history", 0) > 0,
+            **details,
+        )
+        with self._lock:
+            found = self.recording.findings
+            if symptom == "suspicious" and any(f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found):
+                if not any(f.call == call for f in found):
+                    self._drop(call)
+                return
+            found[:] = [f for f in found if not (f.call == call and _ORDER[f.symptom] >= _ORDER[symptom])]
+            found.append(finding)
+            found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
+
+    def _drop(self, call: int) -> None:
+        self._lab(call).close()
+
+    def _conclude(self, code: int | None) -> None:
+        recording = self.recording
+        if recording.exit is None:
+            recording.exit = code
+            call = self.open_call
+            hung = any(f.symptom == "hang" for f in recording.findings)
+            if call is not None and code is not None and code < 0 and not hung:
+                self._add(call, "died", signal=_signal_name(-code))
+        kept = {finding.call for finding in recording.findings}
+        for call, lab in self.labs.items():
+            if call in kept:
+                recording.labs.append(lab)
+            else:
+                lab.close()
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def echo_stream(json_mode: bool) -> IO[bytes] | None:
+    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
+    stream = sys.stderr if json_mode else sys.stdout
+    return getattr(stream, "buffer", None)
+
+
+def cpu_count() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,101 @@
+"""Runs a candidate as the reader of a report would: a fresh process, an empty folder, an empty
+cache.
+
+Nothing of the warm worker is left: none of its environment variables, no fork, no override.  What
+is believed about a repro is what is seen here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from reporter.reduce.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
+
+_ENDINGS: dict[int, Outcome] = {0: "passes", 125: "cannot_judge"}
+
+
+def run_cold(
+    python: Path,
+    text: str,
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    describe: bool = False,
+    tmp: Path | None = None,
+) -> Answer:
+    """Run ``python repro.py`` in an empty folder with an empty cache; ``timeout`` in seconds.
+
+    Without ``describe`` exactly that happens and the answer has no ``failure``; with it the same
+    text runs as ``__main__`` of a fresh interpreter that writes its failure down.  ``tmp`` is
+    where the folders are made.
+    """
+    base = clean_environment(os.environ if env is None else env)
+    with tempfile.TemporaryDirectory(prefix="cold-", dir=tmp) as name:
+        folder = Path(name).resolve()
+        for part in ("run", "out", "cache"):
+            (folder / part).mkdir()
+        base["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
+        if describe:
+            command = [str(python), str(MAIN), "once", "--folder", str(folder)]
+            request = json.dumps({"id": 0, "text": text, "timeout": timeout}) + "\n"
+        else:
+            (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
+            command, request = [str(python), "repro.py"], ""
+        return _run(command, request, folder, base, timeout)
+
+
+def _run(
+    command: list[str], request: str, folder: Path, env: Mapping[str, str], timeout: float
+) -> Answer:
+    out = folder / "out"
+    started = time.monotonic()
+    timed_out = False
+    with (out / "stdout").open("wb") as stdout, (out / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=folder / "run",
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        try:
+            process.communicate(request.encode(), timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            kill_group(process.pid)
+            process.wait()
+    seconds = round(time.monotonic() - started, 3)
+    return _answer(out, process.returncode, timed_out, seconds)
+
+
+def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
+    texts = {"stdout": tail(out / "stdout"), "stderr": tail(out / "stderr"), "seconds": seconds}
+    stack = tail(out / "stack")
+    if timed_out:
+        return Answer.from_json({"outcome": "timeout", "detail": stack, "exit": code, **texts})
+    if code < 0:
+        name = _signal_name(-code)
+        return Answer.from_json(
+            {"outcome": "died", "signal": name, "exit": code, "detail": stack, **texts}
+        )
+    try:
+        written = json.loads((out / "answer.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        written = {"outcome": _ENDINGS.get(code, "fails"), "exit": code}
+    return Answer.from_json({**written, **texts})
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

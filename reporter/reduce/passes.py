@@ -1,0 +1,485 @@
+"""The reduction passes on graphs, in the order of their worth. Each is a class with one contract: `run` takes a candidate
+that shows the failure and returns one that shows it too, never larger.
+
+A pass asks about complete candidates only, through `Questions`; it has no loop to a fixed point of its own — the
+driver repeats the round while it shrinks — and its choices depend on nothing but the candidate, so they repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from anonymizer import stock
+from anonymizer.emit import NotPublic, contiguous
+from anonymizer.ir import (
+    Graph,
+    Input,
+    Node,
+    Recipe,
+    Ref,
+    TensorMeta,
+    Value,
+    impure,
+    prune,
+)
+from reporter.candidate import Candidate
+from reporter.reduce import ddmin
+from reporter.reduce.scheduler import Scheduler
+
+
+class Questions:
+    """Candidates in, answers out; a candidate that cannot be written down is not interesting."""
+
+    def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
+        self.scheduler = scheduler
+        self._progress = progress
+
+    def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The first candidate, in order, that shows the failure."""
+        kept: list[Candidate] = []
+
+        def texts() -> Iterator[str]:
+            for candidate in candidates:
+                try:
+                    text = candidate.text()
+                except (NotPublic, KeyError, ValueError, IndexError, TypeError, AssertionError):
+                    continue
+                kept.append(candidate)
+                yield text
+
+        index = self.scheduler.first(texts())
+        if index is None:
+            return None
+        self._progress(kept[index])
+        return kept[index]
+
+    def holds(self, candidate: Candidate) -> bool:
+        """Whether one candidate shows the failure."""
+        return self.first([candidate]) is not None
+
+
+class Pass(Protocol):
+    """One reduction step over candidates."""
+
+    name: str
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """A candidate that shows the same failure and is no larger."""
+
+
+def graph_of(candidate: Candidate) -> Graph:
+    """The graph of a graph candidate."""
+    assert isinstance(candidate.content, Graph)
+    return candidate.content
+
+
+def is_tensor(graph: Graph, name: str) -> bool:
+    """Whether a value is known to be one tensor."""
+    return isinstance(graph.meta_of(name), TensorMeta)
+
+
+def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
+    """The graph with the given tensor values turned into inputs (fed synthetically), their producers dropped if unused."""
+    fresh: list[Input] = []
+    replaced: dict[str, str] = {}
+    for name in names:
+        meta = graph.meta_of(name)
+        if not isinstance(meta, TensorMeta):
+            return None
+        recipe = (
+            Recipe("randn")
+            if meta.is_float or meta.dtype.startswith("complex")
+            else Recipe("bool") if meta.dtype == "bool" else Recipe("randint", 0, 2)
+        )
+        new = f"c{name}"
+        requires = meta.requires_grad and meta.is_float
+        fresh.append(Input(new, "input", replace(meta, requires_grad=requires), recipe))
+        replaced[name] = new
+
+    def change(ref: Ref) -> Value:
+        return Ref(replaced.get(ref.name, ref.name))
+
+    nodes = tuple(node.map_refs(change) for node in graph.nodes if node.name not in replaced)
+    outputs = tuple(ref for ref in graph.outputs if ref.name not in replaced)
+    if not outputs:
+        return None
+    return prune(Graph((*graph.inputs, *fresh), nodes, outputs, graph.runs))
+
+
+class Options:
+    """Drops what surrounds the program: contexts, config assignments, torch.compile arguments, gradients of plain inputs."""
+
+    name = "options"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        check = candidate.check
+        for context in check.contexts:
+            left = tuple(item for item in candidate.check.contexts if item != context)
+            candidate = ask.first([candidate.with_check(contexts=left)]) or candidate
+        for name, _ in check.config:
+            left_config = tuple(item for item in candidate.check.config if item[0] != name)
+            candidate = ask.first([candidate.with_check(config=left_config)]) or candidate
+        for name, _ in check.arguments:
+            simpler = replace(candidate, check=candidate.check.without_argument(name))
+            candidate = ask.first([simpler]) or candidate
+        if check.evaluation:
+            candidate = ask.first([candidate.with_check(evaluation=False)]) or candidate
+        if check.compare_inputs:
+            candidate = ask.first([candidate.with_check(compare_inputs=False)]) or candidate
+        return candidate
+
+
+class Calls:
+    """The fewest successive calls, latest shapes last, that still show the failure."""
+
+    name = "calls"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        calls = candidate.check.calls
+        if not calls:
+            return candidate
+        shorter = [calls[-1:], calls[-2:], calls[:1], calls[:2]]
+        options = [candidate.with_check(calls=option) for option in shorter if option != calls]
+        found = ask.first(options) or candidate
+        if len(found.check.calls) == 1 and isinstance(found.content, Graph):
+            plain = found.with_graph(static(found.content, dict(found.check.calls[0]))).with_check(
+                calls=()
+            )
+            found = ask.first([plain]) or found
+        return found
+
+
+def static(graph: Graph, sizes: dict[str, int]) -> Graph:
+    """The graph with symbolic input sizes fixed."""
+    return replace(graph, inputs=tuple(replace(item, symbols=()) for item in graph.inputs), runs=())
+
+
+class Window:
+    """Bisection from both ends: the shortest failing prefix, then the latest start, so that time grows with the logarithm.
+
+    What a prefix computes and nobody reads any more becomes its output; what a late start has not computed becomes an input.
+    """
+
+    name = "window"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        candidate = self._prefix(candidate, ask)
+        return self._suffix(candidate, ask)
+
+    def _prefix(self, candidate: Candidate, ask: Questions) -> Candidate:
+        graph = graph_of(candidate)
+        total = len(graph.nodes)
+
+        def cut(length: int) -> Candidate | None:
+            shorter = prefix(graph, length)
+            return candidate.with_graph(shorter) if shorter is not None else None
+
+        if total < 4:
+            return candidate
+        best = candidate
+
+        def holds(length: int, hints: object = ()) -> bool:
+            nonlocal best
+            made = cut(length)
+            found = ask.first([made]) if made is not None else None
+            if found is not None and length < len(graph_of(best).nodes):
+                best = found
+            return found is not None
+
+        ddmin.bisect_prefix(total, holds, least=0, workers=1)
+        return best
+
+    def _suffix(self, candidate: Candidate, ask: Questions) -> Candidate:
+        graph = graph_of(candidate)
+        total = len(graph.nodes)
+        low, high, best = 0, total - 1, candidate
+        while low < high:
+            middle = (low + high + 1) // 2
+            later = suffix(graph, middle)
+            found = ask.first([candidate.with_graph(later)]) if later is not None else None
+            if found is not None:
+                low, best = middle, found
+            else:
+                high = middle - 1
+        return best
+
+
+def prefix(graph: Graph, length: int) -> Graph | None:
+    """The first `length` nodes; what the rest would have read, and what was an output already, is returned."""
+    nodes = graph.nodes[:length]
+    open_regions = [node for node in nodes if node.op == "enter"]
+    closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
+    tail = [
+        Node(f"exit_{node.name}", "exit", "exit", (Ref(node.name),))
+        for node in reversed(open_regions)
+        if node.name not in closed
+    ]
+    inside = {node.name for node in nodes}
+    later = {name for node in graph.nodes[length:] for name in node.refs()} | {
+        ref.name for ref in graph.outputs
+    }
+    live = [node.name for node in nodes if node.name in later and is_tensor(graph, node.name)]
+    if not live:
+        live = [node.name for node in nodes if is_tensor(graph, node.name)][-1:]
+    if not live:
+        return None
+    assert set(live) <= inside
+    return prune(
+        Graph(graph.inputs, (*nodes, *tail), tuple(Ref(name) for name in live), graph.runs)
+    )
+
+
+def suffix(graph: Graph, start: int) -> Graph | None:
+    """The nodes from `start` on; the tensors they read from before become inputs."""
+    dropped = graph.nodes[:start]
+    names = {node.name for node in dropped}
+    regions = [node for node in dropped if node.op == "enter"]
+    read = {name for node in graph.nodes[start:] for name in node.refs()}
+    keep = [node for node in dropped if node.name in read and not is_tensor(graph, node.name)]
+    kept = {node.name for node in keep} | {node.name for node in regions}
+    wanted = {name for node in keep for name in node.refs()} | read
+    needed = [
+        name
+        for name in dict.fromkeys(ref for node in graph.nodes[start:] for ref in node.refs())
+        if name in names
+    ]
+    cuts = [
+        name
+        for name in (*needed, *wanted)
+        if name in names and name not in kept and is_tensor(graph, name)
+    ]
+    nodes = tuple(node for node in graph.nodes if node.name in kept or node.name not in names)
+    outputs = tuple(ref for ref in graph.outputs if ref.name not in names)
+    if not outputs:
+        return None
+    return (
+        cut_inputs(replace(graph, nodes=nodes, outputs=outputs), dict.fromkeys(cuts))
+        if cuts
+        else prune(replace(graph, nodes=nodes, outputs=outputs))
+    )
+
+
+class Outputs:
+    """The fewest outputs, by delta debugging."""
+
+    name = "outputs"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        graph = graph_of(candidate)
+        if len(graph.outputs) <= 1:
+            return candidate
+        single = [
+            candidate.with_graph(prune(replace(graph, outputs=(ref,))))
+            for ref in reversed(graph.outputs)
+        ]
+        if len(single) <= 64:
+            found = ask.first(single)
+            if found is not None:
+                return found
+        best = candidate
+
+        def batch(options: Iterable[list[Ref]]) -> int | None:
+            nonlocal best
+            made = [
+                (
+                    candidate.with_graph(prune(replace(graph, outputs=tuple(option))))
+                    if option
+                    else None
+                )
+                for option in options
+            ]
+            for index, item in enumerate(made):
+                if item is not None and ask.first([item]) is not None:
+                    best = item
+                    return index
+            return None
+
+        ddmin.minimise_list(list(graph.outputs), batch)
+        return best
+
+
+class Nodes:
+    """Node by node, last first: bypass it by an argument of the same shape and dtype, make it an input, or drop its effect."""
+
+    name = "nodes"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        names = [node.name for node in graph_of(candidate).nodes]
+        for name in reversed(names):
+            graph = graph_of(candidate)
+            node = graph.node(name)
+            if node is not None:
+                smaller = (candidate.with_graph(option) for option in self._options(graph, node))
+                candidate = ask.first(smaller) or candidate
+        return candidate
+
+    def _options(self, graph: Graph, node: Node) -> Iterator[Graph]:
+        size = len(graph.nodes)
+        if node.op == "enter":
+            exits = [n.name for n in graph.nodes if n.op == "exit" and node.name in n.refs()]
+            yield prune(
+                replace(
+                    graph,
+                    nodes=tuple(
+                        n for n in graph.nodes if n.name != node.name and n.name not in exits
+                    ),
+                )
+            )
+            return
+        if node.op == "exit":
+            return
+        rest = tuple(n for n in graph.nodes if n.name != node.name)
+        users = graph.users().get(node.name, [])
+        if impure(node) and not users and node.name not in {ref.name for ref in graph.outputs}:
+            yield prune(replace(graph, nodes=rest))
+        for other in dict.fromkeys(node.refs()):
+            if _alike(graph, other, node.name):
+                shorter = _substitute(graph, node.name, other)
+                if shorter is not None and len(shorter.nodes) < size:
+                    yield shorter
+        if is_tensor(graph, node.name) and users:
+            cut = cut_inputs(graph, [node.name])
+            if cut is not None and len(cut.nodes) < size:
+                yield cut
+
+
+def _alike(graph: Graph, one: str, two: str) -> bool:
+    a, b = graph.meta_of(one), graph.meta_of(two)
+    return (
+        isinstance(a, TensorMeta)
+        and isinstance(b, TensorMeta)
+        and (a.shape, a.dtype) == (b.shape, b.dtype)
+    )
+
+
+def _substitute(graph: Graph, old: str, new: str) -> Graph | None:
+    def change(ref: Ref) -> Value:
+        return Ref(new) if ref.name == old else ref
+
+    nodes = tuple(node.map_refs(change) for node in graph.nodes if node.name != old)
+    outputs = tuple(dict.fromkeys(Ref(new) if ref.name == old else ref for ref in graph.outputs))
+    made = {node.name for node in nodes}
+    if not any(ref.name in made for ref in outputs):
+        return None
+    return prune(Graph(graph.inputs, nodes, outputs, graph.runs))
+
+
+class Backward:
+    """The simplest way to ask for gradients that still shows the failure: a plain sum, and only where needed."""
+
+    name = "backward"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        check = candidate.check
+        if check.backward == "none":
+            return candidate
+        options = []
+        if check.kind != "wrong_gradient":
+            options.append(candidate.with_check(backward="none"))
+        if check.backward != "sum":
+            options.append(candidate.with_check(backward="sum"))
+        return ask.first(options) or candidate
+
+
+class Inputs:
+    """Plainer inputs: no gradient, default layout, no alias, plain random floats; private state as plain arguments."""
+
+    name = "inputs"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        for name in [item.name for item in graph_of(candidate).inputs]:
+            for change in (
+                self._no_grad,
+                self._argument,
+                self._no_alias,
+                self._layout,
+                self._recipe,
+                self._dtype,
+            ):
+                item = graph_of(candidate).input(name)
+                changed = change(item) if item is not None else None
+                if item is not None and changed is not None and changed != item:
+                    candidate = (
+                        ask.first(
+                            [candidate.with_graph(_with_input(graph_of(candidate), item, changed))]
+                        )
+                        or candidate
+                    )
+        return candidate
+
+    @staticmethod
+    def _no_grad(item: Input) -> Input | None:
+        return (
+            replace(item, meta=replace(item.meta, requires_grad=False))
+            if item.kind == "input"
+            else None
+        )
+
+    @staticmethod
+    def _argument(item: Input) -> Input | None:
+        return replace(item, kind="input") if item.kind == "buffer" else None
+
+    @staticmethod
+    def _no_alias(item: Input) -> Input | None:
+        return (
+            replace(item, alias=None, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+            if item.alias
+            else None
+        )
+
+    @staticmethod
+    def _layout(item: Input) -> Input | None:
+        return (
+            replace(item, meta=replace(item.meta, stride=contiguous(item.meta.shape)))
+            if item.meta.stride and not item.alias
+            else None
+        )
+
+    @staticmethod
+    def _recipe(item: Input) -> Input | None:
+        if item.recipe.kind in ("randn", "bool", "zeros", "ones") or item.kind != "input":
+            return None
+        if item.meta.is_float:
+            return replace(item, recipe=Recipe("randn"))
+        if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
+            return replace(item, recipe=Recipe("randint", 0, item.recipe.high))
+        return None
+
+    @staticmethod
+    def _dtype(item: Input) -> Input | None:
+        if item.meta.is_float and item.meta.dtype != "float32":
+            return replace(item, meta=replace(item.meta, dtype="float32"))
+        return None
+
+
+def _with_input(graph: Graph, old: Input, new: Input) -> Graph:
+    inputs = tuple(new if item.name == old.name else item for item in graph.inputs)
+    return replace(graph, inputs=inputs)
+
+
+class Unstock:
+    """A parameter nobody needs as a layer becomes a plain argument: the module disappears when it adds nothing."""
+
+    name = "parameters"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        graph = graph_of(candidate)
+        loose = [
+            item for item in graph.inputs if item.kind == "param" and not self._owned(graph, item)
+        ]
+        if not loose or candidate.check.kind == "wrong_gradient":
+            return candidate
+        names = {item.name for item in loose}
+        inputs = tuple(
+            replace(item, kind="input") if item.name in names else item for item in graph.inputs
+        )
+        plain = candidate.with_graph(replace(graph, inputs=inputs))
+        return ask.first([plain]) or candidate
+
+    @staticmethod
+    def _owned(graph: Graph, item: Input) -> bool:
+        users = graph.users()
+        matches = (stock.match(graph, node, users) for node in graph.nodes)
+        return any(match is not None and item.name in match.owns for match in matches)

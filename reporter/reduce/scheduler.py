@@ -1,0 +1,331 @@
+"""Keeps all workers busy, yet decides as if there were one: answers count in the order of the
+questions.
+
+Candidates run ahead of time and side by side, but a candidate is *settled* only when all before it
+are, so the chosen one, the other failures handed on, and the candidates charged to the budget are
+the same for any number of jobs.  Answers are remembered by content, in memory and in the journal;
+judging them is cheap and done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import queue
+import random
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from reporter.reduce.answer import Answer
+from reporter.reduce.journal import Journal
+
+Judge = Callable[[Answer], bool]
+#: How many rounds of candidates may run ahead of the slowest one that still counts.
+_DEPTH = 4
+_FAILURES = ("fails", "died", "timeout")
+
+
+class Pool(Protocol):
+    """What the scheduler needs of `WorkerPool`."""
+
+    jobs: int
+
+    def submit(
+        self, text: str, timeout: float | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> Future[Answer]:
+        """Run a candidate; cancelling the future stops it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One interpreter's say: a candidate is interesting if every stage's judge agrees with its
+    pool's answer.
+
+    ``name`` tells the answers of different interpreters apart in the journal.
+    """
+
+    pool: Pool
+    judge: Judge
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Progress: ``settled`` candidates were needed, ``ran`` were run, ``seconds`` have passed."""
+
+    settled: int
+    ran: int
+    interesting: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Trial:
+    text: str
+    overrides: Mapping[str, Any]
+    timeout: float | None
+    keys: tuple[str, ...]
+
+
+class Scheduler:
+    """Asks a pool about candidates; see `first`, `all` and `ask`.
+
+    ``contrast`` holds further stages, asked only about candidates the judge likes
+    (``--differs-from``).  ``on_other`` gets each settled candidate that fails in another way.
+    ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
+    limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
+    Raises whatever the pool's futures raise.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        judge: Judge,
+        journal: Journal | None = None,
+        progress: Callable[[Counts], None] | None = None,
+        seed: int = 0,
+        on_other: Callable[[str, Answer], None] | None = None,
+        contrast: Sequence[Stage] = (),
+        max_candidates: int | None = None,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.stages = (Stage(pool, judge), *contrast)
+        self.seed = seed
+        self.exhausted: str | None = None
+        self.ran = 0
+        self.interesting = 0
+        self._journal = journal
+        self._progress = progress
+        self._on_other = on_other
+        self._max_candidates = max_candidates
+        self._max_seconds = max_seconds
+        self._started = time.monotonic()
+        self._memo: dict[str, Answer] = {}
+        self._settled: set[str] = set()
+        self._running: dict[str, Future[Answer]] = {}
+        self._ended: queue.SimpleQueue[tuple[str, Future[Answer]]] = queue.SimpleQueue()
+
+    @property
+    def jobs(self) -> int:
+        """How many candidates run side by side."""
+        return self.stages[0].pool.jobs
+
+    @property
+    def counts(self) -> Counts:
+        """Progress so far."""
+        seconds = time.monotonic() - self._started
+        return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
+
+    def random(self, purpose: str) -> random.Random:
+        """A generator for one purpose; the same for a seed, whatever else was asked before."""
+        return random.Random(f"{self.seed}:{purpose}")
+
+    def first(
+        self,
+        candidates: Iterable[str],
+        overrides: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> int | None:
+        """The index of the first interesting candidate; None if there is none or a limit is
+        reached.
+
+        Candidates are taken lazily, at most a few rounds ahead; what runs behind the first interesting
+        one is killed.
+        """
+        trials = (self._trial(text, overrides, timeout) for text in candidates)
+        with contextlib.closing(self._verdicts(trials, stop=True)) as verdicts:
+            return next((index for index, verdict in enumerate(verdicts) if verdict), None)
+
+    def all(
+        self,
+        candidates: Iterable[str],
+        overrides: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> list[bool]:
+        """Which candidates are interesting; False for those behind a limit."""
+        trials = [self._trial(text, overrides, timeout) for text in candidates]
+        verdicts = list(self._verdicts(iter(trials), stop=False))
+        return verdicts + [False] * (len(trials) - len(verdicts))
+
+    def ask(
+        self,
+        text: str,
+        hints: Iterable[str] = (),
+        overrides: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> bool:
+        """Whether ``text`` is interesting; ``hints`` may be asked next and run meanwhile where a
+        worker is idle.
+
+        Hints go on running after the answer; those that the next question does not repeat are
+        killed then.
+        """
+        wanted = self._trial(text, overrides, timeout)
+        ahead = [self._trial(hint, overrides, timeout) for hint in hints]
+        self._keep({key for trial in (wanted, *ahead) for key in trial.keys})
+        while self._verdict(wanted) is None:
+            if self._is_over(wanted):
+                return False
+            for trial in (wanted, *ahead):
+                if trial is wanted or len(self._running) < self.jobs:
+                    self._launch(trial)
+            self._wait()
+        return self._settle(wanted)
+
+    def answer(self, text: str, overrides: Mapping[str, Any] | None = None) -> Answer | None:
+        """What is known of a candidate from the first stage."""
+        return self._known(self._trial(text, overrides, None).keys[0])
+
+    def _verdicts(self, trials: Iterator[_Trial], stop: bool) -> Generator[bool, None, None]:
+        """Verdicts in order, with as many candidates in flight as there are workers."""
+        window: deque[_Trial] = deque()
+        self._keep(set())
+        more = True
+        try:
+            while True:
+                while window and self._verdict(window[0]) is not None:
+                    if self._is_over(window[0]):
+                        return
+                    yield self._settle(window.popleft())
+                won = stop and self._cut_behind_winner(window)
+                ahead = _DEPTH * self.jobs if stop else sys.maxsize
+                while (
+                    more and not won and self._unknown(window) < self.jobs and len(window) < ahead
+                ):
+                    trial = next(trials, None)
+                    if trial is None:
+                        more = False
+                        break
+                    window.append(trial)
+                    won = stop and self._verdict(trial) is True
+                if not window and not more:
+                    return
+                if window and self._verdict(window[0]) is not None:
+                    continue
+                if window and self._is_over(window[0]):
+                    return
+                for trial in window:
+                    self._launch(trial)
+                self._wait()
+        finally:
+            self._keep(set())
+
+    def _cut_behind_winner(self, window: deque[_Trial]) -> bool:
+        """Drop and kill what can no longer be the first interesting candidate; whether there is one."""
+        for place, trial in enumerate(window):
+            if self._verdict(trial):
+                while len(window) > place + 1:
+                    window.pop()
+                self._keep({key for kept in window for key in kept.keys})
+                return True
+        return False
+
+    def _unknown(self, window: Iterable[_Trial]) -> int:
+        return sum(self._verdict(trial) is None for trial in window)
+
+    def _trial(
+        self, text: str, overrides: Mapping[str, Any] | None, timeout: float | None
+    ) -> _Trial:
+        chosen = dict(overrides or {})
+        content = json.dumps(chosen, sort_keys=True) + "\0" + text
+        keys = tuple(
+            hashlib.sha256(f"{stage.name}\0{content}".encode()).hexdigest() for stage in self.stages
+        )
+        return _Trial(text, chosen, timeout, keys)
+
+    def _known(self, key: str) -> Answer | None:
+        if key not in self._memo and self._journal is not None:
+            entry = self._journal.get(key)
+            if entry is not None:
+                self._memo[key] = Answer.from_json(entry)
+        return self._memo.get(key)
+
+    def _verdict(self, trial: _Trial) -> bool | None:
+        """Whether the candidate is interesting; None while a stage has still to be asked."""
+        for stage, key in zip(self.stages, trial.keys, strict=True):
+            answer = self._known(key)
+            if answer is None:
+                return None
+            if not stage.judge(answer):
+                return False
+        return True
+
+    def _launch(self, trial: _Trial) -> None:
+        """Start the first stage that has not answered, unless it runs already."""
+        for stage, key in zip(self.stages, trial.keys, strict=True):
+            if key in self._running:
+                return
+            answer = self._known(key)
+            if answer is None:
+                future = stage.pool.submit(trial.text, trial.timeout, trial.overrides)
+                self.ran += 1
+                self._running[key] = future
+                future.add_done_callback(functools.partial(self._note_end, key))
+                return
+            if not stage.judge(answer):
+                return
+
+    def _note_end(self, key: str, future: Future[Answer]) -> None:
+        self._ended.put((key, future))
+
+    def _wait(self) -> None:
+        """Wait for at least one end (or the time limit) and remember everything that has ended."""
+        left = None
+        if self._max_seconds is not None:
+            left = max(0.0, self._started + self._max_seconds - time.monotonic())
+        try:
+            ended = [self._ended.get(timeout=left)]
+        except queue.Empty:
+            return
+        while not self._ended.empty():
+            ended.append(self._ended.get())
+        for key, future in ended:
+            if self._running.get(key) is future:
+                del self._running[key]
+            if not future.cancelled():
+                self._remember(key, future.result())
+        if self._journal is not None:
+            self._journal.flush()
+
+    def _remember(self, key: str, answer: Answer) -> None:
+        self._memo[key] = answer
+        if self._journal is not None:
+            self._journal.put(key, answer.to_json())
+
+    def _settle(self, trial: _Trial) -> bool:
+        """The candidate counts now: charge it, hand it on if it fails in another way."""
+        verdict = self._verdict(trial)
+        assert verdict is not None
+        if trial.keys[0] not in self._settled:
+            self._settled.add(trial.keys[0])
+            self.interesting += verdict
+            answer = self._memo[trial.keys[0]]
+            liked = self.stages[0].judge(answer)
+            if self._on_other is not None and answer.outcome in _FAILURES and not liked:
+                self._on_other(trial.text, answer)
+            if self._progress is not None:
+                self._progress(self.counts)
+        return verdict
+
+    def _is_over(self, trial: _Trial) -> bool:
+        """Whether a limit forbids one more new candidate."""
+        if trial.keys[0] in self._settled:
+            return False
+        if self._max_candidates is not None and len(self._settled) >= self._max_candidates:
+            self.exhausted = "candidates"
+        elif self._max_seconds is not None and self.counts.seconds >= self._max_seconds:
+            self.exhausted = "seconds"
+        return self.exhausted is not None
+
+    def _keep(self, keys: set[str]) -> None:
+        """Kill what runs for any other key."""
+        for key in [key for key in self._running if key not in keys]:
+            self._running.pop(key).cancel()

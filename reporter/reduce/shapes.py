@@ -1,0 +1,223 @@
+"""Shapes and constants shrink together: a size of 64 is the same 64 in an input, a weight and a `view`.
+
+Sizes are taken as shared symbols: one step replaces a number wherever it stands, in inputs and in the arguments of
+nodes, and its multiples in proportion. Layers follow by themselves, since they are read off their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from anonymizer.emit import contiguous
+from anonymizer.ir import Graph, Input, Recipe, TensorMeta, Value, map_constants
+from reporter.candidate import Candidate
+from reporter.reduce.passes import Questions, graph_of
+
+_SMALL = (1, 2, 3, 4, 8, 16)
+
+
+class Shapes:
+    """Every size as small as the failure allows, largest first."""
+
+    name = "shapes"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        tried: set[int] = set()
+        while True:
+            sizes = sorted(
+                {s for item in graph_of(candidate).inputs for s in item.meta.shape if s > 1}
+                - tried,
+                reverse=True,
+            )
+            sizes += sorted(_constants(graph_of(candidate)) - set(sizes) - tried, reverse=True)
+            if not sizes:
+                return candidate
+            size = sizes[0]
+            tried.add(size)
+            smaller = self._candidates(candidate, size)
+            found = ask.first(smaller)
+            if found is not None:
+                candidate = found
+
+    def _candidates(self, candidate: Candidate, size: int) -> Iterator[Candidate]:
+        graph = graph_of(candidate)
+        steps = [step for step in _SMALL if step < size]
+        if size > 2 and size // 2 not in steps:
+            steps.append(size // 2)
+        for step in steps:
+            for proportional in (True, False):
+                made = resize(graph, size, step, proportional)
+                if made is not None and made != graph:
+                    yield candidate.with_graph(made)
+
+
+class DimByDim:
+    """One dimension of one input at a time: for sizes that only happen to be equal."""
+
+    name = "dimensions"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        for index, item in enumerate(graph_of(candidate).inputs):
+            for dim in range(len(item.meta.shape)):
+                current = graph_of(candidate).inputs[index]
+                if current.alias is None and current.meta.shape[dim] > 1:
+                    candidate = ask.first(self._candidates(candidate, index, dim)) or candidate
+        return candidate
+
+    def _candidates(self, candidate: Candidate, index: int, dim: int) -> Iterator[Candidate]:
+        graph = graph_of(candidate)
+        item = graph.inputs[index]
+        for step in (1, 2, 3, 4, 8):
+            if step < item.meta.shape[dim]:
+                shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
+                inputs = list(graph.inputs)
+                inputs[index] = replace(item, meta=restride(item.meta, shape), symbols=())
+                yield candidate.with_graph(replace(graph, inputs=tuple(inputs)))
+
+
+class CallSizes:
+    """Small sizes in a sequence of calls, keeping which of them are equal and which is larger."""
+
+    name = "call sizes"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        calls = candidate.check.calls
+        values = sorted({size for call in calls for _, size in call})
+        for start in (2, 3, 4, 5):
+            if not values or values[: 1] == [start] and values == list(range(start, start + len(values))):
+                return candidate
+            rank = {value: start + index for index, value in enumerate(values)}
+            renamed = tuple(tuple((symbol, rank[size]) for symbol, size in call) for call in calls)
+            last = dict(renamed[-1])
+            graph = graph_of(candidate)
+            inputs = tuple(
+                replace(item, meta=restride(item.meta, tuple(last.get(s, n) if isinstance(s, str) else n for s, n in zip(item.symbols or item.meta.shape, item.meta.shape))))
+                for item in graph.inputs
+            )
+            smaller = candidate.with_graph(replace(graph, inputs=inputs)).with_check(calls=renamed)
+            found = ask.first([smaller])
+            if found is not None:
+                return found
+        return candidate
+
+
+def _constants(graph: Graph) -> set[int]:
+    found: set[int] = set()
+
+    def note(value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool) and 4 < value < 1_000_000:
+            found.add(value)
+        return value
+
+    for node in graph.nodes:
+        for value in (*node.args, *(item for _, item in node.kwargs)):
+            map_constants(value, note)
+    return found
+
+
+def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph | None:
+    """The graph with `size` replaced by `step` everywhere, and its multiples in proportion if asked."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return value
+        if value == size:
+            return step
+        if proportional and value > size and value % size == 0:
+            return value // size * step
+        return value
+
+    inputs = []
+    for item in graph.inputs:
+        shape = tuple(change(entry) for entry in item.meta.shape)
+        inputs.append(_reshape(item, shape, size, step))
+    nodes = tuple(
+        replace(
+            node,
+            args=tuple(map_constants(value, change) for value in node.args),
+            kwargs=tuple((key, map_constants(value, change)) for key, value in node.kwargs),
+        )
+        for node in graph.nodes
+    )
+    return replace(graph, inputs=tuple(inputs), nodes=nodes)
+
+
+def _reshape(item: Input, shape: tuple[int, ...], size: int, step: int) -> Input:
+    symbols = (
+        tuple(shape[i] if isinstance(s, int) else s for i, s in enumerate(item.symbols))
+        if item.symbols
+        else ()
+    )
+    recipe = item.recipe
+    if recipe.kind == "randint" and size <= recipe.high <= size + 1 and recipe.high > step:
+        recipe = Recipe("randint", min(recipe.low, step - 1), max(1, step))
+    meta = item.meta if shape == item.meta.shape else restride(item.meta, shape)
+    return replace(item, meta=meta, symbols=symbols, recipe=recipe)
+
+
+def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
+    """The same order of dimensions in memory, for another shape; expanded dimensions stay expanded."""
+    if meta.stride is None or meta.stride == contiguous(meta.shape):
+        return replace(meta, shape=shape, stride=contiguous(shape))
+    order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(order):
+        if meta.stride[dim] == 0 and meta.shape[dim] > 1:
+            continue
+        strides[dim] = step
+        step *= max(1, shape[dim])
+    return replace(meta, shape=shape, stride=tuple(strides))
+
+
+class Literals:
+    """Plainer numbers in the arguments of nodes: 0, 1 or 2 for floats and ints that are no sizes; optional arguments dropped."""
+
+    name = "literals"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        for index in range(len(graph_of(candidate).nodes)):
+            if index < len(graph_of(candidate).nodes):
+                candidate = ask.first(self._dropped(candidate, index)) or candidate
+                candidate = ask.first(self._simpler(candidate, index)) or candidate
+        return candidate
+
+    def _dropped(self, candidate: Candidate, index: int) -> Iterator[Candidate]:
+        node = graph_of(candidate).nodes[index]
+        if node.op in ("enter", "exit"):
+            return
+        for key, _ in node.kwargs:
+            kwargs = tuple(item for item in node.kwargs if item[0] != key)
+            yield self._with(candidate, index, node.args, kwargs)
+        if len(node.args) > 1 and isinstance(node.args[-1], (bool, int, float)):
+            yield self._with(candidate, index, node.args[:-1], node.kwargs)
+
+    def _simpler(self, candidate: Candidate, index: int) -> Iterator[Candidate]:
+        node = graph_of(candidate).nodes[index]
+        for plain in (2.0, 1.0, 0.5):
+
+            def change(value: Any, plain: float = plain) -> Any:
+                return (
+                    plain
+                    if isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
+                    else value
+                )
+
+            args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
+            kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
+            if (args, kwargs) != (node.args, node.kwargs):
+                yield self._with(candidate, index, args, kwargs)
+
+    @staticmethod
+    def _with(
+        candidate: Candidate,
+        index: int,
+        args: tuple[Value, ...],
+        kwargs: tuple[tuple[str, Value], ...],
+    ) -> Candidate:
+        graph = graph_of(candidate)
+        nodes = list(graph.nodes)
+        nodes[index] = replace(nodes[index], args=args, kwargs=kwargs)
+        return candidate.with_graph(replace(graph, nodes=tuple(nodes)))

@@ -1,0 +1,42 @@
+"""The compiler cache of the warm-up, kept from run to run because checking the CPU's vector units
+takes seconds.
+
+A warm-up that was killed may have left half a file, which inductor would load as it is.  So a
+marker stands in the folder while a warm-up uses it; whoever finds one takes a private folder
+instead, and one that is too old to belong to a living warm-up condemns the whole folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+_STALE = 900.0
+
+
+class WarmCache:
+    """One user's claim to the cache in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._marker = folder / "warm-up-in-progress"
+        self._claimed = False
+
+    def claim(self) -> Path | None:
+        """The folder, now marked as in use; None while another warm-up, living or killed, has it."""
+        try:
+            if self._marker.exists() and time.time() - self._marker.stat().st_mtime > _STALE:
+                shutil.rmtree(self._folder)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._marker.touch(exist_ok=False)
+        except OSError:
+            return None
+        self._claimed = True
+        return self._folder
+
+    def release(self) -> None:
+        """The warm-up is complete, and so is every file."""
+        if self._claimed:
+            self._marker.unlink(missing_ok=True)
+            self._claimed = False

@@ -1,0 +1,54 @@
+"""Reduction of a failing candidate: the passes in order, round after round, until a round changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from anonymizer.ir import Graph
+from reporter.candidate import Candidate
+from reporter.reduce import passes, shapes
+from reporter.reduce.passes import Pass, Questions
+
+GRAPH_PASSES: Sequence[Pass] = (
+    passes.Options(),
+    passes.Calls(),
+    passes.Window(),
+    passes.Outputs(),
+    passes.Nodes(),
+    passes.Backward(),
+    passes.Options(),
+    passes.Unstock(),
+    passes.Inputs(),
+    shapes.CallSizes(),
+    shapes.Shapes(),
+    shapes.DimByDim(),
+    shapes.Literals(),
+)
+_ROUNDS = 3
+
+
+class Reducible(Protocol):
+    """A rewritten source that can propose smaller versions of itself."""
+
+    def reduced(self, is_interesting: Callable[[list[Candidate]], list[bool]]) -> Candidate:
+        """The smallest version found."""
+
+
+def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
+    """The smallest graph candidate the passes reach."""
+    for _ in range(_ROUNDS):
+        before = candidate
+        for step in GRAPH_PASSES:
+            candidate = step.run(candidate, ask)
+        if candidate == before:
+            break
+    return candidate
+
+
+def size_of(candidate: Candidate) -> str:
+    """The size so far, for the progress display."""
+    if isinstance(candidate.content, Graph):
+        count = candidate.content.statements
+        return f"{count} operation{'s' if count != 1 else ''}"
+    return f"{len(candidate.text().splitlines())} lines"

@@ -1,0 +1,118 @@
+"""The document a run ends in: `report.json`, as frozen dataclasses that are its schema.
+
+Everything else in the folder (issue, page, test) is rendered from this document, so no two of them can disagree.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What it is, where it is, and how often fresh processes showed it: `reproduced` = (times seen, times run)."""
+
+    kind: str
+    layer: str
+    is_bug: bool
+    summary: str
+    signature: str = ""
+    exception: str | None = None
+    message: str | None = None
+    reproduced: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One variation of the recorded call. `outcome`: ok, raises, differs, died, timeout or skipped.
+
+    Errors are absolute: `max_abs_error` against eager, the other two against eager in float64.
+    """
+
+    rung: str
+    outcome: str
+    detail: str = ""
+    max_abs_error: float | None = None
+    error_vs_fp64: float | None = None
+    eager_error_vs_fp64: float | None = None
+
+
+@dataclass(frozen=True)
+class Requires:
+    """What the repro cannot do without. `dynamic` None means the default; `contexts` are context managers."""
+
+    backward: bool = False
+    dynamic: bool | None = None
+    mode: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    contexts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReproInfo:
+    """The repro by its numbers; `statements` counts the tensor operations in `forward`, `seconds` is wall time."""
+
+    path: str
+    statements: int
+    lines: int
+    operators: tuple[str, ...]
+    verified_cold: bool
+    candidates: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """The leak check in a form that may leave. A report that failed it is never written, so nothing is quoted."""
+
+    passed: bool
+    terms_checked: int
+    findings: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document."""
+
+    verdict: Verdict
+    ladder: tuple[Rung, ...]
+    torch: str
+    python: str
+    device: str
+    requires: Requires = Requires()
+    repro: ReproInfo | None = None
+    labels: tuple[str, ...] = ()
+    other_findings: tuple[Mapping[str, Any], ...] = ()
+    audit: AuditSummary | None = None
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, `schema_version` first."""
+        document = _plain(self)
+        assert isinstance(document, dict)
+        for name in ("repro", "audit"):
+            if document[name] is None:
+                del document[name]
+        return {"schema_version": document.pop("schema_version"), **document}
+
+    def dumps(self) -> str:
+        """The text of `report.json`."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no NaN, and "inf" is the finding where a result overflowed
+    return value

@@ -1,0 +1,82 @@
+"""Source mode on the deciding side: rewritten sources as candidates, and the user's own backend as rewritten code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonymizer import source
+from anonymizer.harness import Body
+from anonymizer.source import SourceError, SourceProgram
+from anonymizer.source_program import import_lines
+from reporter.candidate import Candidate
+from reporter.recorded import Recorded
+from reporter.reduce.passes import Calls, Options, Questions, Backward
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A `SourceProgram` that can write itself as the body of a repro."""
+
+    program: SourceProgram
+
+    def body(self) -> Body:
+        """Definitions without imports, inputs, and the callable."""
+        program = self.program
+        return Body(
+            definitions=program.definitions_text(),
+            callable=program.callable_expression,
+            inputs=tuple(program.inputs_lines()),
+            is_module="(" in program.callable_expression,
+            imports=tuple(line for line in program.imports() if line),
+        )
+
+
+def program(recorded: Recorded, exact: bool = False) -> Rewritten | None:
+    """The failing callable as public code, or None if its source cannot be had."""
+    if not recorded.gathered:
+        return None
+    try:
+        return Rewritten(source.rebuild(recorded.gathered, recorded.vocabulary, exact))
+    except SourceError:
+        return None
+
+
+def backend(recorded: Recorded) -> str | None:
+    """The user's own backend as public code with its imports, or None if there is none to be had."""
+    if not recorded.gathered:
+        return None
+    try:
+        made = source.rebuild_backend(recorded.gathered, recorded.vocabulary)
+    except SourceError:
+        return None
+    if made is None:
+        return None
+    extra = [line for line in import_lines(made.definitions) if line and line != "import torch"]
+    return "\n".join([*extra, made.definitions_text()])
+
+
+def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
+    """The smallest rewritten source that shows the failure, then the plainest check around it."""
+    from anonymizer import source_reduce
+
+    assert isinstance(seed.content, Rewritten)
+    best = Backward().run(Calls().run(Options().run(seed, ask), ask), ask)
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        """Only the first success counts, so what is behind it need not run."""
+        answers = [False] * len(programs)
+        made = [Candidate(Rewritten(item), best.check) for item in programs]
+        found = ask.first(made)
+        if found is not None:
+            answers[next(i for i, item in enumerate(made) if item is found)] = True
+        return answers
+
+    assert isinstance(best.content, Rewritten)
+    smallest = source_reduce.reduce(best.content.program, interesting)
+    return Options().run(Candidate(Rewritten(smallest), best.check), ask)
+
+
+def statements(candidate: Candidate) -> int:
+    """Tensor operations of a rewritten source."""
+    return candidate.content.program.statements() if isinstance(candidate.content, Rewritten) else 0
+

@@ -1,0 +1,177 @@
+"""The first candidates: the failing graph, or the rewritten source, under the check that its verdict asks for.
+
+Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first — and the first
+that shows the failure in a worker is where reduction starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from anonymizer import values
+from anonymizer.emit import NotPublic
+from anonymizer.harness import Check
+from anonymizer.ir import Graph, from_json
+from reporter.candidate import Candidate, Content
+from reporter.diagnose.ladder import Climber
+from reporter.diagnose.verdict import Diagnosis
+from reporter.lab import Json
+
+_KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
+
+
+def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Check:
+    """The check of a diagnosis: same kind, and the settings that the recorded call ran under."""
+    finding = diagnosis.finding
+    assert finding is not None and diagnosis.ladder is not None
+    context = finding.context
+    contexts = []
+    if context.get("inference"):
+        contexts.append("torch.inference_mode()")
+    elif context.get("grad") is False:
+        contexts.append("torch.no_grad()")
+    for device, (enabled, dtype) in (context.get("autocast") or {}).items():
+        if enabled:
+            contexts.append(f'torch.autocast("{device}", dtype={dtype})')
+    random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind.startswith("wrong")
+    config = config_lines(environment.get("configs") or {})
+    if random and diagnosis.layer in ("inductor", "decomposition"):
+        config = (*config, ("torch._inductor.config.fallback_random", "True"))
+    changed = diagnosis.comparison or {"values": []}
+    minded = [item for item in changed["values"] if not item["same"]]
+    signature = diagnosis.signature
+    eager = diagnosis.ladder["eager"]
+    return Check(
+        kind=diagnosis.kind,
+        arguments=arguments(finding.options, bool(prelude)),
+        config=tuple(dict(config).items()),
+        contexts=tuple(contexts),
+        backward="randn" if finding.grads else "none",
+        property=signature.property if signature else None,
+        double=diagnosis.ladder["fp64"].outcome == "ok" or diagnosis.kind == "wrong_gradient",
+        compare_inputs=any(item["property"] == "changed input" for item in minded),
+        eager_raises=eager.outcome == "raises" and diagnosis.kind == "process_death",
+        prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),
+    )
+
+
+def settings(context: Json, environment: Json) -> str:
+    """Global switches that were not at their default, as statements."""
+    lines = []
+    dtype = context.get("default_dtype", "torch.float32")
+    if dtype != "torch.float32":
+        lines.append(f"torch.set_default_dtype({dtype})")
+    if context.get("deterministic"):
+        lines.append("torch.use_deterministic_algorithms(True)")
+    cores = environment.get("cores")
+    if cores and context.get("threads") and context["threads"] == 1 and cores > 1:
+        lines.append("torch.set_num_threads(1)")
+    if context.get("matmul_precision") not in (None, "highest"):
+        lines.append(f'torch.set_float32_matmul_precision("{context["matmul_precision"]}")')
+    return "\n".join(lines)
+
+
+def config_lines(configs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Non-default torch configuration as assignments; only plain values under torch's own names."""
+    kept = []
+    for name, value in configs.items():
+        plain = isinstance(value, (bool, int, float)) or value is None
+        if plain and name.startswith("torch.") and ".config." in name and name.rsplit(".", 1)[-1] != "compile_threads":
+            kept.append((name, repr(value)))
+    return tuple(kept)
+
+
+def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
+    """The torch.compile keyword arguments as text; options are torch's own names and plain values."""
+    found = []
+    backend = options.get("backend", "inductor")
+    if isinstance(backend, dict):
+        if custom:
+            found.append(("backend", "custom_backend"))
+    elif isinstance(backend, str) and backend != "inductor":
+        found.append(("backend", repr(backend)))
+    for name in _KEPT_ARGUMENTS:
+        value = options.get(name)
+        if value is None or value is False and name == "fullgraph" or value == "default":
+            continue
+        if isinstance(value, dict) and not all(isinstance(v, (bool, int, float, str)) for v in value.values()):
+            continue
+        found.append((name, repr(value)))
+    return tuple(found)
+
+
+def graphs(diagnosis: Diagnosis, climber_timeout: float) -> Iterator[tuple[Json, Mapping[str, Any]]]:
+    """Captured graphs with how they were captured, likeliest to fail first (the last one that ran)."""
+    finding = diagnosis.finding
+    assert finding is not None
+    ways: list[dict[str, Any]] = [{"replay": False}]
+    if finding.replay or diagnosis.kind in ("stale_graph", "crash_on_recompile"):
+        sequence = {"replay": True}
+        ways = [sequence, *ways] if diagnosis.kind in ("stale_graph", "crash_on_recompile") else [*ways, sequence]
+        ways.append({"replay": False, "dynamic": True})
+    for way in ways:
+        answer = finding.lab.request({"op": "capture", **way}, climber_timeout)
+        for graph in reversed(answer.get("graphs") or []):
+            yield graph, way
+
+
+def graph_candidates(captured: Json, way: Mapping[str, Any], check: Check) -> Iterator[Candidate]:
+    """Candidates of one captured graph: each level of values, then weaker checks."""
+    if "unsupported" in captured:
+        return
+    for level in values.LEVELS:
+        try:
+            graph = from_json(captured, values.recipe_for(level))
+        except (NotPublic, KeyError, ValueError, TypeError):
+            return
+        if not graph.outputs and not graph.nodes:
+            return
+        if not any(item.meta.is_float or item.meta.dtype.startswith("complex") for item in graph.inputs):
+            check = replace(check, double=False)  # nothing float64 could be nearer to
+        variants = [check]
+        if way.get("replay") and len(graph.runs) > 1:
+            graph, calls = sequence(graph)
+            variants = [replace(check, calls=calls)] if calls else [check]
+        elif way.get("dynamic"):
+            variants = [replace(check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True")))]
+        if check.kind in ("wrong_result", "wrong_gradient") and dict(check.arguments).get("backend") is None:
+            aot = replace(check, arguments=(("backend", "'aot_eager'"),), config=check.config)
+            variants.append(aot)
+        for variant in variants:
+            yield Candidate(graph, variant)
+            if variant.double and variant.kind != "wrong_gradient" and level == "plain":
+                yield Candidate(graph, replace(variant, double=False))
+
+
+def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
+    """The graph with sizes that never change fixed, and the calls as bindings of those that do."""
+    changing = {
+        symbol for symbol, _ in graph.runs[-1] if len({dict(run).get(symbol) for run in graph.runs}) > 1
+    }
+    inputs = tuple(
+        replace(item, symbols=tuple(s if isinstance(s, str) and s in changing else n for s, n in zip(item.symbols, item.meta.shape)))
+        if item.symbols
+        else item
+        for item in graph.inputs
+    )
+    runs = tuple(tuple((s, n) for s, n in run if s in changing) for run in graph.runs)
+    return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
+
+
+def source_candidates(content: Content, check: Check) -> Iterator[Candidate]:
+    """Candidates of a rewritten source under the check, then under weaker ones."""
+    yield Candidate(content, check)
+    if check.double:
+        yield Candidate(content, replace(check, double=False))
+    if check.kind in ("wrong_result", "wrong_gradient") and dict(check.arguments).get("backend") is None:
+        yield Candidate(content, replace(check, arguments=(("backend", "'aot_eager'"),)))
+
+
+def own_backend(diagnosis: Diagnosis) -> str:
+    """The backend a worker should warm up with."""
+    finding = diagnosis.finding
+    assert finding is not None
+    name = Climber(finding, 1.0, lambda _: None).own_name()
+    return "inductor" if diagnosis.layer in ("inductor", "decomposition", "triton") or name == "inductor" else "eager"

@@ -1,0 +1,313 @@
+"""Every option is declared once, as a field of `Options`; all the places it can be set derive from that.
+
+A field's `Setting` gives its flags, help text and how a text becomes its value. From this one declaration
+come the command-line parameters (`reporter.cli.parameters`), the environment variable `BUGREPORT_<FIELD>`,
+the key `<field-with-dashes>` of `[tool.bugreport]` in the nearest pyproject.toml, and the same key at the
+top of the user's own `config.toml`. The first of these that speaks wins, in that order; the default is last.
+A value that cannot be used is refused with the name of the place that it came from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reporter.errors import UsageError
+
+ENVIRONMENT_PREFIX = "BUGREPORT_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one option is spoken about: its flags, its help, and the reader of its values.
+
+    `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option with
+    `everywhere=False` exists on the command line alone, because it makes sense for one run only.
+    """
+
+    flags: tuple[str, ...]
+    help: str
+    read: Callable[[object], object]
+    metavar: str | None = None
+    everywhere: bool = True
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the flag stands alone, without a value."""
+        return self.metavar is None
+
+    @property
+    def long_flag(self) -> str:
+        """The flag that messages use, `--jobs`."""
+        return next(flag for flag in self.flags if flag.startswith("--"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place that sets options: its values, and how a message names that place and an option in it."""
+
+    values: Mapping[str, object]
+    name_of: Callable[[str], str]
+    folder: Path
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a path")
+    return Path(value).expanduser()
+
+
+def _whole(value: object, least: int) -> int:
+    try:
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            number = int(value)
+            if number >= least:
+                return number
+    except ValueError:
+        pass
+    raise ValueError(f"a whole number of at least {least}")
+
+
+def _count(value: object) -> int:
+    return _whole(value, 1)
+
+
+def _seed(value: object) -> int:
+    return _whole(value, 0)
+
+
+def _seconds(value: object) -> float:
+    try:
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            number = float(value)
+            if 0.1 <= number < float("inf"):
+                return number
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError("a number of seconds of at least 0.1")
+
+
+def _switch(value: object) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True}
+    words |= {"0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.strip().lower() not in words:
+        raise ValueError("true or false")
+    return words[value.strip().lower()]
+
+
+def _usable_cpus() -> int:
+    """The CPUs this process may use, which in a container are fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: Any) -> Any:
+    """A dataclass field that is also an option; a callable default is asked anew for each run."""
+    metadata = {"setting": Setting(flags, more.pop("help"), read, **more)}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What one run was asked to do.
+
+    `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to `cwd`.
+    `output` and `resume` are absolute. `python` is absolute unless it is a bare command name, which
+    `reporter.interpreter.find` looks up on PATH. `timeout` is in seconds.
+    """
+
+    script: Path | None = None
+    module: str | None = _option(
+        None,
+        _text,
+        "-m",
+        "--module",
+        metavar="MODULE",
+        everywhere=False,
+        help="Run a module as `python -m` does; what follows it belongs to the module.",
+    )
+    args: tuple[str, ...] = ()
+    python: Path | None = _option(
+        None,
+        _path,
+        "--python",
+        metavar="PATH",
+        help="Interpreter that has your torch.  [default: the active environment's, else the tool's own]",
+    )
+    output: Path | None = _option(
+        None,
+        _path,
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Report folder.  [default: a new folder bugreport-report in the working directory]",
+    )
+    json: bool = _option(
+        False, _switch, "--json", help="One JSON document on stdout, all talk on stderr."
+    )
+    jobs: int = _option(
+        _usable_cpus,
+        _count,
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Candidates to run at the same time.  [default: the usable CPUs]",
+    )
+    timeout: float = _option(
+        300.0,
+        _seconds,
+        "--timeout",
+        metavar="SECONDS",
+        help="Longest that one run may take.  [default: 300]",
+    )
+    seed: int = _option(
+        0, _seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"
+    )
+    resume: Path | None = _option(
+        None,
+        _path,
+        "--resume",
+        metavar="DIR",
+        everywhere=False,
+        help="Go on with the interrupted run that left this report folder.",
+    )
+    no_input: bool = _option(False, _switch, "--no-input", help="Never ask anything.")
+    keep_source: bool = _option(
+        False, _switch, "--keep-source", help="The code is public: do not rename anything."
+    )
+    repo: str | None = _option(
+        None,
+        _text,
+        "-R",
+        "--repo",
+        metavar="[HOST/]OWNER/REPO",
+        help="Project that the report is meant for.",
+    )
+    summary: str | None = _option(
+        None,
+        _text,
+        "--summary",
+        metavar="TEXT",
+        everywhere=False,
+        help="Title line of the issue, in your words.",
+    )
+    force: bool = _option(
+        False, _switch, "--force", everywhere=False, help="Replace a report that is already there."
+    )
+    verbose: bool = _option(False, _switch, "-v", "--verbose", help="Say more about each stage.")
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+def settings() -> dict[str, Setting]:
+    """All options by field name, in the order of their declaration."""
+    fields = dataclasses.fields(Options)
+    return {f.name: f.metadata["setting"] for f in fields if "setting" in f.metadata}
+
+
+def resolve(
+    given: Mapping[str, object],
+    script: Path | None,
+    args: tuple[str, ...],
+    cwd: Path | None = None,
+) -> Options:
+    """Options from `given` flags (None = not given), then environment, project, user file, default.
+
+    Raises UsageError for a value that cannot be used, an unknown key, or a settings file that is not TOML.
+    """
+    here = cwd or Path.cwd()
+    found: dict[str, object] = {}
+    for source in _sources(given, here):
+        for name, value in source.values.items():
+            if name not in found:
+                found[name] = _read(name, value, source)
+    return Options(script=script, args=args, cwd=here, **found)  # type: ignore[arg-type]
+
+
+def _read(name: str, value: object, source: Source) -> object:
+    try:
+        result = settings()[name].read(value)
+    except ValueError as wanted:
+        place = source.name_of(name)
+        raise UsageError(
+            f"{place} is {value!r}, but must be {wanted}; correct it or leave it out"
+        ) from None
+    if not isinstance(result, Path):
+        return result
+    if name == "python" and not os.path.dirname(str(value)):
+        return result  # a bare command name
+    return Path(os.path.abspath(source.folder / result))
+
+
+def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
+    declared = settings()
+    flags = {name: value for name, value in given.items() if value is not None}
+    yield Source(flags, lambda name: declared[name].long_flag, cwd)
+
+    variables = {name: ENVIRONMENT_PREFIX + name.upper() for name in declared}
+    wanted = [name for name, setting in declared.items() if setting.everywhere]
+    spoken = {name: os.environ.get(variables[name]) for name in wanted}
+    # An empty variable counts as unset: it is how a CI job switches one off.
+    yield Source({k: v for k, v in spoken.items() if v}, lambda name: variables[name], cwd)
+
+    project = next((p for d in (cwd, *cwd.parents) if (p := d / "pyproject.toml").is_file()), None)
+    if project is not None:
+        yield _file_source(project, ("tool", "bugreport"))
+    user = user_file()
+    if user.is_file():
+        yield _file_source(user, ())
+
+
+def user_file() -> Path:
+    """The user's own settings: `config.toml` in the configuration folder of the operating system."""
+    import platformdirs  # only a command needs it, `--help` does not
+
+    return platformdirs.user_config_path("bugreport", appauthor=False) / "config.toml"
+
+
+def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
+    declared = settings()
+    by_key = {n.replace("_", "-"): n for n, setting in declared.items() if setting.everywhere}
+    place = f"[{'.'.join(tables)}] of {path}" if tables else str(path)
+    table: object = _toml(path)
+    for part in tables:
+        table = table.get(part, {}) if isinstance(table, dict) else table
+    if not isinstance(table, dict):
+        raise UsageError(f"{place} must be a table of settings; write `key = value` lines")
+    values = {}
+    for key, value in table.items():
+        name = by_key.get(key.replace("_", "-"))
+        if name is None:
+            import difflib  # only a mistake needs it
+
+            near = difflib.get_close_matches(key, by_key, n=1) or sorted(by_key)
+            raise UsageError(f"{place} has no setting {key!r}; there is {', '.join(near)}")
+        values[name] = value
+    return Source(values, lambda name: f"{name.replace('_', '-')} in {place}", path.parent)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return table
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"{path} cannot be read as TOML ({reason}); correct that file") from None

@@ -1,0 +1,149 @@
+"""When two failures are the same bug (version 1).
+
+A crash is known by the class of its diagnosis, the normalised key line of its message and the innermost torch frame; a wrong
+value by its kind and by standing out against what float64 shows eager to achieve. Nothing of the user's program
+is part of it: paths, numbers, generated names and user frames are normalised away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+VERSION = 1
+#: A wrong value must stay this many times farther from float64 than eager is, or it is rounding noise.
+STANDS_OUT = 8.0
+_FRAMES = 6
+
+_NORMAL: tuple[tuple[str, str], ...] = (
+    (r"0x[0-9a-fA-F]+", "ADDR"),
+    (r"(/[^\s'\":,()]+)+/?", "PATH"),
+    (r"\b(?:buf|tmp|arg|primals|tangents|getitem|s|u|x|y|z|v|i|r)_?\d+(?:_\d+)*\b", "VAR"),
+    (r"\b[a-z_]+_\d+\b", "VAR"),
+    (r"‘[^’]*’|'[^']*'|\"[^\"]*\"|`[^`]*`", "QUOTED"),
+    (r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b", "N"),
+    (r"(?:N(?:, ?|x))+N", "N"),
+    (r"\s+", " "),
+)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The identity of a failure; `frames` are torch's, innermost first, without line numbers."""
+
+    kind: str
+    layer: str | None = None
+    exception: str | None = None
+    message: str | None = None
+    frames: tuple[str, ...] = ()
+    property: str | None = None
+    signal: str | None = None
+    error_ratio: float | None = None
+    version: int = VERSION
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary with every field."""
+        return {**asdict(self), "frames": list(self.frames)}
+
+    def text(self) -> str:
+        """One line for people and logs."""
+        parts = [self.kind, self.layer, self.exception, self.message or self.property or self.signal]
+        return " · ".join(part for part in parts if part)
+
+
+def normalise(message: str) -> str:
+    """The key line of a message without whatever changes from run to run or from program to program."""
+    for pattern, replacement in _NORMAL:
+        message = re.sub(pattern, replacement, message)
+    return message.strip()[:200]
+
+
+def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
+    """Torch's frames of a described failure, innermost first, at most six."""
+    names = [f"{frame['file']}:{frame['function']}" for frame in failure.get("frames", ()) if frame.get("torch")]
+    return tuple(reversed(names))[:_FRAMES]
+
+
+def of_crash(kind: str, layer: str | None, failure: Mapping[str, Any]) -> Signature:
+    """The signature of an exception raised by compiling or running the compiled code.
+
+    A message that user code composed (a backend of the user's own, say) names the user's program, so it is no part.
+    """
+    by_user = not failure.get("innermost_is_torch", True) and "error:" not in str(failure.get("first_line", ""))
+    return Signature(
+        kind=kind,
+        layer=layer,
+        exception=str(failure.get("exception")),
+        message=None if by_user else normalise(str(failure.get("first_line", ""))),
+        frames=frames_of(failure),
+    )
+
+
+def same_crash(wanted: Signature, seen: Signature) -> bool:
+    """Whether two crash signatures are the same bug: class and message agree, or class and innermost frames do."""
+    if wanted.exception != seen.exception:
+        return False
+    if wanted.message is None or seen.message is None:
+        return wanted.message is seen.message and wanted.frames[:1] == seen.frames[:1]
+    if wanted.message == seen.message:
+        return True
+    if wanted.message.startswith("error:") or seen.message.startswith("error:"):
+        return False
+    alike = _words(wanted.message) & _words(seen.message)
+    union = _words(wanted.message) | _words(seen.message)
+    return bool(wanted.frames) and wanted.frames[:2] == seen.frames[:2] and len(alike) >= 0.5 * len(union)
+
+
+def _words(message: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Za-z]{3,}", message))
+
+
+def same_failure(wanted: Signature, seen: Signature) -> bool:
+    """Whether `seen` shows the bug `wanted` describes. The layer is not compared: a run alone does not show it."""
+    if wanted.kind != seen.kind:
+        return False
+    if wanted.kind in ("crash", "crash_on_recompile"):
+        return same_crash(wanted, seen)
+    if wanted.kind == "process_death":
+        return wanted.signal == seen.signal
+    if wanted.kind == "wrong_metadata":
+        return wanted.property == seen.property
+    if wanted.kind in ("wrong_result", "wrong_gradient", "stale_graph"):
+        return seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
+    return True
+
+
+#: Fixed beginnings of the assertion messages of a repro, and the kind each one shows.
+PREFIXES = {
+    "wrong result": "wrong_result",
+    "wrong gradient": "wrong_gradient",
+    "wrong metadata": "wrong_metadata",
+    "accepts invalid": "accepts_invalid",
+    "stale graph": "stale_graph",
+}
+
+
+def of_assertion(message: str) -> Signature | None:
+    """The signature of an assertion message written by a repro's own check, or None if it is somebody else's."""
+    for prefix, kind in PREFIXES.items():
+        if message.startswith(prefix + ":"):
+            rest = message[len(prefix) + 1 :].strip()
+            return Signature(kind=kind, property=_property(rest), error_ratio=_ratio(rest))
+    return None
+
+
+def _property(text: str) -> str | None:
+    found = re.match(r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value)\b", text)
+    return found.group(1) if found else None
+
+
+def _ratio(text: str) -> float | None:
+    found = re.search(r"eager is off by ([-+\w.]+).*?compiled by ([-+\w.]+)", text)
+    if not found:
+        return None
+    eager, compiled = float(found.group(1)), float(found.group(2))
+    if compiled != compiled or eager != eager:
+        return None
+    return compiled / max(eager, 1e-30) if compiled > 0 else 0.0

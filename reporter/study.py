@@ -1,0 +1,157 @@
+"""The first half of a run: run the script, reach a verdict, and collect what candidates will be made from."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter import interpreter, seeds, target
+from reporter.diagnose.judge import judge, script_failed
+from reporter.diagnose.ladder import Ladder, Rung, worst_value
+from reporter.diagnose.verdict import Diagnosis
+from reporter.progress import Progress
+from reporter.recorded import Recorded
+from reporter.recording import Recording, Session, echo_stream
+from reporter.settings import Options
+
+Json = dict[str, Any]
+_MAX_SOURCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Study:
+    """A recorded run with its verdict; `doubtful` asks for a closer look at parts of the graph."""
+
+    recorded: Recorded
+    doubtful: bool
+    seconds: float
+    overhead: float
+
+
+def study(options: Options, python: Path, folder: Path, progress: Progress, want_program: bool) -> Study:
+    """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input."""
+    progress.stage("record", "running the script once, every compiled call next to eager")
+    recording = _record(options, python, folder, progress)
+    try:
+        progress.stage("diagnose", f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
+                       f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s")
+        diagnosis = judge(recording, options.timeout / 2, progress.note if options.verbose else lambda _: None)
+        doubtful = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast") and script_failed(recording)
+        progress.stage("capture", diagnosis.summary)
+        recorded = _collect(options, python, recording, diagnosis, want_program and diagnosis.is_bug or doubtful)
+        return Study(recorded, doubtful, recording.seconds, recording.overhead)
+    finally:
+        recording.close()
+
+
+def _record(options: Options, python: Path, folder: Path, progress: Progress) -> Recording:
+    command = [options.module] if options.module else [str(options.script)]
+    session = Session(
+        python,
+        [*command, *options.args],
+        module=options.module is not None,
+        cwd=options.cwd,
+        timeout=options.timeout,
+        cache=folder / "cache",
+        echo=echo_stream(options.json),
+        talk=progress.note,
+    )
+    return session.run()
+
+
+def _collect(options: Options, python: Path, recording: Recording, diagnosis: Diagnosis, program: bool) -> Recorded:
+    finding = diagnosis.finding
+    answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
+    environment = answer.get("environment") or {}
+    captures: list[tuple[Json, Json]] = []
+    gathered = None
+    check = None
+    if finding is not None and program:
+        gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
+        captures = [(graph, dict(way)) for graph, way in seeds.graphs(diagnosis, options.timeout / 2)]
+        check = seeds.check_for(diagnosis, environment)
+    return Recorded(
+        kind=diagnosis.kind,
+        layer=diagnosis.layer,
+        summary=diagnosis.summary,
+        is_bug=diagnosis.is_bug,
+        signature=diagnosis.signature,
+        failure=diagnosis.failure,
+        ladder=tuple(rungs_json(diagnosis.ladder)),
+        check=check,
+        captures=tuple(captures),
+        gathered=gathered,
+        environment=environment,
+        vocabulary=tuple(answer.get("vocabulary") or ()),
+        internals=tuple(answer.get("internals") or ()),
+        sources=_sources(options, gathered),
+        python=str(python),
+        warm_backend=seeds.own_backend(diagnosis) if finding is not None else "inductor",
+        output=recording.output,
+        script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
+    )
+
+
+def rungs_json(ladder: Ladder | None) -> list[Json]:
+    """The rungs as report.json has them; `eager` of the ladder is the reference, `dynamo` the backend of that name."""
+    rows = []
+    for rung in ladder.rungs.values() if ladder is not None else ():
+        rows.append({"rung": _RUNG_NAMES.get(rung.name, rung.name), "outcome": rung.outcome, "detail": rung.detail, **_errors(rung)})
+    return rows
+
+
+_RUNG_NAMES = {"eager": "eager mode", "eager_again": "eager mode again", "fp64": "eager mode in float64", "dynamo": "eager"}
+
+
+def _errors(rung: Rung) -> Json:
+    worst = worst_value(rung.comparison) if rung.comparison else None
+    keys = ("max_abs_error", "error_vs_fp64", "eager_error_vs_fp64")
+    return {key: (worst or {}).get(key) for key in keys}
+
+
+def _sources(options: Options, gathered: Mapping[str, Any] | None) -> dict[str, str]:
+    """The texts whose words are private: the script and the user's files that its failing call reaches."""
+    paths = {options.cwd / options.script} if options.script is not None else set()
+    for entry in _files(gathered):
+        paths.add(Path(entry))
+    found = {}
+    for path in sorted(paths):
+        try:
+            found[str(path)] = path.read_text(encoding="utf-8", errors="replace")[:_MAX_SOURCE]
+        except OSError:
+            continue
+    return found
+
+
+def _files(value: Any) -> set[str]:
+    """Every `"file"` entry of what was gathered."""
+    if isinstance(value, Mapping):
+        own = {str(value["file"])} if isinstance(value.get("file"), str) else set()
+        return own.union(*(_files(item) for item in value.values()))
+    if isinstance(value, list):
+        return set().union(*(_files(item) for item in value)) if value else set()
+    return set()
+
+
+def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
+    """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
+    python = interpreter.find(options)
+    info = interpreter.probe(python)
+    interpreter.check_script(options, python)
+    return python, info
+
+
+def working_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for working files that goes away with the run."""
+    return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)
+
+
+def worker_environment() -> dict[str, str]:
+    """The environment candidates run in: the user's, without credentials."""
+    return target.environment()
+
+
+Talk = Callable[[str], None]

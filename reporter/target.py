@@ -1,0 +1,44 @@
+"""Starting the user's interpreter: which files it runs, with which environment, and how its children die.
+
+Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's tokens never
+reach a child process; candidates, which need no credentials at all, get none (see `reduce.answer`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+COLLECTORS = Path(__file__).resolve().parent.parent / "collectors"
+#: Credentials of the issue tracker: ours to use, nobody else's. What the user's own script needs stays.
+_TOKENS = re.compile(r"^(GH|GITHUB)_\w*TOKEN$", re.IGNORECASE)
+
+
+def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a process of the target: the user's, without credentials of ours, with a cache of its own.
+
+    The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale entry of the
+    user's cache out of a diagnosis.
+    """
+    source = os.environ if base is None else base
+    kept = {name: value for name, value in source.items() if not _TOKENS.search(name)}
+    if cache is not None:
+        kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"
+    return kept
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills a process started in its own session, with everything it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        pass

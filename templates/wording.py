@@ -1,0 +1,176 @@
+"""Sentences from evidence: each says one thing a maintainer can act on, with the measurement that supports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from templates.text import number, one_line
+
+BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+LAYER_NAMES = {
+    "dynamo": "Dynamo",
+    "aot_autograd": "AOTAutograd",
+    "decomposition": "a decomposition",
+    "inductor": "Inductor",
+    "backend": "the custom backend",
+    "triton": "Triton",
+}
+_WHAT = {
+    "crash": "`torch.compile` raises {exception} on a program that runs in eager mode",
+    "crash_on_recompile": "`torch.compile` raises {exception} when it compiles the same program for a second time",
+    "wrong_result": "`torch.compile` gives a wrong result without any error",
+    "wrong_gradient": "`torch.compile` gives a wrong gradient without any error",
+    "wrong_metadata": "`torch.compile` gives an output whose metadata is not that of eager mode",
+    "accepts_invalid": "`torch.compile` accepts a program that eager mode rejects with an error",
+    "process_death": "the compiled program kills the Python process",
+    "hang": "`torch.compile` does not come to an end",
+    "stale_graph": "a compiled graph is used again where it no longer holds: a guard is missing",
+    "graph_break": "`torch.compile` breaks the graph",
+    "recompiles": "`torch.compile` compiles the same program again and again",
+}
+_TITLES = {
+    "crash": "torch.compile raises {exception}: {message}",
+    "crash_on_recompile": "torch.compile raises {exception} on the second compile: {message}",
+    "wrong_result": "torch.compile: wrong result with {operators}",
+    "wrong_gradient": "torch.compile: wrong gradient with {operators}",
+    "wrong_metadata": "torch.compile: output metadata differs from eager with {operators}",
+    "accepts_invalid": "torch.compile accepts {operators} that eager rejects",
+    "process_death": "torch.compile: the process dies with {operators}",
+    "hang": "torch.compile hangs with {operators}",
+    "stale_graph": "torch.compile: missing guard, a stale graph is used with {operators}",
+    "graph_break": "torch.compile: graph break with {operators}",
+    "recompiles": "torch.compile recompiles with {operators}",
+}
+
+
+def title(report: Mapping[str, Any]) -> str:
+    """The issue's title: component, what happens, with which operators. One line of at most 150 characters."""
+    verdict = report["verdict"]
+    pattern = _TITLES.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
+    filled = pattern.format(
+        exception=_exception(verdict).strip("`"),
+        message=one_line(verdict["message"] or "", 90),
+        operators=_operators(report, 3) or "a small program",
+    )
+    return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+
+
+def description(report: Mapping[str, Any], culprit: str = "") -> list[str]:
+    """Three sentences: what happens, where it starts, how surely it is seen."""
+    return [_what(report), _where(report, culprit), _how_surely(report)]
+
+
+def _exception(verdict: Mapping[str, Any]) -> str:
+    return f"`{verdict['exception']}`" if verdict["exception"] else "an error"
+
+
+def _operators(report: Mapping[str, Any], limit: int) -> str:
+    names = list(report["repro"]["operators"])
+    shown = ", ".join(names[:limit])
+    return shown + (", …" if len(names) > limit else "")
+
+
+def _what(report: Mapping[str, Any]) -> str:
+    verdict = report["verdict"]
+    what = _WHAT.get(verdict["kind"], one_line(verdict["summary"]).rstrip(".")).format(
+        exception=_exception(verdict)
+    )
+    operators = report["repro"]["operators"]
+    more = ", …" if len(operators) > 6 else ""
+    used = f"; the program below needs only {_listed(operators[:6])}{more}" if operators else ""
+    return what[0].upper() + what[1:] + used + "."
+
+
+def _where(report: Mapping[str, Any], culprit: str) -> str:
+    layer = LAYER_NAMES.get(report["verdict"]["layer"], report["verdict"]["layer"])
+    rungs = {rung["rung"]: rung["outcome"] for rung in report["ladder"]}
+    fine = [name for name in BACKENDS if rungs.get(name) == "ok"]
+    failing = [name for name in BACKENDS if rungs.get(name) not in (None, "ok", "skipped")]
+    sentence = f"The fault is in {layer}"
+    if failing and fine:
+        right = f"backend {_listed(fine)} is" if len(fine) == 1 else f"backends {_listed(fine)} are"
+        sentence += f": {right} right, `{failing[0]}` is not"
+    elif failing:
+        sentence += f": already backend `{failing[0]}` fails"
+    return (
+        sentence
+        + (f", and the bisector names {culprit.strip().rstrip('.')}" if culprit else "")
+        + "."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _how_surely(report: Mapping[str, Any]) -> str:
+    seen, of = report["verdict"]["reproduced"]
+    return (
+        f"It was seen in {seen} of {of} fresh processes with torch {report['torch']}, "
+        f"Python {report['python']}, device {report['device']}."
+    )
+
+
+def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
+    """What eager mode does, and what the compiled program does instead, with the measured numbers."""
+    verdict = report["verdict"]
+    worst = _worst(report)
+    kind = verdict["kind"]
+    if kind in ("crash", "crash_on_recompile"):
+        said = f": {one_line(verdict['message'], 300)}" if verdict["message"] else ""
+        return "the program runs, as in eager mode", f"{_exception(verdict)}{said}"
+    if kind == "accepts_invalid":
+        return "the error that eager mode raises", "no error, and a result that cannot be right"
+    if kind == "process_death":
+        return "the program runs, or raises a Python exception", one_line(
+            verdict["message"] or "the process dies", 300
+        )
+    actual = one_line(verdict["message"] or verdict["summary"], 300)
+    if worst is not None:
+        actual += _numbers(worst)
+    return "the same as in eager mode, within the default tolerances", actual
+
+
+def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    rungs = [
+        rung
+        for rung in report["ladder"]
+        if rung["outcome"] == "differs" and rung["max_abs_error"] is not None
+    ]
+    named = {rung["rung"]: rung for rung in rungs}
+    return next(
+        (named[name] for name in reversed(BACKENDS) if name in named), rungs[-1] if rungs else None
+    )
+
+
+def _numbers(rung: Mapping[str, Any]) -> str:
+    parts = [f"largest absolute difference to eager {number(rung['max_abs_error'])}"]
+    if rung["error_vs_fp64"] is not None:
+        parts.append(f"error against float64 {number(rung['error_vs_fp64'])}")
+    if rung["eager_error_vs_fp64"] is not None:
+        parts.append(f"eager's own error against float64 {number(rung['eager_error_vs_fp64'])}")
+    return f" ({'; '.join(parts)})"
+
+
+def requirements(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the repro needs and what it does not, as rows: the receiving side asks for each of them by name."""
+    needs = report["requires"]
+    dynamic = {None: "default (None)", True: "`dynamic=True`", False: "`dynamic=False`"}[
+        needs["dynamic"]
+    ]
+    return [
+        ("backward", "yes" if needs["backward"] else "no"),
+        ("dynamic shapes", dynamic),
+        ("mode", f"`{needs['mode']}`" if needs["mode"] else "default"),
+        (
+            "config flags",
+            _joined(f"`{name} = {value!r}`" for name, value in needs["config"].items()),
+        ),
+        ("context managers", _joined(f"`{name}`" for name in needs.get("contexts", ()))),
+        ("custom ops, tensor subclasses", "none"),
+    ]
+
+
+def _joined(parts: Any) -> str:
+    return ", ".join(parts) or "none"

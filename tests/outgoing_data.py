@@ -1,0 +1,141 @@
+"""A finished run as the outgoing side gets it: private programs, honest repros, and the report made of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from reporter.labels import labels
+from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from templates.issue import Evidence, render_issue
+from templates.page import render_page
+from templates.regression import render_test
+
+DATA = Path(__file__).parent / "data" / "outgoing"
+CRASH, GRADIENT = "honest_crash", "honest_gradient"
+GIT = "cf30153c4c131c8164ee7798e5022d810682e2cb"
+ENVIRONMENT: dict[str, Any] = {
+    "torch": "2.13.0+cpu",
+    "git": GIT,
+    "debug": False,
+    "cuda": None,
+    "hip": None,
+    "python": "3.11.7",
+    "implementation": "CPython",
+    "bits": 64,
+    "os": "Debian GNU/Linux 12 (bookworm) (Linux 6.1.0)",
+    "machine": "x86_64",
+    "libc": "glibc-2.36",
+    "cpu": "Intel(R) Xeon(R) Processor",
+    "cores": 2,
+    "threads": 2,
+    "cpu_capability": "AVX512",
+    "compiler": "g++ 12.2.0",
+    "gpus": [],
+    "driver": None,
+    "cudnn": None,
+    "packages": {"numpy": "2.4.6"},
+    "variables": {"OMP_NUM_THREADS": "1"},
+    "configs": {"torch._inductor.config.fallback_random": True},
+    "caches": {"fx_graph_cache": True},
+}
+# What a traceback through torch shows; in a run it comes from collectors.environment.internals.
+INTERNALS = (
+    "example_inputs compile_fx compiler_fn compiled_fn fake_mode gm joint_graph extra_check".split()
+)
+
+
+def text(name: str) -> str:
+    return (DATA / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def secrets(name: str) -> list[str]:
+    found: list[str] = json.loads((DATA / "secrets.json").read_text(encoding="utf-8"))[name]
+    return found
+
+
+def torch_vocabulary() -> frozenset[str]:
+    return frozenset(text("torch_vocabulary").split())
+
+
+def crash_report() -> Report:
+    verdict = Verdict(
+        "crash",
+        "inductor",
+        True,
+        "torch.compile raises RuntimeError in a joint graph pass",
+        "1:ab12cd34",
+        "RuntimeError",
+        "Not all inputs to pattern found in match.kwargs",
+        (3, 3),
+    )
+    ladder = (
+        Rung("eager", "ok"),
+        Rung("aot_eager", "ok"),
+        Rung("aot_eager_decomp_partition", "ok"),
+        Rung("inductor", "raises", "RuntimeError: one | two"),
+        Rung("dynamic=True", "raises"),
+        Rung("fallback_random", "raises"),
+    )
+    info = ReproInfo(
+        "repro.py", 3, 24, ("torch.sigmoid_", "torch.randperm", "torch.take"), True, 31, 21.4
+    )
+    return Report(
+        verdict,
+        ladder,
+        "2.13.0",
+        "3.11.7",
+        "cpu",
+        Requires(),
+        info,
+        tuple(labels(verdict.kind, verdict.layer, verdict.is_bug)),
+        (),
+        AuditSummary(True, 120),
+    )
+
+
+def gradient_report() -> Report:
+    message = "wrong gradient: eager is off by 0 from float64, compiled by 0.005152"
+    verdict = Verdict(
+        "wrong_gradient",
+        "aot_autograd",
+        True,
+        "low precision",
+        "1:ab",
+        "AssertionError",
+        message,
+        (3, 3),
+    )
+    ladder = (
+        Rung("eager", "ok", "", None, None, 0.0),
+        Rung("aot_eager", "differs", "", 0.0123456, 0.005152, 0.0),
+        Rung("inductor", "differs", "", 0.0123456, 0.005152, 0.0),
+    )
+    needs = Requires(backward=True, contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
+    info = ReproInfo("repro.py", 1, 40, ("torch.matmul",), True, 12, 9.0)
+    return Report(
+        verdict, ladder, "2.13.0", "3.11.7", "cpu", needs, info, (), (), AuditSummary(True, 120)
+    )
+
+
+def files(report: Report, repro: str, log: str) -> dict[str, str]:
+    document = report.to_json()
+    evidence = Evidence(
+        repro, ENVIRONMENT, "0.1.0", log, releases={"2.6.0": "right"}, key=report.verdict.signature
+    )
+    return {
+        "report.json": report.dumps(),
+        "repro.py": repro,
+        "issue.md": render_issue(document, evidence),
+        "test_repro.py": render_test(document, repro),
+        "report.html": render_page(document, evidence),
+    }
+
+
+def honest_files(name: str) -> dict[str, str]:
+    if name == CRASH:
+        return files(crash_report(), text(CRASH), text("crash_log"))
+    return files(
+        gradient_report(), text(GRADIENT), "AssertionError: wrong gradient: compiled by 0.005152"
+    )

@@ -1,0 +1,224 @@
+"""Interpreters, scripts and folders that cannot be used are refused with one sentence and a way out.
+
+No torch is needed: a stand-in package on PYTHONPATH plays every torch that a user may have.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reporter import interpreter
+from reporter.errors import UsageError
+from reporter.settings import Options
+
+PYTHON = Path(sys.executable)
+
+TORCHES: list[tuple[str, str]] = [
+    ("raise ModuleNotFoundError('No module named torch', name='torch')", "has no torch; install"),
+    (
+        "raise ImportError('libcudart.so.12: cannot open\\nshared object')",
+        "libcudart.so.12: cannot open)",
+    ),
+    ("import no_such_helper", "No module named 'no_such_helper'"),
+    ("raise RuntimeError('broken\\ninstallation')", "(RuntimeError: broken)"),
+    ("raise SystemExit(3)", "(SystemExit: 3)"),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+    ("import os; os._exit(0)", "does not behave like a Python interpreter"),
+    (
+        "__version__ = '1.13.1+cu117'",
+        "has torch 1.13.1+cu117, but torch.compile needs at least 2.0",
+    ),
+    ("", "a torch without a version"),
+    ("import time; time.sleep(60)", "gave no answer within 2 seconds"),
+]
+
+
+@pytest.fixture
+def torch_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes `import torch` run a text instead."""
+
+    def install(text: str) -> None:
+        folder = tmp_path / "packages" / "torch"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(text)
+        monkeypatch.setenv("PYTHONPATH", str(folder.parent))
+
+    return install
+
+
+def refusal(work: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        work()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert ";" in message, "a refusal names the way out"
+    return message
+
+
+@pytest.mark.parametrize(("text", "message"), TORCHES)
+def test_torches_that_cannot_be_used(
+    text: str, message: str, torch_of: Callable[[str], None]
+) -> None:
+    torch_of(text)
+    timeout = 2 if "sleep" in text else 30
+    assert message in refusal(lambda: interpreter.probe(PYTHON, timeout=timeout))
+
+
+def test_a_torch_that_can_be_used(torch_of: Callable[[str], None]) -> None:
+    torch_of("print('hello'); __version__ = '2.13.0+cpu'")
+    info = interpreter.probe(PYTHON)
+    assert (info.path, info.torch, info.torch_git) == (PYTHON, "2.13.0+cpu", None)
+    assert info.version == ".".join(map(str, sys.version_info[:3]))
+    assert info.has_cuda is False
+
+
+def test_a_torch_in_the_working_directory_is_not_the_one(
+    torch_of: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    (tmp_path / "torch.py").write_text("raise RuntimeError('a notebook of mine')")
+    monkeypatch.chdir(tmp_path)
+    assert interpreter.probe(PYTHON).torch == "2.6.0"
+
+
+def test_programs_that_are_no_interpreter(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("notes")
+    assert "cannot be run" in refusal(lambda: interpreter.probe(text))
+    assert "does not behave like" in refusal(lambda: interpreter.probe(Path("/bin/echo")))
+
+
+def test_the_interpreter_is_the_named_one(tmp_path: Path) -> None:
+    assert interpreter.find(Options(python=PYTHON)) == PYTHON
+    gone = tmp_path / "gone"
+    assert str(gone) in refusal(lambda: interpreter.find(Options(python=gone)))
+    assert "without a Python" in refusal(lambda: interpreter.find(Options(python=tmp_path)))
+    assert interpreter.find(Options(python=Path("sh"))).is_absolute()
+
+
+def test_an_environment_can_be_named_by_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(PYTHON)
+    assert interpreter.find(Options(python=tmp_path)) == tmp_path / "bin" / "python"
+
+
+def test_without_a_name_the_active_environment_then_the_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    assert interpreter.find(Options()) == PYTHON
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path))
+    assert "CONDA_PREFIX" in refusal(lambda: interpreter.find(Options()))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(PYTHON)
+    assert interpreter.find(Options()) == tmp_path / "bin" / "python"
+
+
+SCRIPTS: list[tuple[bytes, str]] = [
+    (b"x = (1,\ny = 2\n", "train.py, line 1 is not valid Python"),
+    (b"def f():\nreturn 1\n", "train.py, line 2 is not valid Python"),
+    (b"x = 1\x00", "is not valid Python"),
+    (b"\x89PNG\xff\xfe", "is not valid Python"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SCRIPTS)
+def test_scripts_that_do_not_compile(text: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(text)
+    options = Options(script=Path("train.py"), cwd=tmp_path)
+    assert message in refusal(lambda: interpreter.check_script(options, PYTHON))
+
+
+def test_scripts_that_are_not_there(tmp_path: Path) -> None:
+    def message(script: str) -> str:
+        options = Options(script=Path(script), cwd=tmp_path)
+        return refusal(lambda: interpreter.check_script(options))
+
+    assert message("gone.py").startswith("there is no file gone.py;")
+    assert message(".").startswith(". is a directory;")
+    assert "no script was given" in refusal(lambda: interpreter.check_script(Options()))
+
+
+def test_a_script_that_only_compiles_is_not_run_and_needs_no_ending(tmp_path: Path) -> None:
+    (tmp_path / "train").write_text("raise RuntimeError('run')\n'\\d'\n")
+    interpreter.check_script(Options(script=Path("train"), cwd=tmp_path), PYTHON)
+    assert {path.name for path in tmp_path.iterdir()} == {"train"}
+
+
+def test_modules(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    interpreter.check_script(Options(module="mine.train", cwd=tmp_path), PYTHON)
+    gone = Options(module="gone.train", cwd=tmp_path)
+    assert "finds no module gone.train" in refusal(lambda: interpreter.check_script(gone, PYTHON))
+
+
+def test_a_new_or_empty_folder_can_be_written_and_is_not_created(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "report"
+    assert interpreter.check_output(Options(output=folder)) == folder
+    assert list(tmp_path.iterdir()) == []
+    assert interpreter.check_output(Options(output=tmp_path)) == tmp_path
+
+
+def test_without_a_name_the_first_free_folder(tmp_path: Path) -> None:
+    options = Options(cwd=tmp_path)
+    assert interpreter.check_output(options) == tmp_path / "bugreport-report"
+    (tmp_path / "bugreport-report").mkdir()
+    assert interpreter.check_output(options) == tmp_path / "bugreport-report-2"
+
+
+def test_what_is_there_already_is_protected(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text('{"schema_version": 1, "verdict": {}}')
+    assert "earlier report" in refusal(lambda: interpreter.check_output(Options(output=tmp_path)))
+    assert interpreter.check_output(Options(output=tmp_path, force=True)) == tmp_path
+    (tmp_path / "report.json").rename(tmp_path / "thesis.tex")
+    foreign = Options(output=tmp_path, force=True)
+    assert "not a report" in refusal(lambda: interpreter.check_output(foreign))
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "is not a folder" in refusal(
+        lambda: interpreter.check_output(Options(output=tmp_path / "file"))
+    )
+    assert "cannot be written" in refusal(
+        lambda: interpreter.check_output(Options(output=tmp_path / "file" / "report"))
+    )
+
+
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self"), reason="needs /proc, which not even root can write"
+)
+def test_a_folder_that_not_even_root_can_write() -> None:
+    options = Options(output=Path("/proc/self/report"))
+    assert "cannot be written" in refusal(lambda: interpreter.check_output(options))
+
+
+def test_only_a_folder_can_be_resumed(tmp_path: Path) -> None:
+    assert interpreter.check_output(Options(resume=tmp_path)) == tmp_path
+    gone = Options(resume=tmp_path / "gone")
+    assert "to resume" in refusal(lambda: interpreter.check_output(gone))
+
+
+def test_a_missing_compiler_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "CXX=no-such-compiler" in (interpreter.check_compiler() or "")
+    (tmp_path / "g++").write_text("#!/bin/sh\n")
+    (tmp_path / "g++").chmod(0o755)
+    assert interpreter.check_compiler() is None
+
+
+@pytest.mark.releases
+@pytest.mark.parametrize("name", ["v20", "v26", "v213", "v215"])
+def test_real_releases(name: str, release_python: Callable[[str], Path]) -> None:
+    from tests.conftest import RELEASES
+
+    info = interpreter.probe(release_python(name))
+    assert info.torch.partition("+")[0] == RELEASES[name]
+    assert info.torch_git
