@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from anonymizer import stock, values
+from anonymizer import stock
 from anonymizer.harness import Body
-from anonymizer.ir import Atom, Graph, Input, Layer, Node, Ref, Seq, TensorMeta, Value
+from anonymizer.ir import Atom, Graph, Input, Layer, Node, Ref, Seq, Value
+from anonymizer.layouts import tensor_text, view
 
 _INFIX = {
     "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/", "operator.floordiv": "//",
@@ -22,7 +23,12 @@ _IN_PLACE = {
     "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=", "operator.ifloordiv": "//=",
     "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=", "operator.imatmul": "@=",
 }  # fmt: skip
-_PREFIX = {"operator.neg": "-", "operator.invert": "~", "operator.not_": "not ", "operator.pos": "+"}
+_PREFIX = {
+    "operator.neg": "-",
+    "operator.invert": "~",
+    "operator.not_": "not ",
+    "operator.pos": "+",
+}
 _BUILTINS = {"getattr", "int", "float", "max", "min", "len", "bool", "slice"}
 
 #: Strings that torch's own functions take; every other string is private and stops the emission.
@@ -47,7 +53,11 @@ class _Names:
     layers: dict[str, int] = field(default_factory=dict)
 
     def layer(self, cls: str) -> str:
-        base = re.sub(r"\d+d$", "", cls).lower() if cls.startswith("Conv") else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
+        base = (
+            re.sub(r"\d+d$", "", cls).lower()
+            if cls.startswith("Conv")
+            else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
+        )
         self.layers[base] = self.layers.get(base, 0) + 1
         return f"{base}{self.layers[base]}"
 
@@ -80,7 +90,11 @@ class Emitter:
         self.names = _Names()
         self.text: dict[str, str] = {}
         self.init: list[str] = []
-        self.matches = {node.name: match for node in graph.nodes if (match := stock.match(graph, node, self.users))}
+        self.matches = {
+            node.name: match
+            for node in graph.nodes
+            if (match := stock.match(graph, node, self.users))
+        }
         self.owned = {name for match in self.matches.values() for name in match.owns}
         self.sizes: dict[str, tuple[str, int]] = {}
 
@@ -93,13 +107,23 @@ class Emitter:
         is_module = bool(self.init)
         parameters = ", ".join(self.text[item.name] for item in arguments)
         if is_module:
-            lines = ["class Repro(nn.Module):", "    def __init__(self):", "        super().__init__()"]
+            lines = [
+                "class Repro(nn.Module):",
+                "    def __init__(self):",
+                "        super().__init__()",
+            ]
             lines += ["        " + line for line in self.init]
             lines += ["", f"    def forward(self{', ' + parameters if parameters else ''}):"]
             lines += ["        " + line for line in forward]
         else:
             lines = [f"def repro({parameters}):", *("    " + line for line in forward)]
-        return Body("\n".join(lines), "Repro()" if is_module else "repro", tuple(self._inputs(arguments)), is_module, self._size_defaults())
+        return Body(
+            "\n".join(lines),
+            "Repro()" if is_module else "repro",
+            tuple(self._inputs(arguments)),
+            is_module,
+            self._size_defaults(),
+        )
 
     def _name_inputs(self, arguments: list[Input]) -> None:
         plain = ["x", "y", "z", "w"]
@@ -107,16 +131,16 @@ class Emitter:
             self.text[item.name] = plain[index] if len(arguments) <= 4 else f"x{index}"
 
     def _state(self) -> None:
-        for item in self.graph.inputs:
-            if item.kind == "input" or item.name in self.owned:
-                continue
-            self.text[item.name] = f"self.{item.name}"
+        loose = [i for i in self.graph.inputs if i.kind != "input" and i.name not in self.owned]
+        for number, item in enumerate(loose, 1):
+            name = f"{'weight' if item.kind == 'param' else 'buffer'}{number}"
+            self.text[item.name] = f"self.{name}"
             made = self._tensor(item)
             if item.kind == "param":
                 suffix = "" if item.meta.requires_grad else ", requires_grad=False"
-                self.init.append(f"self.{item.name} = nn.Parameter({made}{suffix})")
+                self.init.append(f"self.{name} = nn.Parameter({made}{suffix})")
             else:
-                self.init.append(f'self.register_buffer("{item.name}", {made})')
+                self.init.append(f'self.register_buffer("{name}", {made})')
 
     def _tensor(self, item: Input) -> str:
         return tensor_text(item.meta, item.recipe, self._dims(item))
@@ -124,7 +148,8 @@ class Emitter:
     def _dims(self, item: Input) -> tuple[int | str, ...]:
         symbols = item.symbols or item.meta.shape
         return tuple(
-            self._symbol(symbol, size) if isinstance(symbol, str) else size for symbol, size in zip(symbols, item.meta.shape)
+            self._symbol(symbol, size) if isinstance(symbol, str) else size
+            for symbol, size in zip(symbols, item.meta.shape)
         )
 
     def _symbol(self, symbol: str, size: int) -> int | str:
@@ -155,9 +180,13 @@ class Emitter:
         if item.alias is not None:
             owner = self.graph.input(item.alias.of)
             assert owner is not None
-            return _view(self.text.get(owner.name, owner.name), owner.meta, item.meta, item.alias.offset)
+            return view(
+                self.text.get(owner.name, owner.name), owner.meta, item.meta, item.alias.offset
+            )
         text = self._tensor(item)
-        return text + ".requires_grad_()" if item.meta.requires_grad and item.meta.is_float else text
+        return (
+            text + ".requires_grad_()" if item.meta.requires_grad and item.meta.is_float else text
+        )
 
     # -- forward ------------------------------------------------------------------------------------
 
@@ -196,14 +225,21 @@ class Emitter:
             else:
                 lines.append(f"{indent}{name} = {expression}")
         names = [self.text[name] for name in outputs]
-        lines.append("return " + (names[0] if len(names) == 1 else "(" + ", ".join(names) + ",)" if names else "None"))
+        lines.append(
+            "return "
+            + (names[0] if len(names) == 1 else "(" + ", ".join(names) + ",)" if names else "None")
+        )
         return lines
 
     def _inlined(self, node: Node, index: int) -> bool:
         """Sizes and single items are written where they are used, if used once and nothing changes in between."""
-        cheap = node.target in ("size", "operator.getitem") and not any(isinstance(value, Seq) for value in node.args)
+        cheap = node.target in ("size", "operator.getitem") and not any(
+            isinstance(value, Seq) for value in node.args
+        )
         arithmetic = node.meta == "int" and node.target in _INFIX
-        used_once = len(self.users.get(node.name, ())) == 1 and node.name not in {ref.name for ref in self.graph.outputs}
+        used_once = len(self.users.get(node.name, ())) == 1 and node.name not in {
+            ref.name for ref in self.graph.outputs
+        }
         return (cheap or arithmetic) and (used_once or node.target == "size")
 
     def _arg(self, value: Value) -> str:
@@ -228,9 +264,15 @@ class Emitter:
 
     def _region(self, node: Node) -> str:
         if node.target == "torch.inference_mode":
-            return "torch.inference_mode()" if node.args in ((), (True,)) else f"torch.inference_mode({literal(node.args[0])})"
+            return (
+                "torch.inference_mode()"
+                if node.args in ((), (True,))
+                else f"torch.inference_mode({literal(node.args[0])})"
+            )
         device, dtype, enabled = (*node.args, None, True)[:3]
-        shown = f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
+        shown = (
+            f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
+        )
         switch = ", enabled=False" if enabled is False else ""
         return f'torch.autocast("{device}"{shown}{switch})'
 
@@ -265,7 +307,9 @@ class Emitter:
 
     def _index(self, value: Value) -> str:
         if isinstance(value, Seq) and value.kind == "tuple":
-            return ", ".join(self._index(item) for item in value.items) + ("," if len(value.items) == 1 else "")
+            return ", ".join(self._index(item) for item in value.items) + (
+                "," if len(value.items) == 1 else ""
+            )
         if isinstance(value, Seq) and value.kind == "slice":
             start, stop, step = (("" if item is None else self._arg(item)) for item in value.items)
             return f"{start}:{stop}" + (f":{step}" if step else "")
@@ -296,7 +340,11 @@ def _keyword(key: str) -> bool:
 
 
 def _receiver(text: str) -> str:
-    return text if re.fullmatch(r"[\w.\[\]]+(\(.*\))?", text) and not re.search(r" [-+*/%@&|^<>=]+ ", text) else f"({text})"
+    return (
+        text
+        if re.fullmatch(r"[\w.\[\]]+(\(.*\))?", text) and not re.search(r" [-+*/%@&|^<>=]+ ", text)
+        else f"({text})"
+    )
 
 
 def _function(target: str) -> str:
@@ -307,51 +355,6 @@ def _function(target: str) -> str:
     if target.startswith("operator."):
         raise NotPublic(target)
     raise NotPublic("a function")
-
-
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a contiguous tensor."""
-    strides = []
-    step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(1, size)
-    return tuple(reversed(strides))
-
-
-def tensor_text(meta: TensorMeta, recipe: object, dims: tuple[int | str, ...]) -> str:
-    """Python that makes a tensor of these dims and the layout of `meta`."""
-    from anonymizer.ir import Recipe
-
-    assert isinstance(recipe, Recipe)
-    make = lambda shape: values.expression(recipe, shape, meta.dtype, meta.device)  # noqa: E731
-    significant = [(size, stride) for size, stride in zip(meta.shape, meta.stride or ()) if size > 1]
-    plain = [(size, stride) for size, stride in zip(meta.shape, contiguous(meta.shape)) if size > 1]
-    if meta.stride is None or significant == plain or meta.numel == 0:
-        return make(dims)
-    if any(stride == 0 for _, stride in significant):
-        base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
-        return f"{make(base)}.expand({', '.join(map(str, dims))})"
-    order = sorted(range(len(dims)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
-    permuted = tuple(meta.shape[i] for i in order)
-    if tuple(meta.stride[i] for i in order if meta.shape[i] > 1) == tuple(
-        s for s, n in zip(contiguous(permuted), permuted) if n > 1
-    ):
-        text = make(tuple(dims[i] for i in order))
-        back = [order.index(i) for i in range(len(dims))]
-        return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.stride))
-    return f"{make((extent,))}.as_strided({meta.shape}, {meta.stride})"
-
-
-def _view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
-    """`owner[k:]` where that is the view, else as_strided."""
-    if of.stride and meta.stride == of.stride and meta.shape[1:] == of.shape[1:] and meta.shape and offset % of.stride[0] == 0:
-        start = offset // of.stride[0]
-        if start + meta.shape[0] == of.shape[0]:
-            return f"{owner}[{start}:]" if start else owner
-        return f"{owner}[{start}:{start + meta.shape[0]}]"
-    return f"{owner}.as_strided({meta.shape}, {meta.stride}, {offset})"
 
 
 def emit(graph: Graph) -> Body:

@@ -86,7 +86,11 @@ def _imports(text: str, body: Body, check: Check) -> list[str]:
         wanted.add("from torch._dynamo.utils import same")
     own = [line for line in wanted if "torch" in line]
     others = sorted(line for line in wanted if line and line not in own)
-    return [*others, *([""] if others else []), *sorted(own, key=lambda line: (line.startswith("from"), line))]
+    return [
+        *others,
+        *([""] if others else []),
+        *sorted(own, key=lambda line: (line.startswith("from"), line)),
+    ]
 
 
 def _compile(check: Check, what: str = "model") -> str:
@@ -98,17 +102,28 @@ def _run(body: Body, check: Check) -> list[str]:
     """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared as a list."""
     double = check.double and check.kind in VALUE_KINDS
     sizes = "" if not check.calls else ", calls"
-    lines = [f"def run(compile{sizes}{', double=False' if double else ''}):", "    torch.manual_seed(0)"]
-    lines.append(f"    model = {body.callable}" + (".eval()" if check.evaluation and body.is_module else ""))
+    lines = [
+        f"def run(compile{sizes}{', double=False' if double else ''}):",
+        "    torch.manual_seed(0)",
+    ]
+    lines.append(
+        f"    model = {body.callable}" + (".eval()" if check.evaluation and body.is_module else "")
+    )
     if check.calls:
         if double and body.is_module:
             lines += ["    if double:", "        model = model.double()"]
-        lines += ["    function = compile(model)", "    for sizes in calls:", "        args = inputs(*sizes)"]
+        lines += [
+            "    function = compile(model)",
+            "    for sizes in calls:",
+            "        args = inputs(*sizes)",
+        ]
         indent = "        "
         function = "function"
         if double:
             lines.append("        if double:")
-            lines.append("            args = [x.double() if x.is_floating_point() else x for x in args]")
+            lines.append(
+                "            args = [x.double() if x.is_floating_point() else x for x in args]"
+            )
     else:
         lines.append("    args = inputs()")
         indent = "    "
@@ -136,14 +151,20 @@ def _results(body: Body, check: Check) -> list[str]:
     outputs = "out if isinstance(out, (tuple, list)) else [out]"
     if check.backward != "none":
         state = "*model.parameters(), *args" if body.is_module else "*args"
-        lines.append(f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and o.requires_grad]")
+        lines.append(
+            f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and o.requires_grad]"
+        )
         if check.backward == "sum":
             lines.append("    sum(o.sum() for o in outs).backward()")
         else:
             lines.append("    torch.manual_seed(1)")
-            lines.append("    torch.autograd.backward(outs, [torch.randn(o.shape).to(o.dtype) for o in outs])")
+            lines.append(
+                "    torch.autograd.backward(outs, [torch.randn(o.shape).to(o.dtype) for o in outs])"
+            )
         if check.kind == "wrong_gradient":
-            lines.append(f"    return [x.grad for x in ({state}) if x.requires_grad and x.grad is not None]")
+            lines.append(
+                f"    return [x.grad for x in ({state}) if x.requires_grad and x.grad is not None]"
+            )
             return lines
     if check.compare_inputs:
         lines.append(f"    return [*({outputs}), *args]")
@@ -181,7 +202,9 @@ def _main(body: Body, check: Check) -> list[str]:
             "        return",
         ]
         if check.kind == "accepts_invalid":
-            lines.append('    raise AssertionError("accepts invalid: eager raises, the compiled call returns")')
+            lines.append(
+                '    raise AssertionError("accepts invalid: eager raises, the compiled call returns")'
+            )
         return lines
     lines += [
         "    try:",
@@ -198,7 +221,11 @@ def _main(body: Body, check: Check) -> list[str]:
 
 
 def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
-    prefix = {"wrong_result": "wrong result", "wrong_gradient": "wrong gradient", "stale_graph": "stale graph"}[check.kind]
+    prefix = {
+        "wrong_result": "wrong result",
+        "wrong_gradient": "wrong gradient",
+        "stale_graph": "stale graph",
+    }[check.kind]
     lines = [f"    actual = {compiled}"]
     if not check.double:
         return [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any
 
 Json = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ class Seq:
     items: tuple[Any, ...]
 
 
-Value = Union[None, bool, int, float, str, Ref, Atom, Seq]
+Value = None | bool | int | float | str | Ref | Atom | Seq
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,9 @@ def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
     """An argument with every plain constant inside it replaced."""
     if isinstance(value, Seq):
         if value.kind == "dict":
-            return Seq("dict", tuple((key, map_constants(item, change)) for key, item in value.items))
+            return Seq(
+                "dict", tuple((key, map_constants(item, change)) for key, item in value.items)
+            )
         return Seq(value.kind, tuple(map_constants(item, change) for item in value.items))
     if isinstance(value, (Ref, Atom)):
         return value
@@ -293,7 +295,9 @@ def fold_scalars(graph: Graph) -> Graph:
     constants: dict[str, Value] = {}
     kept = []
     for node in graph.nodes:
-        item = graph.input(node.args[0].name) if node.args and isinstance(node.args[0], Ref) else None
+        item = (
+            graph.input(node.args[0].name) if node.args and isinstance(node.args[0], Ref) else None
+        )
         stats = dict(item.stats) if item is not None else {}
         scalar = item is not None and item.meta.shape == () and item.meta.dtype == "float64"
         if node.op == "method" and node.target == "item" and scalar and "min" in stats:
@@ -319,7 +323,14 @@ def impure(node: Node) -> bool:
         return True
     short = node.target.rsplit(".", 1)[-1]
     in_place = short.endswith("_") and not short.endswith("__")
-    return in_place or short in ("setitem", "__setitem__", "iadd", "isub", "imul", "_assert_tensor_metadata")
+    return in_place or short in (
+        "setitem",
+        "__setitem__",
+        "iadd",
+        "isub",
+        "imul",
+        "_assert_tensor_metadata",
+    )
 
 
 def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
@@ -340,7 +351,9 @@ def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
 def _balanced(nodes: list[Node]) -> list[Node]:
     """Drops an exit whose enter is gone, and region pairs with nothing in between."""
     names = {node.name for node in nodes}
-    nodes = [node for node in nodes if node.op != "exit" or all(ref in names for ref in node.refs())]
+    nodes = [
+        node for node in nodes if node.op != "exit" or all(ref in names for ref in node.refs())
+    ]
     closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
     nodes = [node for node in nodes if node.op != "enter" or node.name in closed]
     changed = True

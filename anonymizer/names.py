@@ -14,13 +14,21 @@ from collections.abc import Collection
 from anonymizer.vocabulary import PUBLIC_STRINGS
 
 # Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
-INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset(
-    """
+INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
     placeholder get_attr call_function call_method call_module output root example_value val tensor_meta stack_trace
     nn_module_stack source_fn source_fn_stack high low left right up down auto float32 float16 bfloat16 float64 int64
     int32 int16 int8 uint8 bool causal math flash sdpa batch_mean same_upper inf -inf nan
-    """.split()
-)
+    """.split())
+# What a custom backend and an autograd.Function may ask of torch.fx, symbolic sizes and the context.
+INTERFACE_NAMES = frozenset("""
+    graph nodes node op target args kwargs users meta name hint recompile forward code owning_module graph_module
+    all_input_nodes next prev replace_all_uses_with replace_input_with erase_node inserting_after inserting_before
+    call_function call_method call_module placeholder output get_attr create_node lint eliminate_dead_code print_tabular
+    find_nodes named_modules get_submodule expr maybe_as_int shape_env
+    save_for_backward saved_tensors needs_input_grad mark_dirty mark_non_differentiable set_materialize_grads apply
+    dirty_tensors
+    """.split())
+_DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation"})
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
 _IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
 _BUILTINS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
@@ -32,22 +40,41 @@ def is_dunder(name: str) -> bool:
 
 
 class Names:
-    """Hands out public names. `vocabulary` is torch's own; `private` every identifier of the private program."""
+    """Hands out public names. `vocabulary` is torch's own; `private` every identifier of the private program;
+    `lead` goes before names of definitions, for a program that will stand next to another."""
 
-    def __init__(self, vocabulary: Collection[str], private: Collection[str] = ()) -> None:
-        self.vocabulary = frozenset(vocabulary)
+    def __init__(
+        self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
+    ) -> None:
+        self.lead = lead
+        self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES
         self.private = frozenset(private)
-        self.tables: dict[str, dict[str, str]] = {"attributes": {}, "variables": {}, "definitions": {}, "texts": {}}
+        self.tables: dict[str, dict[str, str]] = {
+            "attributes": {},
+            "variables": {},
+            "definitions": {},
+            "texts": {},
+        }
         self.attributes: frozenset[str] = frozenset()
         self.parameters: frozenset[str] = frozenset()
-        self.used: set[str] = {"Repro", "repro", "inputs", "main", "custom_backend", "torch", "nn", "F"}
+        self.used: set[str] = {
+            "Repro",
+            "repro",
+            "inputs",
+            "main",
+            "custom_backend",
+            "torch",
+            "nn",
+            "F",
+        }
         self.counts: dict[str, int] = {}
 
     def fresh(self, prefix: str) -> str:
         """An unused public name that is no private identifier either."""
         while True:
             self.counts[prefix] = self.counts.get(prefix, 0) + 1
-            name = f"{prefix}{self.counts[prefix]}"
+            lead = self.lead if prefix in _DEFINITIONS else ""
+            name = f"{lead}{prefix}{self.counts[prefix]}"
             if name not in self.private and name not in self.used and name not in _BUILTINS:
                 self.used.add(name)
                 return name
@@ -77,21 +104,30 @@ class Names:
 
     def reverse(self) -> dict[str, str]:
         """Public word → private word, complete and unambiguous."""
-        return {public: private for table in self.tables.values() for private, public in table.items()}
+        return {
+            public: private for table in self.tables.values() for private, public in table.items()
+        }
 
     def text(self, value: str, einsum: bool = False) -> str:
         """The public form of a string constant."""
         known = self.attributes | self.parameters
         if value in INTERFACE_STRINGS and value not in known:
             return value
-        if is_dunder(value) or len(value) <= 2 and not any(character.isalnum() for character in value):
+        if (
+            is_dunder(value)
+            or len(value) <= 2
+            and not any(character.isalnum() for character in value)
+        ):
             return value
         if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):
             return _canonical(value)
         if value in self.parameters:
             return self.variable(value, "arg")
         parts = value.split(".")
-        if all(part in self.attributes or part.isdecimal() for part in parts) and not value.isdecimal():
+        if (
+            all(part in self.attributes or part.isdecimal() for part in parts)
+            and not value.isdecimal()
+        ):
             return ".".join(part if part.isdecimal() else self.attribute(part) for part in parts)
         if value not in self.tables["texts"]:
             self.tables["texts"][value] = self.fresh("text")
@@ -103,6 +139,8 @@ def _canonical(equation: str) -> str:
     out = []
     for character in equation.replace(" ", ""):
         if character.isalpha():
-            character = letters.setdefault(character, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(letters)])
+            character = letters.setdefault(
+                character, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(letters)]
+            )
         out.append(character)
     return "".join(out)

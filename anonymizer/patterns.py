@@ -20,7 +20,7 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
-    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
+    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
     re.IGNORECASE,
 )
 _ROOTS = (
@@ -142,7 +142,7 @@ def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]
 def _detectors() -> tuple[Any, ...]:
     import importlib
 
-    made = []
+    made: list[Any] = []
     for module_name, classes in _PLUGINS.items():
         module = importlib.import_module(f"detect_secrets.plugins.{module_name}")
         made.extend(getattr(module, name)() for name in classes)

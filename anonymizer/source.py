@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from anonymizer.names import Names
-from anonymizer.source_build import Builder, Ref
+from anonymizer.source_build import Builder
+from anonymizer.source_objects import Ref
 from anonymizer.source_program import SourceProgram
 from anonymizer.source_tensors import storage_expression, tensor_expression, view_expression
 from anonymizer.source_world import SourceError, World, parameters
@@ -20,10 +21,12 @@ from anonymizer.source_world import SourceError, World, parameters
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 
 
-def rebuild(gathered: Mapping[str, Any], vocabulary: Collection[str], exact: bool = False) -> SourceProgram:
+def rebuild(
+    gathered: Mapping[str, Any], vocabulary: Collection[str], exact: bool = False
+) -> SourceProgram:
     """The public program of a gathered call.
 
-    `vocabulary` holds the attribute names that exist on torch's objects; `exact` keeps the values of tiny tensors of
+    A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist on torch's objects; `exact` keeps the values of tiny tensors of
     small whole numbers, for failures that depend on them. Raises SourceError if the source cannot be read.
     """
     world = World.load(gathered)
@@ -31,32 +34,39 @@ def rebuild(gathered: Mapping[str, Any], vocabulary: Collection[str], exact: boo
     expression, entry = _entry(builder, gathered["entry"])
     args = _arguments(builder, entry)
     inputs = _inputs(builder, args)
-    backend = None
-    if gathered.get("backend") and gathered["backend"]["kind"] == "function":
-        backend = builder.define_function(gathered["backend"]["id"], "custom_backend")
     return SourceProgram(
         ast.Module(ordered(builder.statements), []),
         expression,
         inputs,
-        backend,
+        None,
         builder.names.mapping(),
         builder.names.reverse(),
         tuple(dict.fromkeys(builder.problems)),
     )
 
 
-def rebuild_backend(gathered: Mapping[str, Any], vocabulary: Collection[str]) -> SourceProgram | None:
+def rebuild_backend(
+    gathered: Mapping[str, Any], vocabulary: Collection[str]
+) -> SourceProgram | None:
     """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None if there is none."""
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":
         return None
-    builder = Builder(World.load(gathered), Names(vocabulary), False)
+    world = World.load(gathered)
+    builder = Builder(world, Names(vocabulary, lead="backend_"), False)
+    for private, public in zip(parameters(world.trees[backend["id"]]), ("gm", "example_inputs")):
+        builder.names.tables["variables"][private.arg] = public
+        builder.names.used.add(public)
     name = builder.define_function(backend["id"], "custom_backend")
-    reported = tuple(each for each in dict.fromkeys(builder.problems) if each not in gathered.get("problems", ()))
+    reported = tuple(
+        each for each in dict.fromkeys(builder.problems) if each not in gathered.get("problems", ())
+    )
     inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
     definitions = ast.Module(ordered(builder.statements), [])
     names = builder.names
-    return SourceProgram(definitions, name, inputs, name, names.mapping(), names.reverse(), reported)
+    return SourceProgram(
+        definitions, name, inputs, name, names.mapping(), names.reverse(), reported
+    )
 
 
 def _entry(builder: Builder, ref: Ref) -> tuple[str, ast.arguments | None]:
@@ -104,7 +114,9 @@ def _function(builder: Builder, inner: str) -> str:
 
 
 def _parameter_names(builder: Builder) -> list[str]:
-    return ["x" if index == 0 else f"x{index}" for index in range(len(builder.world.gathered["args"]))]
+    return [
+        "x" if index == 0 else f"x{index}" for index in range(len(builder.world.gathered["args"]))
+    ]
 
 
 def _signature(builder: Builder, name: str, method: str | None) -> ast.arguments | None:
@@ -161,7 +173,9 @@ class _Inputs:
         self.known: dict[str, str] = {}
         self.count = 0
         self.bases: dict[str, str] = {}
-        self.groups = {key: group for group in builder.world.gathered.get("storages", ()) for key in group}
+        self.groups = {
+            key: group for group in builder.world.gathered.get("storages", ()) for key in group
+        }
 
     def text(self, ref: Ref) -> str:
         """The expression of one argument."""
@@ -172,7 +186,11 @@ class _Inputs:
         if ref["kind"] in ("list", "tuple", "set"):
             items = [self.text(each) for each in ref["items"]]
             inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
-            return f"[{inside}]" if ref["kind"] == "list" else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
+            return (
+                f"[{inside}]"
+                if ref["kind"] == "list"
+                else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
+            )
         if ref["kind"] == "dict":
             pairs = [f"{self.text(key)}: {self.text(value)}" for key, value in ref["items"]]
             return "{" + ", ".join(pairs) + "}"
@@ -185,13 +203,17 @@ class _Inputs:
         name = "x" if self.count == 0 else f"x{self.count}"
         self.count += 1
         self.known[key] = name
-        group = [each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None]
+        group = [
+            each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None
+        ]
         same = {tensors[each]["dtype"] for each in group}
         if len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]:
             base = self.bases.get(group[0])
             if base is None:
                 base = self.bases[group[0]] = f"storage{len(self.bases)}"
-                self.lines.append(f"{base} = {storage_expression([tensors[each] for each in group])}")
+                self.lines.append(
+                    f"{base} = {storage_expression([tensors[each] for each in group])}"
+                )
             self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
         else:
             self.lines.append(f"{name} = {tensor_expression(tensors[key], self.builder.exact)}")
@@ -212,13 +234,18 @@ def ordered(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
                 visit(other, whole or isinstance(statements[other][0], ast.Assign))
         done.extend(statements[name])
 
-    for name in sorted(statements, key=lambda each: (each in ("Repro", "repro"), not _is_definition(statements[each]))):
+    for name in sorted(
+        statements,
+        key=lambda each: (each in ("Repro", "repro"), not _is_definition(statements[each])),
+    ):
         visit(name, not _is_definition(statements[name]))
     return done
 
 
 def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
-    return all(isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for each in nodes)
+    return all(
+        isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for each in nodes
+    )
 
 
 def _needed(node: ast.stmt, statements: Mapping[str, Any], whole: bool) -> list[str]:

@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
-_PLAIN_CALLS = {"super", "range", "len", "zip", "enumerate", "isinstance", "getattr", "hasattr", "list", "tuple", "dict"}
+_PLAIN_CALLS = {
+    "super",
+    "range",
+    "len",
+    "zip",
+    "enumerate",
+    "isinstance",
+    "getattr",
+    "hasattr",
+    "list",
+    "tuple",
+    "dict",
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,11 @@ def is_simple(value: float) -> bool:
 
 
 def _is_plain(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PLAIN_CALLS
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _PLAIN_CALLS
+    )
 
 
 def import_lines(*trees: ast.AST) -> list[str]:
@@ -101,12 +117,10 @@ def import_lines(*trees: ast.AST) -> list[str]:
 
 
 # Standard modules a private program may lean on; a name from elsewhere is reported as a problem.
-STDLIB = frozenset(
-    """
+STDLIB = frozenset("""
     math operator functools itertools collections contextlib dataclasses enum typing abc copy random warnings types
     logging re string time inspect numbers cmath statistics weakref threading os sys
-    """.split()
-)
+    """.split())
 _SUBMODULES = (
     "torch.utils.checkpoint",
     "torch.nn.attention.flex_attention",
@@ -128,4 +142,6 @@ _SUBMODULES = (
 
 def _submodule(dotted: list[str]) -> str:
     text = ".".join(dotted)
-    return next((each for each in _SUBMODULES if text == each or text.startswith(each + ".")), "torch")
+    return next(
+        (each for each in _SUBMODULES if text == each or text.startswith(each + ".")), "torch"
+    )

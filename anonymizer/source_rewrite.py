@@ -13,95 +13,30 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from anonymizer.names import Names, is_dunder
-from anonymizer.source_types import UNKNOWN, Type, Types, is_private
-from anonymizer.source_world import World, parameters
+from anonymizer.names import is_dunder
+from anonymizer.source_decisions import Decisions
+from anonymizer.source_types import UNKNOWN, Type, is_private
+from anonymizer.source_world import parameters
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
 # Keywords that torch's and Python's functions take; torch's other names come with the vocabulary.
-_KEYWORDS = frozenset("""dim dtype device keepdim requires_grad size end sep file key reverse strict start""".split())
-
-
-class Decisions:
-    """What each attribute name means, for the whole program at once: a name kept anywhere doubtful stays kept."""
-
-    def __init__(self, world: World, types: Types, names: Names) -> None:
-        self.world, self.types, self.names = world, types, names
-        self.private = world.attributes()
-        self.stored = {key: self._stored(key) for key in world.gathered["classes"]}
-        self.sticky: set[str] = set()
-        for tree in world.trees.values():
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and self._doubtful(node):
-                    self.sticky.add(node.attr)
-
-    def _stored(self, key: str) -> set[str]:
-        found: set[str] = set()
-        for method in self.world.cls(key)["methods"].values():
-            tree = self.world.trees.get(method["function"].get("id", ""))
-            names = parameters(tree) if tree is not None else []
-            for node in ast.walk(tree) if tree is not None and names else ():
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                    if isinstance(node.value, ast.Name) and node.value.id == names[0].arg:
-                        found.add(node.attr)
-        return found
-
-    def _owned(self, atom: tuple[Any, ...], name: str) -> bool:
-        if atom[0] not in ("inst", "obj", "cls"):
-            return False
-        key = atom[1]
-        if atom[0] == "inst":
-            record = self.world.instance(key)
-            if name in record["state"]:
-                return True
-            key = record["class"]["id"]
-        if self.world.overridden(key, name):
-            return False
-        if self.world.method(key, name) is not None or self.world.attribute(key, name) is not None:
-            return True
-        lineage = list(self.world.lineage(key))
-        fields = {field[0] for each in lineage for field in self.world.cls(each)["fields"]}
-        return name in fields or any(name in self.stored[each] for each in lineage)
-
-    def _doubtful(self, node: ast.Attribute) -> bool:
-        kind = self.types.receivers.get(id(node), UNKNOWN)
-        if node.attr not in self.private or node.attr not in self.names.vocabulary:
-            return False
-        owned = [self._owned(atom, node.attr) for atom in kind]
-        return not owned or any(owned) and not all(owned)
-
-    def attribute(self, name: str, kind: Type) -> str:
-        """The public form of an attribute name on a receiver of this type."""
-        if is_dunder(name):
-            return name
-        known = name in self.names.vocabulary or hasattr(str, name) or hasattr(dict, name) or hasattr(list, name)
-        if name in self.sticky and known:
-            return name
-        if any(self._owned(atom, name) for atom in kind):
-            return self.names.attribute(name)
-        if kind == UNKNOWN and name in self.private:
-            return self.names.attribute(name)
-        return name if known else self.names.attribute(name)
-
-    def member(self, key: str, name: str) -> str:
-        """The public form of a name that a class itself defines."""
-        if is_dunder(name) or self.world.overridden(key, name) or name in self.sticky:
-            return name
-        return self.names.attribute(name, "method" if self.world.method(key, name) else "attr")
-
-    def state(self, name: str) -> str:
-        """The public form of a name in an instance's state."""
-        return name if name in self.sticky or is_dunder(name) else self.names.attribute(name)
+_KEYWORDS = frozenset(
+    """dim dtype device keepdim requires_grad size end sep file key reverse strict start""".split()
+)
 
 
 class Rewriter(ast.NodeTransformer):
     """Rewrites one function. `value(ref, name, stored)` gives the public expression of a gathered value."""
 
     def __init__(
-        self, key: str, decisions: Decisions, value: Callable[[Any, str, bool], ast.expr], problems: list[str]
+        self,
+        key: str,
+        decisions: Decisions,
+        value: Callable[[Any, str, bool], ast.expr],
+        problems: list[str],
     ) -> None:
         self.key = key
         self.decisions = decisions
@@ -114,7 +49,9 @@ class Rewriter(ast.NodeTransformer):
         self.scopes: list[set[str]] = []
         self.fixed: dict[str, str] = {}
 
-    def rewrite(self, name: str, owner: tuple[str, str, str] | None) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    def rewrite(
+        self, name: str, owner: tuple[str, str, str] | None
+    ) -> ast.FunctionDef | ast.AsyncFunctionDef:
         """The public definition under the given public name."""
         tree = self.decisions.world.trees[self.key]
         decorators = [self._decorator(each) for each in tree.decorator_list]
@@ -160,13 +97,18 @@ class Rewriter(ast.NodeTransformer):
         given.defaults = [self.value(each, "", False) for each in record["defaults"]]
         kept = record["kwdefaults"]
         given.kw_defaults = [
-            self.value(kept[each.arg], "", False) if each.arg in kept else None for each in given.kwonlyargs
+            self.value(kept[each.arg], "", False) if each.arg in kept else None
+            for each in given.kwonlyargs
         ]
 
     def _arguments(self, given: ast.arguments) -> ast.arguments:
         made = copy.copy(given)
         for field in ("posonlyargs", "args", "kwonlyargs"):
-            setattr(made, field, [ast.arg(self._local(each.arg, "arg")) for each in getattr(given, field)])
+            setattr(
+                made,
+                field,
+                [ast.arg(self._local(each.arg, "arg")) for each in getattr(given, field)],
+            )
         made.vararg = ast.arg(self._local(given.vararg.arg, "args")) if given.vararg else None
         made.kwarg = ast.arg(self._local(given.kwarg.arg, "kwargs")) if given.kwarg else None
         return made
@@ -202,9 +144,9 @@ class Rewriter(ast.NodeTransformer):
         if any(node.id in scope for scope in self.scopes):
             return ast.Name(self._local(node.id, "value"), node.ctx)
         if node.id in self.refs:
-            stored = not isinstance(node.ctx, ast.Load)
-            made = copy.deepcopy(self.value(self.refs[node.id], f"{self.key}.{node.id}", stored))
-            if stored and isinstance(made, ast.Name):
+            stored = node.id in self.decisions.assigned
+            made = copy.deepcopy(self.value(self.refs[node.id], node.id, stored))
+            if isinstance(made, ast.Name):
                 made.ctx = node.ctx
             return made
         if node.id in _BUILTINS:
@@ -218,7 +160,9 @@ class Rewriter(ast.NodeTransformer):
         if chain is not None:
             return copy.deepcopy(self.value(chain, "", False))
         kind = self.types.receivers.get(id(node), UNKNOWN)
-        return ast.Attribute(self.visit(node.value), self.decisions.attribute(node.attr, kind), node.ctx)
+        return ast.Attribute(
+            self.visit(node.value), self.decisions.attribute(node.attr, kind), node.ctx
+        )
 
     def _chain(self, node: ast.Attribute) -> Any:
         dotted = ast.unparse(node)
@@ -234,10 +178,15 @@ class Rewriter(ast.NodeTransformer):
         for index, each in enumerate(node.args):
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 named = plain in _ATTRIBUTE_CALLS and index == 1
-                args.append(self._text(each.value, named, ast.unparse(node.func).endswith("einsum")))
+                args.append(
+                    self._text(each.value, named, ast.unparse(node.func).endswith("einsum"))
+                )
             else:
                 args.append(self.visit(each))
-        keywords = [ast.keyword(self._keyword(each.arg, node, kind), self.visit(each.value)) for each in node.keywords]
+        keywords = [
+            ast.keyword(self._keyword(each.arg, node, kind), self.visit(each.value))
+            for each in node.keywords
+        ]
         return ast.Call(self.visit(node.func), args, keywords)
 
     def _text(self, value: str, attribute: bool, einsum: bool = False) -> ast.Constant:
@@ -261,7 +210,9 @@ class Rewriter(ast.NodeTransformer):
         return self.names.variable(name, "arg")
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return self._text(node.value, False) if isinstance(node.value, str) else _constant(node.value)
+        return (
+            self._text(node.value, False) if isinstance(node.value, str) else _constant(node.value)
+        )
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         values: list[ast.expr] = []
@@ -286,8 +237,12 @@ class Rewriter(ast.NodeTransformer):
         kept = [each for each in node.names if not any(each in scope for scope in self.scopes)]
         inner = [each for each in node.names if each not in kept]
         if kept:
-            made = [self.value(self.refs[each], f"{self.key}.{each}", True) for each in kept if each in self.refs]
-            return ast.Global([each.id for each in made if isinstance(each, ast.Name)]) if made else None
+            made = [self.value(self.refs[each], each, True) for each in kept if each in self.refs]
+            return (
+                ast.Global([each.id for each in made if isinstance(each, ast.Name)])
+                if made
+                else None
+            )
         return ast.Nonlocal([self._local(each, "value") for each in inner])
 
     visit_Nonlocal = visit_Global
@@ -313,7 +268,9 @@ class Rewriter(ast.NodeTransformer):
     def _function(self, node: Any) -> ast.AST:
         made = copy.copy(node)
         made.name = self._local(node.name, "helper")
-        made.decorator_list = [each for each in map(self._decorator, node.decorator_list) if each is not None]
+        made.decorator_list = [
+            each for each in map(self._decorator, node.decorator_list) if each is not None
+        ]
         made.returns = None
         self._nested(made, node)
         made.body = self._scoped(node, lambda: self._body(node.body))
@@ -324,7 +281,9 @@ class Rewriter(ast.NodeTransformer):
     def _nested(self, made: Any, node: Any) -> None:
         arguments = copy.copy(node.args)
         arguments.defaults = [self.visit(each) for each in node.args.defaults]
-        arguments.kw_defaults = [self.visit(each) if each is not None else None for each in node.args.kw_defaults]
+        arguments.kw_defaults = [
+            self.visit(each) if each is not None else None for each in node.args.kw_defaults
+        ]
         made.args = self._scoped(node, lambda: self._arguments(arguments))
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -336,7 +295,9 @@ class Rewriter(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         made = copy.copy(node)
         made.name = self._local(node.name, "Thing")
-        made.decorator_list = [each for each in map(self._decorator, node.decorator_list) if each is not None]
+        made.decorator_list = [
+            each for each in map(self._decorator, node.decorator_list) if each is not None
+        ]
         made.bases = [self.visit(each) for each in node.bases]
         made.keywords = []
         inherited = {"forward", "backward", "setup_context"}
@@ -386,7 +347,9 @@ def bound_names(scope: ast.AST, refs: Any) -> set[str]:
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             away.update(node.names)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update({(each.asname or each.name.split(".")[0]) for each in node.names} - set(refs))
+            found.update(
+                {(each.asname or each.name.split(".")[0]) for each in node.names} - set(refs)
+            )
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             found.add(node.name)
         if isinstance(node, _SCOPES):

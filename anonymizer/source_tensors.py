@@ -16,7 +16,11 @@ def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
     text, leaf = _laid_out(spec, exact)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
-    return f"nn.Parameter({text}{'' if spec['requires_grad'] else ', requires_grad=False'})" if spec.get("is_parameter") else text
+    return (
+        f"nn.Parameter({text}{'' if spec['requires_grad'] else ', requires_grad=False'})"
+        if spec.get("is_parameter")
+        else text
+    )
 
 
 def storage_expression(specs: list[Mapping[str, Any]]) -> str:
@@ -38,7 +42,9 @@ def view_expression(spec: Mapping[str, Any], base: str) -> str:
 
 def contiguous(spec: Mapping[str, Any]) -> bool:
     """Whether the strides are those of a fresh tensor."""
-    return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(spec["shape"])
+    return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(
+        spec["shape"]
+    )
 
 
 def _strides(shape: list[int]) -> list[int]:
@@ -46,7 +52,11 @@ def _strides(shape: list[int]) -> list[int]:
 
 
 def _span(spec: Mapping[str, Any]) -> int:
-    return 1 + sum((size - 1) * step for size, step in zip(spec["shape"], spec["stride"])) if prod(spec["shape"]) else 0
+    return (
+        1 + sum((size - 1) * step for size, step in zip(spec["shape"], spec["stride"]))
+        if prod(spec["shape"])
+        else 0
+    )
 
 
 def _normal(spec: Mapping[str, Any]) -> bool:
@@ -58,13 +68,17 @@ def _laid_out(spec: Mapping[str, Any], exact: bool) -> tuple[str, bool]:
     """The expression, and whether it is one factory call, to which `requires_grad=True` can be given."""
     if _normal(spec):
         text = _values(spec, exact)
-        return text, text.count("(") and text.startswith("torch.") and _one_call(text)
+        return text, text.startswith("torch.") and _one_call(text)
     shape, stride = list(spec["shape"]), list(spec["stride"])
     order = sorted(range(len(shape)), key=lambda index: (-stride[index], index))
     permuted = [shape[index] for index in order]
     if [stride[index] for index in order] == _strides(permuted):
         if len(shape) == 4 and order == [0, 2, 3, 1]:
-            return _values({**spec, "stride": _strides(shape)}, exact) + ".to(memory_format=torch.channels_last)", False
+            return (
+                _values({**spec, "stride": _strides(shape)}, exact)
+                + ".to(memory_format=torch.channels_last)",
+                False,
+            )
         back = [order.index(index) for index in range(len(shape))]
         flat = _values({**spec, "shape": permuted, "stride": _strides(permuted)}, exact)
         swapped = [index for index, place in enumerate(back) if index != place]
@@ -74,7 +88,10 @@ def _laid_out(spec: Mapping[str, Any], exact: bool) -> tuple[str, bool]:
     narrow = [1 if step == 0 else size for size, step in zip(shape, stride)]
     usual = _strides(narrow)
     if all(size == 1 or step == own for size, step, own in zip(narrow, stride, usual)):
-        return f"{_values({**spec, 'shape': narrow, 'stride': usual}, exact)}.expand({_shape(shape)})", False
+        return (
+            f"{_values({**spec, 'shape': narrow, 'stride': usual}, exact)}.expand({_shape(shape)})",
+            False,
+        )
     base = _values({**spec, "shape": [_span(spec)], "stride": [1]}, False)
     return f"{base}.as_strided({tuple(shape)}, {tuple(stride)})", False
 
@@ -136,7 +153,11 @@ def _patterned(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: st
         number = int(value) if dtype in _INTEGERS else value
         return f"torch.full({_tuple(shape)}, {number!r}{typed})"
     if pattern == "arange" and not (dtype == "bool" or stats["numel"] == 1):
-        kind = typed.replace(", dtype=torch.int64", "") if dtype == "int64" else typed or ", dtype=torch.float32"
+        kind = (
+            typed.replace(", dtype=torch.int64", "")
+            if dtype == "int64"
+            else typed or ", dtype=torch.float32"
+        )
         flat = f"torch.arange({stats['numel']}{kind})"
         return flat if len(shape) == 1 else f"{flat}.reshape({_shape(shape)})"
     if pattern in ("tril", "triu"):
@@ -146,6 +167,14 @@ def _patterned(shape: list[int], stats: Mapping[str, Any], dtype: str, typed: st
 
 def _nested(values: list[int], shape: list[int], dtype: str) -> str:
     if not shape:
-        return {"bool": str(bool(values[0]))}.get(dtype, str(values[0]) if dtype in _INTEGERS else f"{values[0]}.0")
+        return {"bool": str(bool(values[0]))}.get(
+            dtype, str(values[0]) if dtype in _INTEGERS else f"{values[0]}.0"
+        )
     step = len(values) // shape[0] if shape[0] else 0
-    return "[" + ", ".join(_nested(values[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0])) + "]"
+    return (
+        "["
+        + ", ".join(
+            _nested(values[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0])
+        )
+        + "]"
+    )

@@ -30,7 +30,9 @@ class World:
             try:
                 node = ast.parse(record["source"]).body[0]
             except (SyntaxError, ValueError) as problem:
-                raise SourceError(f"a function uses syntax that this Python cannot read: {problem}") from None
+                raise SourceError(
+                    f"a function uses syntax that this Python cannot read: {problem}"
+                ) from None
             world.trees[key] = _definition(node)
         return world
 
@@ -73,7 +75,8 @@ class World:
     def overridden(self, key: str, name: str) -> bool:
         """Whether torch or Python gives the name its meaning, as with `forward`."""
         return any(
-            name in self.cls(each)["overrides"] and name in self.cls(each)["methods"] for each in self.lineage(key)
+            name in self.cls(each)["overrides"] and name in self.cls(each)["methods"]
+            for each in self.lineage(key)
         )
 
     def instances_of(self, key: str) -> list[str]:
@@ -108,11 +111,17 @@ class World:
         for record in self.gathered["instances"].values():
             found |= set(record["state"])
         for record in self.gathered["classes"].values():
-            found |= {*record["methods"], *record["attributes"], *(name for name, _ in record["fields"])}
+            found |= {
+                *record["methods"],
+                *record["attributes"],
+                *(name for name, _ in record["fields"]),
+            }
         for tree in self.trees.values():
             for node in ast.walk(tree):
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     found.add(node.attr)
+                elif isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr":
+                    found |= {str(e.value) for e in node.args[1:2] if isinstance(e, ast.Constant)}
         return found
 
     def words(self) -> set[str]:

@@ -28,10 +28,27 @@ _SIGNATURES: dict[str, tuple[str, ...]] = {
     "conv1d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
     "conv2d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
     "conv3d": ("input", "weight", "bias", "stride", "padding", "dilation", "groups"),
-    "embedding": ("input", "weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"),
+    "embedding": (
+        "input",
+        "weight",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ),
     "layer_norm": ("input", "normalized_shape", "weight", "bias", "eps"),
     "group_norm": ("input", "num_groups", "weight", "bias", "eps"),
-    "batch_norm": ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
+    "batch_norm": (
+        "input",
+        "running_mean",
+        "running_var",
+        "weight",
+        "bias",
+        "training",
+        "momentum",
+        "eps",
+    ),
     "prelu": ("input", "weight"),
 }
 
@@ -53,7 +70,11 @@ def _shape(graph: Graph, value: Value) -> tuple[int, ...] | None:
 
 def _plain(value: Value) -> Value:
     """(1, 1) as 1: what a person would write."""
-    if isinstance(value, Seq) and value.items and all(item == value.items[0] for item in value.items):
+    if (
+        isinstance(value, Seq)
+        and value.items
+        and all(item == value.items[0] for item in value.items)
+    ):
         return value.items[0]  # type: ignore[no-any-return]
     return value
 
@@ -71,18 +92,24 @@ def _linear(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value
     shape = _shape(graph, given["weight"])
     if shape is None or len(shape) != 2:
         return None
-    bias: tuple[tuple[str, Value], ...] = () if isinstance(given.get("bias"), Ref) else (("bias", False),)
+    bias: tuple[tuple[str, Value], ...] = (
+        () if isinstance(given.get("bias"), Ref) else (("bias", False),)
+    )
     return "Linear", (("in_features", shape[1]), ("out_features", shape[0]), *bias)
 
 
-def _conv(graph: Graph, given: Arguments, dims: int) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
+def _conv(
+    graph: Graph, given: Arguments, dims: int
+) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
     shape = _shape(graph, given["weight"])
     groups = given.get("groups", 1)
     if shape is None or len(shape) != dims + 2 or not isinstance(groups, int):
         return None
     kernel = _plain(Seq("tuple", tuple(shape[2:])))
     options = _options(given, {"stride": 1, "padding": 0, "dilation": 1, "groups": 1})
-    bias: tuple[tuple[str, Value], ...] = () if isinstance(given.get("bias"), Ref) else (("bias", False),)
+    bias: tuple[tuple[str, Value], ...] = (
+        () if isinstance(given.get("bias"), Ref) else (("bias", False),)
+    )
     sizes: tuple[tuple[str, Value], ...] = (
         ("in_channels", shape[1] * groups),
         ("out_channels", shape[0]),
@@ -102,7 +129,10 @@ def _embedding(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Va
 def _layer_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
     if not isinstance(given.get("weight"), Ref) or not isinstance(given.get("bias"), Ref):
         return None
-    return "LayerNorm", (("normalized_shape", _plain(given["normalized_shape"])), *_options(given, {"eps": 1e-05}))
+    return "LayerNorm", (
+        ("normalized_shape", _plain(given["normalized_shape"])),
+        *_options(given, {"eps": 1e-05}),
+    )
 
 
 def _group_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
@@ -115,10 +145,16 @@ def _group_norm(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, V
 
 def _prelu(graph: Graph, given: Arguments) -> tuple[str, tuple[tuple[str, Value], ...]] | None:
     shape = _shape(graph, given["weight"])
-    return ("PReLU", (("num_parameters", shape[0]),)) if shape is not None and len(shape) == 1 else None
+    return (
+        ("PReLU", (("num_parameters", shape[0]),))
+        if shape is not None and len(shape) == 1
+        else None
+    )
 
 
-_LAYERS: dict[str, Callable[[Graph, Arguments], tuple[str, tuple[tuple[str, Value], ...]] | None]] = {
+_LAYERS: dict[
+    str, Callable[[Graph, Arguments], tuple[str, tuple[tuple[str, Value], ...]] | None]
+] = {
     "linear": _linear,
     "conv1d": lambda graph, given: _conv(graph, given, 1),
     "conv2d": lambda graph, given: _conv(graph, given, 2),

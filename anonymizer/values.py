@@ -19,7 +19,14 @@ def _integer(meta: TensorMeta, stats: Mapping[str, Any], level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
     if meta.dtype == "bool":
         return Recipe("bool")
-    if level == "plain" and stats.get("unique") and len(meta.shape) == 1 and meta.numel > 1 and low == 0 and high == meta.numel - 1:
+    if (
+        level == "plain"
+        and stats.get("unique")
+        and len(meta.shape) == 1
+        and meta.numel > 1
+        and low == 0
+        and high == meta.numel - 1
+    ):
         return Recipe("arange")
     if stats.get("constant"):
         return Recipe("full", low)
@@ -40,7 +47,9 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
         if stats.get("constant"):
             return Recipe("full", _tidy(low), 0)
         if level == "edges" and (stats.get("nan") or stats.get("inf")):
-            return Recipe("nan" if stats.get("nan") else "inf", math.floor(low), math.ceil(high) or 1)
+            return Recipe(
+                "nan" if stats.get("nan") else "inf", math.floor(low), math.ceil(high) or 1
+            )
         if stats.get("integral") and abs(high) < 1e6:
             return Recipe("randint", math.floor(low), math.floor(high) + 1)
         return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
@@ -70,7 +79,11 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
     if kind == "uniform":
         low, high = _number(recipe.low), _number(recipe.high - recipe.low)
         text = f"torch.rand({sizes}{typed}{where}) * {high}"
-        return text if recipe.low == 0 else f"{text} + {low}" if recipe.low > 0 else f"{text} - {_number(-recipe.low)}"
+        return (
+            text
+            if recipe.low == 0
+            else f"{text} + {low}" if recipe.low > 0 else f"{text} - {_number(-recipe.low)}"
+        )
     if kind in ("nan", "inf"):
         base = f"torch.randn({sizes}{typed}{where})"
         return f'{base}.masked_fill(torch.rand({sizes}{where}) < 0.2, float("{kind}"))'
@@ -80,7 +93,9 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
         integer = "" if dtype == "int64" else f", dtype=torch.{dtype}"
         if half_like or dtype in ("float32", "float64"):
             integer = f", dtype=torch.{dtype}"
-        return f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{integer}{where})"
+        return (
+            f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{integer}{where})"
+        )
     if kind == "arange":
         integer = "" if dtype == "int64" else f", dtype=torch.{dtype}"
         count = shape[0] if len(shape) == 1 else None
@@ -89,9 +104,15 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
         total = 1
         for size in shape:
             total *= int(size)
-        return f"torch.arange({total}{integer}{where}).reshape({dims})" if dims else f"torch.tensor(0{integer}{where})"
+        return (
+            f"torch.arange({total}{integer}{where}).reshape({dims})"
+            if dims
+            else f"torch.tensor(0{integer}{where})"
+        )
     if kind == "full":
-        value = _number(recipe.low) if dtype.startswith(("float", "bfloat")) else str(int(recipe.low))
+        value = (
+            _number(recipe.low) if dtype.startswith(("float", "bfloat")) else str(int(recipe.low))
+        )
         return f"torch.full({tuple_sizes}, {value}, dtype=torch.{dtype}{where})"
     if kind in ("zeros", "ones"):
         return f"torch.{kind}({sizes}{typed}{where})"
@@ -99,4 +120,8 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
 
 
 def _number(value: float) -> str:
-    return repr(int(value)) + ".0" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+    return (
+        repr(int(value)) + ".0"
+        if float(value).is_integer() and abs(value) < 1e15
+        else repr(float(value))
+    )

@@ -45,8 +45,7 @@ PUBLIC_PACKAGES = frozenset(
 
 def load_python() -> frozenset[str]:
     """Builtins, keywords and the names of the standard library's modules."""
-    stdlib = getattr(sys, "stdlib_module_names", frozenset())
-    names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *stdlib}
+    names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     for kind in (str, list, dict, tuple, set, int, float, Exception):
         names.update(dir(kind))
     return frozenset(names | {"self", "cls", "args", "kwargs", "super"})
@@ -55,7 +54,12 @@ def load_python() -> frozenset[str]:
 @functools.lru_cache(maxsize=1)
 def load_words() -> frozenset[str]:
     """Common words, lower case."""
-    text = resources.files("anonymizer").joinpath("data", "words.txt").read_text(encoding="utf-8")
+    text = (
+        resources.files("anonymizer")
+        .joinpath("data")
+        .joinpath("words.txt")
+        .read_text(encoding="utf-8")
+    )
     return frozenset(text.split())
 
 

@@ -93,7 +93,11 @@ def _account(error: BaseException) -> Dict[str, Any]:
         failure = importlib.import_module(PACKAGE + ".failure")
         answer["failure"] = failure.describe(error)
     else:
-        answer["failure"] = {"exception": type(error).__name__, "message": str(error), "first_line": str(error)}
+        answer["failure"] = {
+            "exception": type(error).__name__,
+            "message": str(error),
+            "first_line": str(error),
+        }
     return answer
 
 

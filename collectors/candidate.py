@@ -109,7 +109,7 @@ def run(request: dict[str, Any], folder: str) -> int:
     path = os.path.join(os.getcwd(), "repro.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(request["text"])
-    watch = open(os.path.join(out, "stack"), "w")  # noqa: SIM115 (it must outlive this call)
+    watch = open(os.path.join(out, "stack"), "w")
     faulthandler.enable(watch)
     limit = float(request["timeout"])
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)

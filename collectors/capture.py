@@ -63,11 +63,21 @@ def public_name(target: Any, names: Dict[int, str]) -> str:
     if id(target) in names:
         return names[id(target)]
     short = getattr(target, "__name__", "") or type(target).__name__
-    if target is torch.sym_float or short in ("sym_float", "sym_int", "sym_max", "sym_min", "sym_not"):
+    if target is torch.sym_float or short in (
+        "sym_float",
+        "sym_int",
+        "sym_max",
+        "sym_min",
+        "sym_not",
+    ):
         return "torch." + short
     if target in (int, float, max, min, len, bool, slice):
-        return target.__name__
-    raise Unsupported("{}.{}".format(getattr(target, "__module__", "?"), short) if _torch_owned(target) else "a private function")
+        return str(target.__name__)
+    raise Unsupported(
+        "{}.{}".format(getattr(target, "__module__", "?"), short)
+        if _torch_owned(target)
+        else "a private function"
+    )
 
 
 def _torch_owned(target: Any) -> bool:
@@ -85,7 +95,9 @@ def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
     """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as numbers."""
     return {
         "shape": [_hint(size) for size in value.shape],
-        "stride": [_hint(step) for step in value.stride()] if value.layout == torch.strided else None,
+        "stride": (
+            [_hint(step) for step in value.stride()] if value.layout == torch.strided else None
+        ),
         "dtype": str(value.dtype).split(".")[-1],
         "device": value.device.type,
         "requires_grad": bool(value.requires_grad),
@@ -108,7 +120,12 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     """What a synthetic stand-in must respect; never the values themselves."""
     data = tensor.detach()
     found: Dict[str, Any] = {"numel": data.numel()}
-    if data.numel() == 0 or data.is_complex() or data.dtype == torch.bool or data.layout != torch.strided:
+    if (
+        data.numel() == 0
+        or data.is_complex()
+        or data.dtype == torch.bool
+        or data.layout != torch.strided
+    ):
         return found
     wide = data.double()
     finite = wide[torch.isfinite(wide)]
@@ -122,14 +139,22 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
         found["zeros"] = bool((finite == 0).any())
         flat = finite.reshape(-1)[:100000]
         found["constant"] = bool((flat == flat[0]).all())
-        found["unique"] = bool(flat.unique().numel() == flat.numel()) if flat.numel() <= 10000 else False
+        found["unique"] = (
+            bool(flat.unique().numel() == flat.numel()) if flat.numel() <= 10000 else False
+        )
     return found
 
 
 class Translator:
     """Translates one GraphModule; `values` are its real inputs if it ran, else None."""
 
-    def __init__(self, module: Any, values: Optional[Tuple[Any, ...]], owned: Dict[int, str], names: Dict[int, str]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        values: Optional[Tuple[Any, ...]],
+        owned: Dict[int, str],
+        names: Dict[int, str],
+    ) -> None:
         self.module = module
         self.values = values
         self.owned = owned
@@ -146,7 +171,9 @@ class Translator:
         """The IR of the graph."""
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(placeholders):
-            self._placeholder(node, self.values[index] if self.values and index < len(self.values) else None)
+            self._placeholder(
+                node, self.values[index] if self.values and index < len(self.values) else None
+            )
         for node in placeholders:
             if node.name in self.sizes:
                 self._size(node)
@@ -162,12 +189,22 @@ class Translator:
 
     def _placeholder(self, node: Any, value: Any) -> None:
         fake = node.meta.get("example_value")
-        if isinstance(fake, (torch.SymInt, int)) or isinstance(value, int) and not isinstance(value, bool):
-            self.sizes[node.name] = {"symbol": str(fake) if fake is not None else "", "value": value if isinstance(value, int) else None}
+        if (
+            isinstance(fake, (torch.SymInt, int))
+            or isinstance(value, int)
+            and not isinstance(value, bool)
+        ):
+            self.sizes[node.name] = {
+                "symbol": str(fake) if fake is not None else "",
+                "value": value if isinstance(value, int) else None,
+            }
             return
         if isinstance(fake, torch.SymFloat) or isinstance(value, float):
             self.refs[node.name] = ""
-            self.sizes[node.name] = {"symbol": str(fake), "value": float(value) if value is not None else 1.0}
+            self.sizes[node.name] = {
+                "symbol": str(fake),
+                "value": float(value) if value is not None else 1.0,
+            }
             return
         tensor = value if isinstance(value, torch.Tensor) else fake
         if not isinstance(tensor, torch.Tensor):
@@ -176,15 +213,25 @@ class Translator:
 
     def _input(self, name: str, tensor: torch.Tensor, fake: Any, value: Any) -> None:
         label = self.owned.get(id(value), "")
-        kind = "param" if isinstance(value, torch.nn.Parameter) or isinstance(fake, torch.nn.Parameter) else "input"
+        kind = (
+            "param"
+            if isinstance(value, torch.nn.Parameter) or isinstance(fake, torch.nn.Parameter)
+            else "input"
+        )
         if kind == "input" and label and not label.startswith(("arg", "kwarg")):
             kind = "buffer"
         public = "{}{}".format({"param": "p", "buffer": "b", "input": "x"}[kind], len(self.inputs))
-        entry: Dict[str, Any] = {"name": public, "kind": kind, "meta": tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor)}
+        entry: Dict[str, Any] = {
+            "name": public,
+            "kind": kind,
+            "meta": tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor),
+        }
         if isinstance(value, torch.Tensor):
             entry["meta"]["requires_grad"] = bool(value.requires_grad)
         if isinstance(fake, torch.Tensor):
-            entry["symbols"] = [str(size) if isinstance(size, torch.SymInt) else int(size) for size in fake.shape]
+            entry["symbols"] = [
+                str(size) if isinstance(size, torch.SymInt) else int(size) for size in fake.shape
+            ]
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             entry["stats"] = statistics(value)
             self._alias(entry, value)
@@ -209,8 +256,15 @@ class Translator:
                 if isinstance(symbol, str) and symbol == size["symbol"]:
                     name = self._fresh()
                     self.nodes.append(
-                        {"name": name, "op": "method", "target": "size", "args": [{"ref": entry["name"]}, dim],
-                         "kwargs": {}, "meta": {"scalar": "int"}, "block": []}
+                        {
+                            "name": name,
+                            "op": "method",
+                            "target": "size",
+                            "args": [{"ref": entry["name"]}, dim],
+                            "kwargs": {},
+                            "meta": {"scalar": "int"},
+                            "block": [],
+                        }
                     )
                     self.refs[node.name] = name
                     return
@@ -228,7 +282,9 @@ class Translator:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, (int, float)):
-            return {"float": repr(value)} if isinstance(value, float) and value - value != 0 else value
+            return (
+                {"float": repr(value)} if isinstance(value, float) and value - value != 0 else value
+            )
         if isinstance(value, torch.dtype):
             return {"atom": str(value)}
         if isinstance(value, torch.device):
@@ -247,7 +303,10 @@ class Translator:
             return {"dict": [[key, self._encode(item)] for key, item in value.items()]}
         if isinstance(value, torch.SymInt):
             return _hint(value)
-        raise Unsupported("an argument of type " + (type(value).__name__ if _torch_owned(type(value)) else "object"))
+        raise Unsupported(
+            "an argument of type "
+            + (type(value).__name__ if _torch_owned(type(value)) else "object")
+        )
 
     def _flat(self, value: Any) -> List[Any]:
         if isinstance(value, (tuple, list)):
@@ -316,7 +375,10 @@ def stock_constructor(module: torch.nn.Module) -> Dict[str, Any]:
         raise Unsupported("a module that is not a stock layer")
     kwargs: Dict[str, Any] = {}
     for name, parameter in inspect.signature(cls.__init__).parameters.items():
-        if name in ("self", "device", "dtype", "args", "kwargs") or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if name in ("self", "device", "dtype", "args", "kwargs") or parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
             continue
         if name == "bias":
             value: Any = getattr(module, "bias", None) is not None
@@ -333,8 +395,14 @@ def stock_constructor(module: torch.nn.Module) -> Dict[str, Any]:
         if not isinstance(value, (int, float, bool, str, list, type(None))):
             raise Unsupported("torch.nn." + cls.__name__)
         kwargs[name] = value
-    return {"class": cls.__name__, "kwargs": kwargs, "training": module.training,
-            "parameters": [[name, list(p.shape), str(p.dtype)] for name, p in module.named_parameters()]}
+    return {
+        "class": cls.__name__,
+        "kwargs": kwargs,
+        "training": module.training,
+        "parameters": [
+            [name, list(p.shape), str(p.dtype)] for name, p in module.named_parameters()
+        ],
+    }
 
 
 def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -355,11 +423,16 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
         return run
 
-    owned = {id(t): label for label, t in context.reachable(call.function, call.args, call.kwargs).items()}
+    owned = {
+        id(t): label
+        for label, t in context.reachable(call.function, call.args, call.kwargs).items()
+    }
     error = None
     with context.applied(call.state):
         torch._dynamo.reset()
-        options = {key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options}
+        options = {
+            key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options
+        }
         if request.get("dynamic", "unset") != "unset":
             options["dynamic"] = request["dynamic"]
         original = getattr(torch.compile, "__wrapped__", torch.compile)
@@ -379,7 +452,9 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
             continue
         try:
             graph = Translator(module, runs[-1] if runs else None, owned, names).translate()
-            graph["runs"] = _bindings(module, [inputs for _, all_runs in captured for inputs in all_runs])
+            graph["runs"] = _bindings(
+                module, [inputs for _, all_runs in captured for inputs in all_runs]
+            )
         except Unsupported as reason:
             graph = {"unsupported": str(reason)}
         graphs.append(graph)
@@ -393,13 +468,25 @@ def _bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:
     for node in module.graph.nodes:
         fake = node.meta.get("example_value") if node.op == "placeholder" else None
         if isinstance(fake, torch.Tensor):
-            dims.append([(i, str(size)) for i, size in enumerate(fake.shape) if isinstance(size, torch.SymInt)])
+            dims.append(
+                [
+                    (i, str(size))
+                    for i, size in enumerate(fake.shape)
+                    if isinstance(size, torch.SymInt)
+                ]
+            )
             tensors += 1
-    bindings = []
+    bindings: List[Dict[str, int]] = []
     for inputs in runs:
         values = [value for value in inputs if isinstance(value, torch.Tensor)]
-        if len(values) == tensors and all(len(v.shape) > max([i for i, _ in d], default=-1) for v, d in zip(values, dims)):
-            bound = {symbol: int(value.shape[i]) for value, marks in zip(values, dims) for i, symbol in marks}
+        if len(values) == tensors and all(
+            len(v.shape) > max([i for i, _ in d], default=-1) for v, d in zip(values, dims)
+        ):
+            bound = {
+                symbol: int(value.shape[i])
+                for value, marks in zip(values, dims)
+                for i, symbol in marks
+            }
             if not bindings or bindings[-1] != bound:
                 bindings.append(bound)
     return bindings[-9:]

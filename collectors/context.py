@@ -87,7 +87,11 @@ def _function_values(function: Any, depth: int) -> List[Tuple[str, Any]]:
 
 
 def _is_library(value: Any) -> bool:
-    return str(getattr(value, "__module__", "") or "").split(".")[0] in ("torch", "numpy", "builtins")
+    return str(getattr(value, "__module__", "") or "").split(".")[0] in (
+        "torch",
+        "numpy",
+        "builtins",
+    )
 
 
 def roots(function: Any) -> List[Tuple[str, Any]]:
@@ -130,7 +134,9 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
                 yield item
 
 
-def reachable(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+def reachable(
+    function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> Dict[str, torch.Tensor]:
     """Every tensor a call can read or write, by a stable label; the same tensor once."""
     found: Dict[str, torch.Tensor] = {}
     seen = set()

@@ -27,7 +27,7 @@ def torch_folder() -> str:
     """The folder of the imported torch package, with a trailing separator."""
     import torch
 
-    return os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    return os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep
 
 
 def _chain(error: BaseException) -> List[BaseException]:

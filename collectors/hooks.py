@@ -23,7 +23,9 @@ class _AfterImport:
         self.then = then
         self.searching = False
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
         if name != self.name or self.searching:
             return None
         self.searching = True
@@ -48,8 +50,10 @@ class _AfterImport:
 
 def install(recorder: Recorder) -> None:
     """Arranges for torch.compile and torch._dynamo.optimize to be watched once torch is imported."""
-    sys.meta_path.insert(0, _AfterImport("torch._dynamo", lambda module: _patch_optimize(module, recorder)))  # type: ignore[arg-type]
-    sys.meta_path.insert(0, _AfterImport("torch", lambda module: _patch_compile(module, recorder)))  # type: ignore[arg-type]
+    sys.meta_path.insert(
+        0, _AfterImport("torch._dynamo", lambda module: _patch_optimize(module, recorder))
+    )
+    sys.meta_path.insert(0, _AfterImport("torch", lambda module: _patch_compile(module, recorder)))
 
 
 def _patch_compile(torch: Any, recorder: Recorder) -> None:

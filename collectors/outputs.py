@@ -32,9 +32,15 @@ def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     if isinstance(value, dict):
         return [leaf for key in value for leaf in flatten(value[key], "{}[{!r}]".format(path, key))]
     if isinstance(value, (list, tuple)):
-        return [leaf for i, item in enumerate(value) for leaf in flatten(item, "{}[{}]".format(path, i))]
+        return [
+            leaf for i, item in enumerate(value) for leaf in flatten(item, "{}[{}]".format(path, i))
+        ]
     if hasattr(value, "__dataclass_fields__"):
-        return [leaf for key in value.__dataclass_fields__ for leaf in flatten(getattr(value, key), path + "." + key)]
+        return [
+            leaf
+            for key in value.__dataclass_fields__
+            for leaf in flatten(getattr(value, key), path + "." + key)
+        ]
     return [(path, value)]
 
 
@@ -81,11 +87,20 @@ def take(
     leaves: List[Dict[str, Any]] = []
     for index, (path, leaf) in enumerate(flatten(outputs)):
         if isinstance(leaf, torch.Tensor):
-            leaves.append({"path": path, "kind": "tensor", "tensor": _plain(leaf), "meta": _meta(leaf, owners)})
+            leaves.append(
+                {
+                    "path": path,
+                    "kind": "tensor",
+                    "tensor": _plain(leaf),
+                    "meta": _meta(leaf, owners),
+                }
+            )
             if leaf.layout == torch.strided and leaf.numel():
                 owners.setdefault(_storage(leaf), "output {}".format(index))
         elif leaf is None or isinstance(leaf, (bool, int, float, str)):
-            leaves.append({"path": path, "kind": "value", "value": leaf, "type": type(leaf).__name__})
+            leaves.append(
+                {"path": path, "kind": "value", "value": leaf, "type": type(leaf).__name__}
+            )
         else:
             leaves.append({"path": path, "kind": "opaque", "type": type(leaf).__name__})
     changed = {
@@ -93,7 +108,9 @@ def take(
         for label, tensor in state.items()
         if version(tensor) != versions.get(label) or version(tensor) < 0
     }
-    grads = {label: None if grad is None else _plain(grad) for label, grad in (gradients or {}).items()}
+    grads = {
+        label: None if grad is None else _plain(grad) for label, grad in (gradients or {}).items()
+    }
     return {"leaves": leaves, "changed": changed, "grads": grads}
 
 
@@ -120,7 +137,9 @@ def _max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
         return float((a != b).any().item())
     wide = torch.complex128 if a.is_complex() else torch.float64
     difference = (a.to(wide) - b.to(wide)).abs()
-    difference = torch.where(torch.isnan(a.to(wide)) & torch.isnan(b.to(wide)), torch.zeros_like(difference), difference)
+    difference = torch.where(
+        torch.isnan(a.to(wide)) & torch.isnan(b.to(wide)), torch.zeros_like(difference), difference
+    )
     difference = torch.where(a.to(wide) == b.to(wide), torch.zeros_like(difference), difference)
     return float(difference.max().item())
 
@@ -143,15 +162,20 @@ def _within(a: torch.Tensor, b: torch.Tensor, rtol: float, atol: float) -> bool:
 
 
 def judge_values(
-    reference: torch.Tensor, actual: torch.Tensor, exact: Optional[torch.Tensor], origin: Optional[torch.dtype] = None
+    reference: torch.Tensor,
+    actual: torch.Tensor,
+    exact: Optional[torch.Tensor],
+    origin: Optional[torch.dtype] = None,
 ) -> Dict[str, Any]:
     """How two tensors of equal shape and dtype compare. `same` is the receiving side's rule, `tight` assert_close's.
 
     `exact` is the float64 result; `origin` the dtype the computation ran in, where that is coarser than the output's.
     """
     found: Dict[str, Any] = {"equal": False, "same": False, "tight": False}
-    if torch.equal(torch.nan_to_num(reference) if reference.is_floating_point() else reference,
-                   torch.nan_to_num(actual) if actual.is_floating_point() else actual) and (
+    if torch.equal(
+        torch.nan_to_num(reference) if reference.is_floating_point() else reference,
+        torch.nan_to_num(actual) if actual.is_floating_point() else actual,
+    ) and (
         not reference.is_floating_point()
         or bool((torch.isnan(reference) == torch.isnan(actual)).all())
         and bool((torch.isinf(reference) == torch.isinf(actual)).all())
@@ -175,7 +199,9 @@ def judge_values(
     scale = float(exact.abs().double().square().mean().sqrt().item())
     found["scale"] = scale
     coarse = {torch.float16, torch.bfloat16}
-    multiplier = 3.0 if reference.dtype in coarse or origin in coarse or reference.numel() < 1000 else 2.0
+    multiplier = (
+        3.0 if reference.dtype in coarse or origin in coarse or reference.numel() < 1000 else 2.0
+    )
     if reference.numel() <= 10:
         multiplier = 10.0
     limit = multiplier * found["eager_error_vs_fp64"] + TOLERANCE / 10.0
@@ -195,9 +221,18 @@ def _metadata(where: str, a: Dict[str, Any], b: Dict[str, Any]) -> List[Dict[str
     found = []
     for key in ("dtype", "shape", "device", "requires_grad", "alias"):
         if a[key] != b[key]:
-            found.append({"where": where, "property": key, "eager": str(a[key]), "compiled": str(b[key])})
+            found.append(
+                {"where": where, "property": key, "eager": str(a[key]), "compiled": str(b[key])}
+            )
     if a["shape"] == b["shape"] and _strides_differ(a, b):
-        found.append({"where": where, "property": "stride", "eager": str(a["stride"]), "compiled": str(b["stride"])})
+        found.append(
+            {
+                "where": where,
+                "property": "stride",
+                "eager": str(a["stride"]),
+                "compiled": str(b["stride"]),
+            }
+        )
     return found
 
 
@@ -235,7 +270,9 @@ def compare(
     metadata: List[Dict[str, Any]] = []
     values: List[Dict[str, Any]] = []
     coarse = getattr(torch, origin.split(".")[-1]) if origin else None
-    exact_leaves = exact["leaves"] if exact and len(exact["leaves"]) == len(reference["leaves"]) else None
+    exact_leaves = (
+        exact["leaves"] if exact and len(exact["leaves"]) == len(reference["leaves"]) else None
+    )
     if len(reference["leaves"]) != len(actual["leaves"]):
         metadata.append(
             {
@@ -248,7 +285,9 @@ def compare(
     for index, (a, b) in enumerate(zip(reference["leaves"], actual["leaves"])):
         where = "output {}".format(index)
         if a["kind"] != b["kind"]:
-            metadata.append({"where": where, "property": "type", "eager": a["kind"], "compiled": b["kind"]})
+            metadata.append(
+                {"where": where, "property": "type", "eager": a["kind"], "compiled": b["kind"]}
+            )
         elif a["kind"] == "tensor":
             metadata.extend(_metadata(where, a["meta"], b["meta"]))
             fine = exact_leaves[index].get("tensor") if exact_leaves else None
@@ -256,11 +295,18 @@ def compare(
             if difference:
                 values.append(difference)
         elif a["kind"] == "value" and a["value"] != b["value"]:
-            close = isinstance(a["value"], float) and math.isclose(a["value"], b["value"], rel_tol=1e-4, abs_tol=1e-4)
+            close = isinstance(a["value"], float) and math.isclose(
+                a["value"], b["value"], rel_tol=1e-4, abs_tol=1e-4
+            )
             both_nan = a["value"] != a["value"] and b["value"] != b["value"]
             if not close and not both_nan:
                 metadata.append(
-                    {"where": where, "property": "python value", "eager": str(a["value"])[:80], "compiled": str(b["value"])[:80]}
+                    {
+                        "where": where,
+                        "property": "python value",
+                        "eager": str(a["value"])[:80],
+                        "compiled": str(b["value"])[:80],
+                    }
                 )
     values.extend(_compare_named(reference, actual, exact, "changed", coarse, baseline or {}))
     values.extend(_compare_named(reference, actual, exact, "grads", coarse, {}))
@@ -274,7 +320,11 @@ def compare(
 
 
 def _compare_named(
-    reference: Dict[str, Any], actual: Dict[str, Any], exact: Optional[Dict[str, Any]], part: str, origin: Optional[torch.dtype],
+    reference: Dict[str, Any],
+    actual: Dict[str, Any],
+    exact: Optional[Dict[str, Any]],
+    part: str,
+    origin: Optional[torch.dtype],
     baseline: Dict[str, torch.Tensor],
 ) -> List[Dict[str, Any]]:
     """Changed inputs ("changed") or gradients ("grads"), matched by label."""
@@ -305,8 +355,17 @@ def _compare_named(
                     continue  # no gradient and a zero gradient mean the same
             if part == "changed":
                 continue
-            found.append({"where": where, "label": label, "property": what, "equal": False, "same": False, "tight": False,
-                          "missing": "eager" if a is None else "compiled"})
+            found.append(
+                {
+                    "where": where,
+                    "label": label,
+                    "property": what,
+                    "equal": False,
+                    "same": False,
+                    "tight": False,
+                    "missing": "eager" if a is None else "compiled",
+                }
+            )
             continue
         if a.shape != b.shape:
             continue

@@ -30,7 +30,9 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         name = str(func)
         self.operators.append(name)
         short = name.split(".")[1] if name.count(".") >= 1 else name
-        inputs = [leaf for leaf in tree_flatten((args, kwargs or {}))[0] if isinstance(leaf, torch.Tensor)]
+        inputs = [
+            leaf for leaf in tree_flatten((args, kwargs or {}))[0] if isinstance(leaf, torch.Tensor)
+        ]
         results = [leaf for leaf in tree_flatten(result)[0] if isinstance(leaf, torch.Tensor)]
         if short in _EMPTY:
             self.uninitialized.append(short)
@@ -43,13 +45,19 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        if not source.dtype.is_floating_point or target.dtype.is_floating_point or target.dtype.is_complex:
+        if (
+            not source.dtype.is_floating_point
+            or target.dtype.is_floating_point
+            or target.dtype.is_complex
+        ):
             return
         if target.dtype == torch.bool or source.numel() == 0:
             return
         info = torch.iinfo(target.dtype)
         wide = source.detach().double()
-        outside = ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
+        outside = (
+            ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
+        )
         if bool(outside.any()):
             self.undefined_casts.append(
                 {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from .channel import Channel
 
@@ -62,7 +62,13 @@ class Recorder:
         self.watching = bool(answer.get("watch", self.watching))
         return answer
 
-    def call(self, watched: Watched, compiled: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def call(
+        self,
+        watched: Watched,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
         """Runs one compiled call, watched if it is an outermost one of this process and worth a look."""
         if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
@@ -77,11 +83,21 @@ class Recorder:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as long for ever."""
         only = self.spec.get("only_call")
         if only is not None:
-            return self.calls == only
+            return bool(self.calls == only)
         count = watched.calls
-        return count <= self.spec.get("check_first", 8) or shapes not in watched.seen or count & (count - 1) == 0
+        return (
+            count <= int(self.spec.get("check_first", 8))
+            or shapes not in watched.seen
+            or count & (count - 1) == 0
+        )
 
-    def _watched_call(self, watched: Watched, compiled: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def _watched_call(
+        self,
+        watched: Watched,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
         from . import context, rungs
 
         started = time.time()
@@ -92,7 +108,15 @@ class Recorder:
         shapes = repr(_signature((args, kwargs)))
         check = self._worth_checking(watched, shapes)
         if check:
-            call = rungs.Call(watched.function, compiled, args, kwargs, watched.options, list(watched.history), context.capture())
+            call = rungs.Call(
+                watched.function,
+                compiled,
+                args,
+                kwargs,
+                watched.options,
+                list(watched.history),
+                context.capture(),
+            )
             self._begin(call, number, watched)
         reachable = context.reachable(watched.function, args, kwargs) if check else {}
         from . import outputs
@@ -107,7 +131,9 @@ class Recorder:
         started = time.time()
         if shapes not in watched.seen:
             watched.seen.add(shapes)
-            watched.history = (watched.history + [(rungs.forget(args), rungs.forget(kwargs))])[-_MAX_HISTORY:]
+            watched.history = (watched.history + [(rungs.forget(args), rungs.forget(kwargs))])[
+                -_MAX_HISTORY:
+            ]
         if check:
             self._returned(number, result, reachable, versions)
         self.overhead += time.time() - started
@@ -140,7 +166,9 @@ class Recorder:
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _returned(self, number: int, result: Any, reachable: Dict[str, Any], versions: Dict[str, int]) -> None:
+    def _returned(
+        self, number: int, result: Any, reachable: Dict[str, Any], versions: Dict[str, int]
+    ) -> None:
         import torch
 
         from . import outputs
@@ -148,12 +176,20 @@ class Recorder:
         path = os.path.join(self.spec["folder"], "returned-{}.pt".format(number))
         try:
             torch.save(outputs.take(result, reachable, versions), path)
-        except Exception as error:  # outputs that cannot be saved (full disk, exotic tensors) are not checked
+        except (
+            Exception
+        ) as error:  # outputs that cannot be saved (full disk, exotic tensors) are not checked
             self.ask({"event": "unchecked", "call": number, "reason": str(error)[:200]})
             return
-        leaves = [(i, leaf) for i, (_, leaf) in enumerate(outputs.flatten(result)) if isinstance(leaf, torch.Tensor)]
+        leaves = [
+            (i, leaf)
+            for i, (_, leaf) in enumerate(outputs.flatten(result))
+            if isinstance(leaf, torch.Tensor)
+        ]
         hooked = [(i, leaf) for i, leaf in leaves if leaf.requires_grad and not leaf.is_leaf]
-        answer = self.ask({"event": "returned", "call": number, "path": path, "differentiable": bool(hooked)})
+        answer = self.ask(
+            {"event": "returned", "call": number, "path": path, "differentiable": bool(hooked)}
+        )
         if hooked and answer.get("keep"):
             entry = _Pending(number)
             for index, leaf in hooked:
@@ -168,7 +204,9 @@ class Recorder:
             return
         import torch
 
-        ready, self.pending = [e for e in self.pending if e.flows], [e for e in self.pending if not e.flows]
+        ready, self.pending = [e for e in self.pending if e.flows], [
+            e for e in self.pending if not e.flows
+        ]
         for entry in ready:
             if not self.watching:
                 return

@@ -43,8 +43,10 @@ def set_config(config: Dict[str, Any]) -> None:
     """Sets `module.path.name` configuration values; a name this release lacks raises AttributeError."""
     for name, value in config.items():
         module_name, attribute = _split(name)
-        setattr(importlib.import_module(module_name), attribute, value) if "." not in attribute else _nested(
-            importlib.import_module(module_name), attribute, value
+        (
+            setattr(importlib.import_module(module_name), attribute, value)
+            if "." not in attribute
+            else _nested(importlib.import_module(module_name), attribute, value)
         )
 
 
@@ -115,7 +117,11 @@ def materialise(value: Any) -> Any:
     if isinstance(value, Placeholder):
         if value.dtype.is_floating_point:
             made = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
-            return made.reshape(value.shape).to(device=value.device, dtype=value.dtype).requires_grad_(value.requires_grad)
+            return (
+                made.reshape(value.shape)
+                .to(device=value.device, dtype=value.dtype)
+                .requires_grad_(value.requires_grad)
+            )
         return torch.zeros(value.shape, dtype=value.dtype, device=value.device)
     if isinstance(value, dict):
         return {key: materialise(item) for key, item in value.items()}
@@ -136,7 +142,11 @@ def to_double(tensors: Dict[str, torch.Tensor]) -> None:
     groups: Dict[int, torch.Tensor] = {}
     old = []  # a freed storage's address would be given out again and taken for the same storage
     for tensor in tensors.values():
-        if not tensor.dtype.is_floating_point or tensor.dtype == torch.float64 or tensor.layout != torch.strided:
+        if (
+            not tensor.dtype.is_floating_point
+            or tensor.dtype == torch.float64
+            or tensor.layout != torch.strided
+        ):
             continue
         size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
         key = tensor.untyped_storage().data_ptr()
@@ -161,7 +171,11 @@ def perturb(tensors: Dict[str, torch.Tensor]) -> None:
         eps = torch.finfo(tensor.dtype).eps
         with torch.no_grad():
             data = tensor.detach()
-            signs = (torch.arange(data.numel()) % 2).reshape(data.shape).to(device=data.device, dtype=data.dtype)
+            signs = (
+                (torch.arange(data.numel()) % 2)
+                .reshape(data.shape)
+                .to(device=data.device, dtype=data.dtype)
+            )
             with contextlib.suppress(RuntimeError):
                 data.copy_(data * (1 + signs * eps))
 
@@ -180,7 +194,9 @@ def promoted() -> Iterator[None]:
         return torch.float64 if isinstance(value, torch.dtype) and value in low else value
 
     class Promote(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             if func in casts:
                 return torch.Tensor.double(args[0])
             if func in randoms and (kwargs or {}).get("dtype") is None:
@@ -220,7 +236,11 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
             if rung["how"] == "probe":
                 from . import probe
 
-                return {"outcome": "ok", "facts": probe.facts(call), "seconds": time.time() - started}
+                return {
+                    "outcome": "ok",
+                    "facts": probe.facts(call),
+                    "seconds": time.time() - started,
+                }
             reachable = context.reachable(call.function, call.args, call.kwargs)
             if rung.get("fp64"):
                 to_double(reachable)
@@ -252,11 +272,28 @@ def _function(call: Call, rung: Dict[str, Any]) -> Any:
     if rung["how"] == "reused":
         return call.compiled
     function = compiled_with(call, rung.get("backend"), rung.get("dynamic", "unset"))
+    if rung.get("mark_dynamic"):
+        _mark_changing(call)
     if rung.get("replay"):
         rng = torch.get_rng_state()
         _replay(call, function)
         torch.set_rng_state(rng)
     return function
+
+
+def _mark_changing(call: Call) -> None:
+    """Marks as dynamic what has changed between earlier calls and this one, as automatic dynamic shapes would."""
+    mark = getattr(torch._dynamo, "maybe_mark_dynamic", None) or getattr(
+        torch._dynamo, "mark_dynamic", None
+    )
+    if mark is None:
+        return
+    for now, *earlier in zip(call.args, *(args for args, _ in call.history)):
+        if isinstance(now, torch.Tensor):
+            shapes = [tuple(then.shape) for then in earlier if isinstance(then, Placeholder)]
+            for dim, size in enumerate(now.shape):
+                if any(len(shape) == now.dim() and shape[dim] != size for shape in shapes):
+                    mark(now, dim)
 
 
 def _gradients(
@@ -269,7 +306,11 @@ def _gradients(
     leaves = [leaf for _, leaf in outputs.flatten(result)]
     chosen, flows = [], []
     for index, flow in given.items():
-        if index < len(leaves) and isinstance(leaves[index], torch.Tensor) and leaves[index].requires_grad:
+        if (
+            index < len(leaves)
+            and isinstance(leaves[index], torch.Tensor)
+            and leaves[index].requires_grad
+        ):
             chosen.append(leaves[index])
             flows.append(flow.to(leaves[index].dtype))
     targets = {label: tensor for label, tensor in reachable.items() if tensor.requires_grad}

@@ -80,7 +80,11 @@ def _index() -> Dict[int, str]:
                     value = getattr(holder, name)
                 except Exception:
                     continue
-                if callable(value) and not isinstance(value, types.ModuleType) and not name.startswith("__"):
+                if (
+                    callable(value)
+                    and not isinstance(value, types.ModuleType)
+                    and not name.startswith("__")
+                ):
                     _INDEX.setdefault(id(value), prefix + "." + name)
     return _INDEX
 
@@ -88,7 +92,9 @@ def _index() -> Dict[int, str]:
 def resolve(dotted: str) -> Any:
     """The object a dotted name leads to, or None."""
     parts = dotted.split(".")
-    value: Any = sys.modules.get(parts[0]) or (__import__(parts[0]) if is_foreign(parts[0]) else None)
+    value: Any = sys.modules.get(parts[0]) or (
+        __import__(parts[0]) if is_foreign(parts[0]) else None
+    )
     for part in parts[1:]:
         try:
             value = getattr(value, part)

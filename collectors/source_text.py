@@ -52,7 +52,11 @@ def find_node(function: types.FunctionType) -> Optional[ast.AST]:
     code = function.__code__
     for node in ast.walk(tree):
         if code.co_name == "<lambda>":
-            if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _same_lambda(node, code):
+            if (
+                isinstance(node, ast.Lambda)
+                and node.lineno == code.co_firstlineno
+                and _same_lambda(node, code)
+            ):
                 return node
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
@@ -74,14 +78,15 @@ def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
         return False
     positions = getattr(code, "co_positions", None)
     if positions is not None:
-        columns = [place[2] for place in positions() if place[0] is not None and place[2] is not None]
-        if columns and columns[-1] < node.col_offset:
+        columns = [place[2] for place in positions() if place[0] == node.lineno and place[2]]
+        if columns and min(columns) < node.col_offset:
             return False
     try:
-        alone = compile(ast.Expression(body=node), "<lambda>", "eval").co_consts[0]
-    except (SyntaxError, ValueError, IndexError):
+        whole = compile(ast.Expression(body=node), "<lambda>", "eval").co_consts
+    except (SyntaxError, ValueError):
         return False
-    if not isinstance(alone, types.CodeType):
+    alone = next((value for value in whole if isinstance(value, types.CodeType)), None)
+    if alone is None:
         return False
     used = set(code.co_names) | set(code.co_freevars)
     plain = [value for value in code.co_consts if not isinstance(value, types.CodeType)]
@@ -103,7 +108,9 @@ def global_names(code: types.CodeType) -> Set[str]:
 
 def decorator_names(node: Any) -> Set[str]:
     """Names that the decorators of a definition mention."""
-    parts = [part for decorator in getattr(node, "decorator_list", []) for part in ast.walk(decorator)]
+    parts = [
+        part for decorator in getattr(node, "decorator_list", []) for part in ast.walk(decorator)
+    ]
     return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
@@ -140,7 +147,9 @@ def used_names(node: ast.AST) -> Tuple[Set[str], bool]:
         elif isinstance(part, ast.keyword) and part.arg:
             names.add(part.arg)
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
-            dynamic = part.func.id in ("getattr", "setattr") and not isinstance(part.args[1:2] and part.args[1], ast.Constant)
+            dynamic = part.func.id in ("getattr", "setattr") and not isinstance(
+                part.args[1:2] and part.args[1], ast.Constant
+            )
             every = every or dynamic or part.func.id == "vars"
         elif sys.version_info >= (3, 10) and isinstance(part, ast.MatchClass):
             names.update(part.kwd_attrs)

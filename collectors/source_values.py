@@ -8,12 +8,22 @@ device: what is built from it must print the same and hold the same parameters.
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from torch import nn
 
-_SKIPPED = {"device", "dtype", "_weight", "_freeze", "size_average", "reduce", "self", "args", "kwargs"}
+_SKIPPED = {
+    "device",
+    "dtype",
+    "_weight",
+    "_freeze",
+    "size_average",
+    "reduce",
+    "self",
+    "args",
+    "kwargs",
+}
 _REPEATED = {"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size"}
 _RECURRENT = {
     "input_size": None,
@@ -62,9 +72,16 @@ def statistics(value: torch.Tensor) -> Dict[str, Any]:
     if finite.numel():
         found["min"], found["max"] = float(finite.min()), float(finite.max())
         found["integral"] = bool((finite == finite.floor()).all())
-        found["distinct"] = bool(finite.numel() <= 10000 and finite.unique().numel() == finite.numel())
+        found["distinct"] = bool(
+            finite.numel() <= 10000 and finite.unique().numel() == finite.numel()
+        )
     found["pattern"] = _pattern(wide)
-    if wide.numel() <= 16 and finite.numel() == wide.numel() and found["integral"] and float(wide.abs().max()) <= 64:
+    if (
+        wide.numel() <= 16
+        and finite.numel() == wide.numel()
+        and found["integral"]
+        and float(wide.abs().max()) <= 64
+    ):
         found["small"] = [int(each) for each in wide.reshape(-1).tolist()]
     return found
 
@@ -87,18 +104,23 @@ def _pattern(wide: torch.Tensor) -> Optional[str]:
 
 def stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
     """Constructor arguments that build the same stock layer, or None if that cannot be told."""
-    arguments = _arguments(module)
-    if arguments is None:
+    made, arguments = twin(module, type(module))
+    if made is None:
         return None
+    same = _layout(made) == _layout(module) and made.extra_repr() == module.extra_repr()
+    return arguments if same else None
+
+
+def twin(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
+    """A layer of the stock class with the module's settings, on the meta device where it can be; and its arguments."""
+    arguments = _arguments(module, layer)
     state = torch.get_rng_state()
     try:
-        twin = type(module)(**arguments, **_factory(module, "meta"))
+        return (None if arguments is None else layer(**arguments, **_meta(layer))), arguments or {}
     except Exception:
-        return None
+        return None, {}
     finally:
         torch.set_rng_state(state)
-    same = _layout(twin) == _layout(module) and twin.extra_repr() == module.extra_repr()
-    return arguments if same else None
 
 
 def _layout(module: nn.Module) -> List[Any]:
@@ -118,24 +140,23 @@ def factory(module: nn.Module) -> Dict[str, str]:
     return {}
 
 
-def _factory(module: nn.Module, device: str) -> Dict[str, Any]:
-    accepted = inspect.signature(type(module).__init__).parameters
-    takes = "device" in accepted or isinstance(module, nn.RNNBase)
-    return {"device": device} if takes else {}
+def _meta(layer: type) -> Dict[str, Any]:
+    accepted = inspect.signature(layer.__init__).parameters  # type: ignore[misc]
+    return {"device": "meta"} if "device" in accepted or issubclass(layer, nn.RNNBase) else {}
 
 
-def _arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
+def _arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
     if isinstance(module, nn.RNNBase):
         return {
             name: getattr(module, name)
             for name, usual in _RECURRENT.items()
             if getattr(module, name, usual) != usual
         }
-    special = _SPECIAL.get(type(module).__name__)
+    special = _SPECIAL.get(layer.__name__)
     if special is not None:
         return special(module)
     arguments: Dict[str, Any] = {}
-    for name, parameter in inspect.signature(type(module).__init__).parameters.items():
+    for name, parameter in inspect.signature(layer.__init__).parameters.items():  # type: ignore[misc]
         if name in _SKIPPED or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         if not hasattr(module, name):
@@ -155,7 +176,12 @@ def _arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
 
 def _collapsed(name: str, value: Any, usual: Any) -> Any:
     """`kernel_size=(3, 3)` as people write it: 3. Only where the constructor would repeat the number itself."""
-    if isinstance(value, tuple) and value and name in _REPEATED and all(each == value[0] for each in value):
+    if (
+        isinstance(value, tuple)
+        and value
+        and name in _REPEATED
+        and all(each == value[0] for each in value)
+    ):
         return value[0]
     if isinstance(value, tuple) and len(value) == 1 and name == "normalized_shape":
         return value[0]
@@ -164,8 +190,20 @@ def _collapsed(name: str, value: Any, usual: Any) -> Any:
 
 def _attention(module: Any) -> Dict[str, Any]:
     arguments = {"embed_dim": module.embed_dim, "num_heads": module.num_heads}
-    defaults = {"dropout": 0.0, "batch_first": False, "add_zero_attn": False, "kdim": module.embed_dim, "vdim": module.embed_dim}
-    arguments.update({name: getattr(module, name) for name, usual in defaults.items() if getattr(module, name) != usual})
+    defaults = {
+        "dropout": 0.0,
+        "batch_first": False,
+        "add_zero_attn": False,
+        "kdim": module.embed_dim,
+        "vdim": module.embed_dim,
+    }
+    arguments.update(
+        {
+            name: getattr(module, name)
+            for name, usual in defaults.items()
+            if getattr(module, name) != usual
+        }
+    )
     if module.in_proj_bias is None:
         arguments["bias"] = False
     if module.bias_k is not None:

@@ -89,13 +89,21 @@ class Standby:
                 self._child(request, path)
             finally:
                 os._exit(0)
-        self.children[pid] = {"id": request["id"], "path": path, "limit": time.time() + request["timeout"]}
+        self.children[pid] = {
+            "id": request["id"],
+            "path": path,
+            "limit": time.time() + request["timeout"],
+        }
 
     def _child(self, request: Dict[str, Any], path: str) -> None:
         os.setsid()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.channel.close()
-        log = os.open(os.path.join(self.folder, "child-{}-{}.log".format(self.number, request["id"])), os.O_CREAT | os.O_WRONLY, 0o600)
+        log = os.open(
+            os.path.join(self.folder, "child-{}-{}.log".format(self.number, request["id"])),
+            os.O_CREAT | os.O_WRONLY,
+            0o600,
+        )
         os.dup2(log, 1)
         os.dup2(log, 2)
         import faulthandler
@@ -120,14 +128,24 @@ class Standby:
                 _kill_group(pid)
                 os.waitpid(pid, 0)
                 del self.children[pid]
-                self.channel.send({"answer": child["id"], "outcome": "timeout", "detail": self._log(child)})
+                self.channel.send(
+                    {"answer": child["id"], "outcome": "timeout", "detail": self._log(child)}
+                )
 
     def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            return {"outcome": "died", "signal": signal.Signals(number).name, "detail": self._log(child)}
+            return {
+                "outcome": "died",
+                "signal": signal.Signals(number).name,
+                "detail": self._log(child),
+            }
         answer = load_answer(child["path"])
-        return answer or {"outcome": "died", "signal": "exit {}".format(os.WEXITSTATUS(status)), "detail": self._log(child)}
+        return answer or {
+            "outcome": "died",
+            "signal": "exit {}".format(os.WEXITSTATUS(status)),
+            "detail": self._log(child),
+        }
 
     def _log(self, child: Dict[str, Any]) -> str:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child["id"]))

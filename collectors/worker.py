@@ -87,7 +87,8 @@ def kill_group(pid: int) -> None:
 def warm_up(backend: str) -> str:
     """Import torch and compile something small; returns the backend that worked, or ``import``.
 
-    No backward pass is run: its threads do not survive a fork.
+    Nothing that requires a gradient: even tracing a backward pass starts threads in some releases (2.15),
+    and autograd refuses to work in the forks of a process that has them.
     """
     import torch
     import torch._dynamo
@@ -101,7 +102,7 @@ def warm_up(backend: str) -> str:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
-                compiled(torch.ones(64, 64, requires_grad=name != "eager"), torch.ones(64, 64))
+                compiled(torch.ones(64, 64), torch.ones(64, 64))
             break
         except Exception:
             torch._dynamo.reset()

@@ -58,11 +58,20 @@ class Built:
 class Builder:
     """Everything one build needs at hand: the recording, the workers, the journal and the display."""
 
-    def __init__(self, recorded: Recorded, options: Options, pool: WorkerPool, journal: Journal | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        recorded: Recorded,
+        options: Options,
+        pool: WorkerPool,
+        warm: Path,
+        journal: Journal | None,
+        progress: Progress,
+    ) -> None:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
         self.options = options
         self.pool = pool
+        self.warm = warm
         self.progress = progress
         self.wanted = recorded.signature
         self.others: dict[str, Json] = {}
@@ -133,7 +142,9 @@ class Builder:
             found = self.ask.first(candidates)
             if found is not None:
                 return found
-        reasons = sorted({graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph})
+        reasons = sorted(
+            {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
+        )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         raise CannotJudgeError(
             f"the failure ({self.wanted.text()}) could not be shown by a program with public parts and synthetic values{more}; "
@@ -161,12 +172,12 @@ class Builder:
     def _graphs(self) -> Iterator[Candidate]:
         check = self._check()
         for graph, way in self.recorded.captures:
-            yield from seeds.graph_candidates(graph, way, check)
+            yield from seeds.graph_candidates(graph, way, check, self.recorded.layer)
 
     def _rewritten(self) -> Iterator[Candidate]:
         content = rewritten.program(self.recorded)
         if content is not None:
-            yield from seeds.source_candidates(content, self._check())
+            yield from seeds.source_candidates(content, self._check(), self.recorded.layer)
 
     # -- reduction and verification ------------------------------------------------------------------
 
@@ -179,7 +190,10 @@ class Builder:
         limit = max(120.0, 4 * self.pool.time_limit)
         python = Path(self.recorded.python)
         with ThreadPoolExecutor(max_workers=min(COLD_RUNS, self.options.jobs)) as threads:
-            runs = [threads.submit(run_cold, python, text, limit, None, True) for _ in range(COLD_RUNS)]
+            runs = [
+                threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
+                for _ in range(COLD_RUNS)
+            ]
             return tuple(run.result() for run in runs)
 
     def ablation(self, text: str, check: Check) -> Iterator[Json]:
@@ -187,10 +201,22 @@ class Builder:
         custom = self.recorded.layer == "backend"
         rows = [row for row in _ABLATION if not custom or row[0].startswith(("eager", "dynamic"))]
         random = "fallback_random" not in str(check.config)
-        if self.recorded.layer in ("inductor", "decomposition") and self.wanted.kind.startswith("wrong"):
-            rows.append(("emulate_precision_casts", {"config": {"torch._inductor.config.emulate_precision_casts": True}}))
+        if self.recorded.layer in ("inductor", "decomposition") and self.wanted.kind.startswith(
+            "wrong"
+        ):
+            rows.append(
+                (
+                    "emulate_precision_casts",
+                    {"config": {"torch._inductor.config.emulate_precision_casts": True}},
+                )
+            )
             if random:
-                rows.append(("fallback_random", {"config": {"torch._inductor.config.fallback_random": True}}))
+                rows.append(
+                    (
+                        "fallback_random",
+                        {"config": {"torch._inductor.config.fallback_random": True}},
+                    )
+                )
         futures = [(name, self.pool.submit(text, overrides=overrides)) for name, overrides in rows]
         for name, future in futures:
             yield ablation_row(name, future.result(), self.wanted)
@@ -205,8 +231,19 @@ def ablation_row(name: str, answer: Answer, wanted: Signature) -> Json:
     if found is not None and answer.outcome == "fails":
         outcome = "raises" if found.kind == "crash" else "differs"
         failure = answer.failure or {}
-        detail = str(failure.get("first_line", ""))[:200] if found.kind != "crash" else f"{found.exception}"
-    row: Json = {"rung": name, "outcome": outcome, "detail": detail, "max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
+        detail = (
+            str(failure.get("first_line", ""))[:200]
+            if found.kind != "crash"
+            else f"{found.exception}"
+        )
+    row: Json = {
+        "rung": name,
+        "outcome": outcome,
+        "detail": detail,
+        "max_abs_error": None,
+        "error_vs_fp64": None,
+        "eager_error_vs_fp64": None,
+    }
     numbers = errors_of(answer)
     row.update(numbers)
     return row
@@ -219,7 +256,10 @@ def errors_of(answer: Answer) -> Json:
     message = str((answer.failure or {}).get("message", ""))
     found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
     if found:
-        return {"eager_error_vs_fp64": float(found.group(1)), "error_vs_fp64": float(found.group(2))}
+        return {
+            "eager_error_vs_fp64": float(found.group(1)),
+            "error_vs_fp64": float(found.group(2)),
+        }
     plain = re.search(r"max abs error ([-+\w.]+)", message)
     return {"max_abs_error": float(plain.group(1))} if plain else {}
 

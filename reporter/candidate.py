@@ -37,7 +37,10 @@ class Candidate:
             return harness.render(self.body(), self.check)
         emitter = emit.Emitter(self.content)
         body = emitter.body()
-        calls = tuple(tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols()) for call in self.check.calls)
+        calls = tuple(
+            tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols())
+            for call in self.check.calls
+        )
         return harness.render(body, replace(self.check, calls=calls))
 
     def with_graph(self, graph: Graph) -> Candidate:

@@ -6,23 +6,26 @@ block stands out by orders of magnitude. Nothing found means that the excuse sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer import values
 from anonymizer.emit import NotPublic
 from anonymizer.harness import Check
-from anonymizer.ir import Graph, Node, Ref, TensorMeta, from_json, prune
-from reporter.candidate import Candidate
+from anonymizer.ir import Graph, from_json
+from reporter.candidate import Candidate, judge
+from reporter.parts import parts
 from reporter.progress import Progress
 from reporter.recorded import Recorded
-from reporter.reduce.passes import Questions, cut_inputs
+from reporter.reduce.passes import Questions
 from reporter.reduce.pool import WorkerPool
 from reporter.reduce.scheduler import Scheduler
-from reporter.candidate import judge
 from reporter.signature import Signature
 
-_LAYERS = (("eager", "dynamo"), ("aot_eager", "aot_autograd"), ("aot_eager_decomp_partition", "decomposition"))
+_LAYERS = (
+    ("eager", "dynamo"),
+    ("aot_eager", "aot_autograd"),
+    ("aot_eager_decomp_partition", "decomposition"),
+)
 
 
 def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
@@ -33,7 +36,12 @@ def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Rec
     backward = recorded.check.backward != "none"
     kinds = ("wrong_gradient", "wrong_result") if backward else ("wrong_result",)
     for kind in kinds:
-        check = replace(recorded.check, kind=kind, backward="randn" if kind == "wrong_gradient" else "none", double=True)
+        check = replace(
+            recorded.check,
+            kind=kind,
+            backward="randn" if kind == "wrong_gradient" else "none",
+            double=True,
+        )
         found = _search(recorded, pool, check)
         if found is not None:
             return _convicted(recorded, pool, found, kind)
@@ -51,55 +59,12 @@ def _search(recorded: Recorded, pool: WorkerPool, check: Check) -> Candidate | N
             continue
         for backend in ("aot_eager", None):
             arguments = (("backend", repr(backend)),) if backend else check.arguments
-            found = ask.first(Candidate(part, replace(check, arguments=arguments)) for part in parts(graph))
+            found = ask.first(
+                Candidate(part, replace(check, arguments=arguments)) for part in parts(graph)
+            )
             if found is not None:
                 return found
     return None
-
-
-def parts(graph: Graph) -> Iterator[Graph]:
-    """The blocks of a graph by module path, innermost last to first, then every run of ten nodes; as graphs of their own."""
-    blocks: dict[tuple[int, ...], list[int]] = {}
-    for index, node in enumerate(graph.nodes):
-        for depth in range(1, len(node.block) + 1):
-            blocks.setdefault(node.block[:depth], []).append(index)
-    regions = [
-        (start, next((i for i, n in enumerate(graph.nodes) if n.op == "exit" and node.name in n.refs()), start))
-        for start, node in enumerate(graph.nodes)
-        if node.op == "enter"
-    ]
-    spans = [(a, b + 1) for a, b in regions]
-    spans += sorted({(i[0], i[-1] + 1) for i in blocks.values()}, key=lambda span: (span[1] - span[0], span[0]))
-    spans += [(start, min(start + 10, len(graph.nodes))) for start in range(0, len(graph.nodes), 10)]
-    seen = set()
-    for span in spans:
-        if span not in seen and span[1] - span[0] > 0:
-            seen.add(span)
-            part = piece(graph, *span)
-            if part is not None and part.statements:
-                yield part
-
-
-def piece(graph: Graph, start: int, stop: int) -> Graph | None:
-    """Nodes `start` to `stop` as a program: what they read from outside becomes inputs, what is read outside is returned."""
-    inside = graph.nodes[start:stop]
-    names = {node.name for node in inside}
-    opened = [node for node in inside if node.op == "enter"]
-    exits = {ref for node in inside if node.op == "exit" for ref in node.refs()}
-    tail = tuple(Node(f"x{n.name}", "exit", "exit", (Ref(n.name),)) for n in reversed(opened) if n.name not in exits)
-    inside = tuple(node for node in inside if node.op != "exit" or all(ref in names for ref in node.refs()))
-    later = {ref for node in graph.nodes[stop:] for ref in node.refs()} | {ref.name for ref in graph.outputs}
-    outputs = tuple(Ref(n.name) for n in inside if n.name in later and isinstance(n.meta, TensorMeta))
-    if not outputs:
-        return None
-    outside = {node.name for node in graph.nodes[:start]}
-    read = [ref for node in inside for ref in node.refs() if ref in outside]
-    scalars = [name for name in dict.fromkeys(read) if not isinstance(graph.meta_of(name), TensorMeta)]
-    kept = tuple(node for node in graph.nodes[:start] if node.name in scalars)
-    cuts = [name for name in dict.fromkeys(read) if name not in scalars]
-    whole = replace(graph, nodes=(*(n for n in graph.nodes[:start] if n in kept or n.name in cuts), *inside, *tail), outputs=outputs)
-    made = cut_inputs(whole, cuts) if cuts else prune(whole)
-    return made
 
 
 def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: str) -> Recorded:

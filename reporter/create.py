@@ -5,18 +5,16 @@ Whatever was learnt before an interruption stays in `private/` of the output fol
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reporter import interpreter, target
 from reporter.closer import closer_look
-from reporter.errors import CannotJudgeError
+from reporter.errors import CannotJudgeError, Interrupted
 from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
 from reporter.reduce.journal import Journal
@@ -52,7 +50,11 @@ def diagnose(options: Options) -> Result:
     python, info = prepare(options)
     with open_progress(options) as progress, working_folder() as name:
         _warn(progress)
-        recorded = _studied(options, python, Path(name), progress, want_program=False)
+        bench = Bench(options, python, Path(name))
+        try:
+            recorded = _studied(options, bench, progress, want_program=False)
+        finally:
+            bench.close()
     report = _bare_report(recorded, info)
     return Result(report, 0 if recorded.is_bug else NO_BUG, tuple(_verdict_lines(recorded)))
 
@@ -60,31 +62,71 @@ def diagnose(options: Options) -> Result:
 def create(options: Options) -> Result:
     """Everything up to the report folder. Exit code 0: a report was written; 1: no bug. Raises BugreportError."""
     started = time.monotonic()
+    interpreter.check_script(options)
     output = interpreter.check_output(options)
     resumed = Recorded.load(output / "private" / RECORDING) if options.resume else None
     if resumed is not None:
-        options = replace(options, python=Path(resumed.python))
-        python = interpreter.find(options)
+        python = Path(resumed.python)
         info = interpreter.probe(python)
     else:
         python, info = prepare(options)
     with open_progress(options) as progress, working_folder() as name:
         _warn(progress)
-        recorded = resumed or _studied(options, python, Path(name), progress, want_program=True)
-        if not recorded.is_bug:
-            return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
-        private = _private_folder(output)
-        recorded.save(private / RECORDING)
-        progress.note(f"an interrupted run goes on with: bugreport create --resume {output}")
-        return _build_and_write(options, recorded, info, output, Path(name), progress, started)
+        bench = Bench(options, python, Path(name))
+        try:
+            bench.pool.start()  # warms up while the script runs
+            recorded = resumed or _studied(options, bench, progress, want_program=True)
+            if not recorded.is_bug:
+                return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
+            private = _private_folder(output)
+            recorded.save(private / RECORDING)
+            progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
+            return _build_and_write(options, bench, recorded, info, output, progress, started)
+        except KeyboardInterrupt:
+            if (output / "private" / RECORDING).exists():
+                raise Interrupted(
+                    f"interrupted; go on with `bugreport create --resume {output}`"
+                ) from None
+            raise
+        finally:
+            bench.close()
+
+
+class Bench:
+    """The workers of one run and their compiler cache; made at once, started when first needed."""
+
+    def __init__(self, options: Options, python: Path, folder: Path) -> None:
+        import platformdirs
+
+        cache = platformdirs.user_cache_path("bugreport", appauthor=False)
+        self.warm = cache / "warm" / str(hash_of(str(python)))
+        try:
+            self.warm.mkdir(parents=True, exist_ok=True)
+        except OSError:  # a read-only home costs seconds, not the run
+            self.warm = folder / "warm"
+        self.folder = folder
+        self.python = python
+        (folder / "workers").mkdir(exist_ok=True)
+        self.pool = WorkerPool(
+            python,
+            options.jobs,
+            target.environment(),
+            folder / "workers",
+            "inductor",
+            warm_cache=self.warm,
+        )
+
+    def close(self) -> None:
+        """Ends the workers."""
+        self.pool.close()
 
 
 def _build_and_write(
     options: Options,
+    bench: Bench,
     recorded: Recorded,
     info: interpreter.InterpreterInfo,
     output: Path,
-    folder: Path,
     progress: Progress,
     started: float,
 ) -> Result:
@@ -92,9 +134,8 @@ def _build_and_write(
     from reporter.publish import publish
 
     subject = f"{recorded.python} torch {info.torch}"
-    with Journal(output / "private" / JOURNAL, subject) as journal, _pool(recorded, options, folder) as pool:
-        pool.start()
-        builder = Builder(recorded, options, pool, journal, progress)
+    with Journal(output / "private" / JOURNAL, subject) as journal:
+        builder = Builder(recorded, options, bench.pool, bench.warm, journal, progress)
         try:
             built = builder.build()
         except CannotJudgeError as error:
@@ -105,31 +146,12 @@ def _build_and_write(
     return publish(options, recorded, built, info, output, time.monotonic() - started)
 
 
-def _studied(options: Options, python: Path, folder: Path, progress: Progress, want_program: bool) -> Recorded:
-    found = study(options, python, folder, progress, want_program)
+def _studied(options: Options, bench: Bench, progress: Progress, want_program: bool) -> Recorded:
+    found = study(options, bench.python, bench.folder, bench.warm, progress, want_program)
     recorded = found.recorded
     if found.doubtful and recorded.check is not None:
-        with _pool(recorded, options, folder) as pool:
-            recorded = closer_look(recorded, pool, progress)
+        recorded = closer_look(recorded, bench.pool, progress)
     return recorded
-
-
-@contextlib.contextmanager
-def _pool(recorded: Recorded, options: Options, folder: Path) -> Iterator[WorkerPool]:
-    """Warm workers of the user's interpreter; their compiler cache is shared between runs."""
-    import platformdirs
-
-    work = folder / "workers"
-    work.mkdir(exist_ok=True)
-    warm = platformdirs.user_cache_path("bugreport", appauthor=False) / "warm" / str(abs(hash_of(recorded.python)))
-    try:
-        warm.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        warm = folder / "warm"
-    with WorkerPool(
-        Path(recorded.python), options.jobs, target.environment(), work, recorded.warm_backend, warm_cache=warm
-    ) as pool:
-        yield pool
 
 
 def hash_of(text: str) -> int:
@@ -147,7 +169,9 @@ def _private_folder(output: Path) -> Path:
         private.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(private, 0o700)
     except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}); choose another folder with --output") from None
+        raise UsageError(
+            f"{output} cannot be written ({error.strerror}); choose another folder with --output"
+        ) from None
     return private
 
 
@@ -182,4 +206,3 @@ def _verdict_lines(recorded: Recorded) -> list[str]:
     word = "bug" if recorded.is_bug else "no bug to report"
     where = f" in {recorded.layer}" if recorded.is_bug else ""
     return [f"verdict: {recorded.kind}{where} ({word})", recorded.summary]
-

@@ -30,7 +30,12 @@ Json = dict[str, Any]
 
 
 def publish(
-    options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, output: Path, seconds: float
+    options: Options,
+    recorded: Recorded,
+    built: Built,
+    info: InterpreterInfo,
+    output: Path,
+    seconds: float,
 ) -> flow.Result:
     """Renders, audits and writes the report folder. Raises LeakError, and then no outgoing file is written."""
     terms = private_terms(
@@ -44,7 +49,9 @@ def publish(
         terms,
         internals=recorded.internals,
         identity=identity,
-        allowed=[item for item in (recorded.environment.get("git"), info.torch_git, _key(built)) if item],
+        allowed=[
+            item for item in (recorded.environment.get("git"), info.torch_git, _key(built)) if item
+        ],
     )
     private = _private(recorded, built)
     if not audit.passed:
@@ -54,7 +61,9 @@ def publish(
             refuse_leaks(audit)
         except LeakError as error:
             first = audit.findings[0]
-            raise LeakError(f"{error} (first: {first.file}, line {first.line}, kind {first.kind})") from None
+            raise LeakError(
+                f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
+            ) from None
     write_report(output, files, private, replace=options.force)
     return flow.Result(report, 0, tuple(_last_words(report, output)))
 
@@ -63,8 +72,12 @@ def _key(built: Built) -> str:
     return hashlib.sha256(built.text.encode()).hexdigest()[:16]
 
 
-def _report(recorded: Recorded, built: Built, info: InterpreterInfo, seconds: float, terms: int) -> Report:
-    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
+def _report(
+    recorded: Recorded, built: Built, info: InterpreterInfo, seconds: float, terms: int
+) -> Report:
+    failure: Mapping[str, Any] = next(
+        (answer.failure for answer in built.cold if answer.failure), {}
+    )
     signal = next((answer.signal for answer in built.cold if answer.signal), None)
     crash = recorded.kind in ("crash", "crash_on_recompile")
     verdict = Verdict(
@@ -86,7 +99,10 @@ def _report(recorded: Recorded, built: Built, info: InterpreterInfo, seconds: fl
         config=dict(check.config),
         contexts=check.contexts,
     )
-    rows = [Rung(**{**row, "detail": row["detail"] if row["outcome"] != "skipped" else ""}) for row in built.ablation]
+    rows = [
+        Rung(**{**row, "detail": row["detail"] if row["outcome"] != "skipped" else ""})
+        for row in built.ablation
+    ]
     content = built.candidate.content
     count = content.statements if isinstance(content, Graph) else statements(built.candidate)
     repro = ReproInfo(
@@ -99,7 +115,10 @@ def _report(recorded: Recorded, built: Built, info: InterpreterInfo, seconds: fl
         seconds=round(seconds, 1),
     )
     outcome = {row["rung"]: row["outcome"] for row in built.ablation}
-    dynamic_fixes = outcome.get("dynamic=False") == "ok" and outcome.get("dynamic=True") not in ("ok", "skipped")
+    dynamic_fixes = outcome.get("dynamic=False") == "ok" and outcome.get("dynamic=True") not in (
+        "ok",
+        "skipped",
+    )
     return Report(
         verdict=verdict,
         ladder=tuple(rows),
@@ -113,12 +132,16 @@ def _report(recorded: Recorded, built: Built, info: InterpreterInfo, seconds: fl
                 recorded.kind,
                 recorded.layer,
                 True,
-                cpu_only="cpp" in json.dumps(failure.get("frames", [])) or "error:" in str(verdict.message),
+                cpu_only="cpp" in json.dumps(failure.get("frames", []))
+                or "error:" in str(verdict.message),
                 dynamic_false_fixes=dynamic_fixes and "dynamic" in given,
                 signal=signal,
             )
         ),
-        other_findings=tuple({"kind": item["kind"], "lines": len(item["candidate"].splitlines())} for item in built.others),
+        other_findings=tuple(
+            {"kind": item["kind"], "lines": len(item["candidate"].splitlines())}
+            for item in built.others
+        ),
         audit=AuditSummary(True, terms, ()),
     )
 
@@ -139,9 +162,15 @@ _SUMMARIES = {
 def _summary(recorded: Recorded, built: Built) -> str:
     """The verdict in one sentence that holds nothing measured on the private program."""
     signature = recorded.signature
-    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
+    failure: Mapping[str, Any] = next(
+        (answer.failure for answer in built.cold if answer.failure), {}
+    )
     values = {
-        "exception": failure.get("exception") if recorded.kind.startswith("crash") else (recorded.failure or {}).get("exception"),
+        "exception": (
+            failure.get("exception")
+            if recorded.kind.startswith("crash")
+            else (recorded.failure or {}).get("exception")
+        ),
         "property": signature.property if signature else "metadata",
         "signal": next((answer.signal for answer in built.cold if answer.signal), "a signal"),
     }
@@ -157,10 +186,16 @@ def _message(failure: Mapping[str, Any]) -> str:
     return str(failure.get("first_line", ""))[:500]
 
 
-def _files(options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, report: Report) -> dict[str, str]:
+def _files(
+    options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, report: Report
+) -> dict[str, str]:
     document = report.to_json()
-    failure: Mapping[str, Any] = next((answer.failure for answer in built.cold if answer.failure), {})
-    log = str(failure.get("traceback", "")) or next((answer.detail for answer in built.cold if answer.detail), "")
+    failure: Mapping[str, Any] = next(
+        (answer.failure for answer in built.cold if answer.failure), {}
+    )
+    log = str(failure.get("traceback", "")) or next(
+        (answer.detail for answer in built.cold if answer.detail), ""
+    )
     evidence = Evidence(
         repro=built.text,
         environment=recorded.environment,
@@ -196,12 +231,19 @@ def _workaround(report: Report) -> str:
     for row in report.ladder:
         if row.outcome == "ok" and row.rung in ("emulate_precision_casts", "fallback_random"):
             return f"`torch._inductor.config.{row.rung} = True` makes it go away"
-    right = [row.rung for row in report.ladder if row.outcome == "ok" and row.rung in ("aot_eager_decomp_partition", "aot_eager", "eager")]
+    right = [
+        row.rung
+        for row in report.ladder
+        if row.outcome == "ok" and row.rung in ("aot_eager_decomp_partition", "aot_eager", "eager")
+    ]
     return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
 
 
 def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
-    private: dict[str, bytes | str] = {"original.log": recorded.output, "ladder.json": json.dumps(list(recorded.ladder), indent=2)}
+    private: dict[str, bytes | str] = {
+        "original.log": recorded.output,
+        "ladder.json": json.dumps(list(recorded.ladder), indent=2),
+    }
     if built.others:
         private["other_findings.json"] = json.dumps(list(built.others), indent=2)
     program = getattr(built.candidate.content, "program", None)

@@ -58,7 +58,9 @@ class Recorded:
             data["check"] = _check(data["check"])
             data["ladder"] = tuple(data["ladder"])
             data["captures"] = tuple((graph, way) for graph, way in data["captures"])
-            data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(data["internals"])
+            data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(
+                data["internals"]
+            )
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(

@@ -64,7 +64,15 @@ class Recording:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-_ORDER = {"raised": 0, "died": 0, "hang": 1, "accepts": 2, "differs": 3, "gradient": 4, "suspicious": 9}
+_ORDER = {
+    "raised": 0,
+    "died": 0,
+    "hang": 1,
+    "accepts": 2,
+    "differs": 3,
+    "gradient": 4,
+    "suspicious": 9,
+}
 
 
 class Session:
@@ -109,7 +117,9 @@ class Session:
         threading.Thread(target=self._accept, args=(server,), daemon=True).start()
         spec = self.recording.folder / "spec.json"
         spec.write_text(
-            json.dumps({"socket": socket_path, "folder": str(self.recording.folder), "module": self.module})
+            json.dumps(
+                {"socket": socket_path, "folder": str(self.recording.folder), "module": self.module}
+            )
         )
         started = time.monotonic()
         process = subprocess.Popen(
@@ -146,7 +156,7 @@ class Session:
             except subprocess.TimeoutExpired:
                 pass
             now = time.monotonic()
-            stuck = self.open_call is not None and now - self.open_since > self.timeout / 2
+            stuck = self.open_call is not None and now - self.open_since > self.timeout
             if stuck or now - started > self.timeout:
                 with self._lock:
                     call = self.open_call
@@ -211,7 +221,9 @@ class Session:
 
     def _reply(self, **answer: Any) -> None:
         assert self._script is not None
-        enough = len([f for f in self.recording.findings if f.symptom != "suspicious"]) >= _MAX_FINDINGS
+        enough = (
+            len([f for f in self.recording.findings if f.symptom != "suspicious"]) >= _MAX_FINDINGS
+        )
         fatal = any(f.symptom in ("raised", "died") for f in self.recording.findings)
         self._script.send({"watch": not enough and not fatal, **answer})
 
@@ -253,7 +265,10 @@ class Session:
         answer = self._lab(call).request(
             {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
         )
-        return dict(answer.get("comparison") or {"equal": True, "same": True, "tight": True, "metadata": [], "values": []})
+        return dict(
+            answer.get("comparison")
+            or {"equal": True, "same": True, "tight": True, "metadata": [], "values": []}
+        )
 
     def _raised(self, message: Json) -> None:
         call = int(message["call"])
@@ -301,7 +316,9 @@ class Session:
             if not comparison["same"] and not comparison["metadata"]:
                 exact = self._run(call, "fp64-grad", how="eager", fp64=True, grads=path)
                 if exact["outcome"] == "ok":
-                    comparison = self._compare(call, eager["snapshot"], compiled["snapshot"], exact["snapshot"])
+                    comparison = self._compare(
+                        call, eager["snapshot"], compiled["snapshot"], exact["snapshot"]
+                    )
             if not comparison["same"]:
                 self._add(call, "gradient", comparison=comparison, grads=path)
             elif not comparison["equal"]:
@@ -309,8 +326,18 @@ class Session:
             elif not any(f.call == call for f in self.recording.findings):
                 self._drop(call)
         elif eager["outcome"] == "ok":
-            symptom = "raised" if compiled["outcome"] == "raises" else "died" if compiled["outcome"] == "died" else "hang"
-            self._add(call, symptom, failure=compiled.get("failure"), signal=compiled.get("signal"), grads=path)
+            symptom = (
+                "raised"
+                if compiled["outcome"] == "raises"
+                else "died" if compiled["outcome"] == "died" else "hang"
+            )
+            self._add(
+                call,
+                symptom,
+                failure=compiled.get("failure"),
+                signal=compiled.get("signal"),
+                grads=path,
+            )
         self._reply()
 
     # -- findings -----------------------------------------------------------------------------------
@@ -328,11 +355,15 @@ class Session:
         )
         with self._lock:
             found = self.recording.findings
-            if symptom == "suspicious" and any(f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found):
+            if symptom == "suspicious" and any(
+                f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
+            ):
                 if not any(f.call == call for f in found):
                     self._drop(call)
                 return
-            found[:] = [f for f in found if not (f.call == call and _ORDER[f.symptom] >= _ORDER[symptom])]
+            found[:] = [
+                f for f in found if not (f.call == call and _ORDER[f.symptom] >= _ORDER[symptom])
+            ]
             found.append(finding)
             found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from anonymizer.ir import Graph
 from reporter.candidate import Candidate
@@ -28,13 +27,6 @@ GRAPH_PASSES: Sequence[Pass] = (
 _ROUNDS = 3
 
 
-class Reducible(Protocol):
-    """A rewritten source that can propose smaller versions of itself."""
-
-    def reduced(self, is_interesting: Callable[[list[Candidate]], list[bool]]) -> Candidate:
-        """The smallest version found."""
-
-
 def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
     """The smallest graph candidate the passes reach."""
     for _ in range(_ROUNDS):
@@ -43,7 +35,7 @@ def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
             candidate = step.run(candidate, ask)
         if candidate == before:
             break
-    return candidate
+    return passes.Options(last=True).run(candidate, ask)
 
 
 def size_of(candidate: Candidate) -> str:

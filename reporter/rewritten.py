@@ -10,7 +10,7 @@ from anonymizer.source import SourceError, SourceProgram
 from anonymizer.source_program import import_lines
 from reporter.candidate import Candidate
 from reporter.recorded import Recorded
-from reporter.reduce.passes import Calls, Options, Questions, Backward
+from reporter.reduce.passes import Backward, Calls, Options, Questions
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,9 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
 
     assert isinstance(best.content, Rewritten)
     smallest = source_reduce.reduce(best.content.program, interesting)
-    return Options().run(Candidate(Rewritten(smallest), best.check), ask)
+    return Options(last=True).run(Candidate(Rewritten(smallest), best.check), ask)
 
 
 def statements(candidate: Candidate) -> int:
     """Tensor operations of a rewritten source."""
     return candidate.content.program.statements() if isinstance(candidate.content, Rewritten) else 0
-

@@ -18,6 +18,7 @@ from reporter.candidate import Candidate, Content
 from reporter.diagnose.ladder import Climber
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
+from reporter.parts import parts
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
@@ -78,7 +79,12 @@ def config_lines(configs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     kept = []
     for name, value in configs.items():
         plain = isinstance(value, (bool, int, float)) or value is None
-        if plain and name.startswith("torch.") and ".config." in name and name.rsplit(".", 1)[-1] != "compile_threads":
+        if (
+            plain
+            and name.startswith("torch.")
+            and ".config." in name
+            and name.rsplit(".", 1)[-1] != "compile_threads"
+        ):
             kept.append((name, repr(value)))
     return tuple(kept)
 
@@ -96,20 +102,28 @@ def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
         value = options.get(name)
         if value is None or value is False and name == "fullgraph" or value == "default":
             continue
-        if isinstance(value, dict) and not all(isinstance(v, (bool, int, float, str)) for v in value.values()):
+        if isinstance(value, dict) and not all(
+            isinstance(v, (bool, int, float, str)) for v in value.values()
+        ):
             continue
         found.append((name, repr(value)))
     return tuple(found)
 
 
-def graphs(diagnosis: Diagnosis, climber_timeout: float) -> Iterator[tuple[Json, Mapping[str, Any]]]:
+def graphs(
+    diagnosis: Diagnosis, climber_timeout: float
+) -> Iterator[tuple[Json, Mapping[str, Any]]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran)."""
     finding = diagnosis.finding
     assert finding is not None
     ways: list[dict[str, Any]] = [{"replay": False}]
     if finding.replay or diagnosis.kind in ("stale_graph", "crash_on_recompile"):
         sequence = {"replay": True}
-        ways = [sequence, *ways] if diagnosis.kind in ("stale_graph", "crash_on_recompile") else [*ways, sequence]
+        ways = (
+            [sequence, *ways]
+            if diagnosis.kind in ("stale_graph", "crash_on_recompile")
+            else [*ways, sequence]
+        )
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
         answer = finding.lab.request({"op": "capture", **way}, climber_timeout)
@@ -117,8 +131,14 @@ def graphs(diagnosis: Diagnosis, climber_timeout: float) -> Iterator[tuple[Json,
             yield graph, way
 
 
-def graph_candidates(captured: Json, way: Mapping[str, Any], check: Check) -> Iterator[Candidate]:
-    """Candidates of one captured graph: each level of values, then weaker checks."""
+def graph_candidates(
+    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+) -> Iterator[Candidate]:
+    """Candidates of one captured graph, the ones that are quick to try and quick to read first.
+
+    The whole graph with plain values; for wrong values its blocks alone, where the noise of the rest is gone; then the
+    whole graph with ever closer values.
+    """
     if "unsupported" in captured:
         return
     for level in values.LEVELS:
@@ -128,45 +148,87 @@ def graph_candidates(captured: Json, way: Mapping[str, Any], check: Check) -> It
             return
         if not graph.outputs and not graph.nodes:
             return
-        if not any(item.meta.is_float or item.meta.dtype.startswith("complex") for item in graph.inputs):
-            check = replace(check, double=False)  # nothing float64 could be nearer to
-        variants = [check]
-        if way.get("replay") and len(graph.runs) > 1:
-            graph, calls = sequence(graph)
-            variants = [replace(check, calls=calls)] if calls else [check]
-        elif way.get("dynamic"):
-            variants = [replace(check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True")))]
-        if check.kind in ("wrong_result", "wrong_gradient") and dict(check.arguments).get("backend") is None:
-            aot = replace(check, arguments=(("backend", "'aot_eager'"),), config=check.config)
-            variants.append(aot)
+        graph, variants = _variants(graph, way, check, layer)
         for variant in variants:
             yield Candidate(graph, variant)
-            if variant.double and variant.kind != "wrong_gradient" and level == "plain":
-                yield Candidate(graph, replace(variant, double=False))
+        if level == values.LEVELS[0] and check.kind in ("wrong_result", "wrong_gradient"):
+            quick = variants[:1] if len(graph.nodes) > 20 else variants
+            yield from (
+                Candidate(part, variant)
+                for variant in quick
+                for part in parts(graph)
+                if part != graph
+            )
+
+
+def _variants(
+    graph: Graph, way: Mapping[str, Any], check: Check, layer: str
+) -> tuple[Graph, list[Check]]:
+    """The checks to try on a graph: a cheaper backend that has the fault too before the user's own, sums before weights."""
+    if not any(
+        item.meta.is_float or item.meta.dtype.startswith("complex") for item in graph.inputs
+    ):
+        check = replace(check, double=False)  # nothing float64 could be nearer to
+    if way.get("replay") and len(graph.runs) > 1:
+        graph, calls = sequence(graph)
+        check = replace(check, calls=calls) if calls else check
+    elif way.get("dynamic"):
+        check = replace(
+            check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
+        )
+    variants = [check]
+    own = dict(check.arguments).get("backend") is None
+    if own and layer in QUICKER:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        variants.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
+    if check.backward == "randn":
+        variants = [
+            replace(item, backward=way_back) for item in variants for way_back in ("randn", "sum")
+        ]
+    if check.double and check.kind in ("wrong_result", "stale_graph"):
+        variants += [replace(item, double=False) for item in variants]
+    return graph, variants
+
+
+#: The cheapest backend that shows a fault of a layer.
+QUICKER = {"dynamo": "eager", "aot_autograd": "aot_eager"}
 
 
 def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
     """The graph with sizes that never change fixed, and the calls as bindings of those that do."""
     changing = {
-        symbol for symbol, _ in graph.runs[-1] if len({dict(run).get(symbol) for run in graph.runs}) > 1
+        symbol
+        for symbol, _ in graph.runs[-1]
+        if len({dict(run).get(symbol) for run in graph.runs}) > 1
     }
     inputs = tuple(
-        replace(item, symbols=tuple(s if isinstance(s, str) and s in changing else n for s, n in zip(item.symbols, item.meta.shape)))
-        if item.symbols
-        else item
+        (
+            replace(
+                item,
+                symbols=tuple(
+                    s if isinstance(s, str) and s in changing else n
+                    for s, n in zip(item.symbols, item.meta.shape)
+                ),
+            )
+            if item.symbols
+            else item
+        )
         for item in graph.inputs
     )
     runs = tuple(tuple((s, n) for s, n in run if s in changing) for run in graph.runs)
     return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
 
 
-def source_candidates(content: Content, check: Check) -> Iterator[Candidate]:
+def source_candidates(content: Content, check: Check, layer: str) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
-    yield Candidate(content, check)
+    checks = [check]
+    if dict(check.arguments).get("backend") is None and layer in QUICKER:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        checks.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
     if check.double:
-        yield Candidate(content, replace(check, double=False))
-    if check.kind in ("wrong_result", "wrong_gradient") and dict(check.arguments).get("backend") is None:
-        yield Candidate(content, replace(check, arguments=(("backend", "'aot_eager'"),)))
+        checks += [replace(item, double=False) for item in checks]
+    for item in checks:
+        yield Candidate(content, item)
 
 
 def own_backend(diagnosis: Diagnosis) -> str:
@@ -174,4 +236,8 @@ def own_backend(diagnosis: Diagnosis) -> str:
     finding = diagnosis.finding
     assert finding is not None
     name = Climber(finding, 1.0, lambda _: None).own_name()
-    return "inductor" if diagnosis.layer in ("inductor", "decomposition", "triton") or name == "inductor" else "eager"
+    return (
+        "inductor"
+        if diagnosis.layer in ("inductor", "decomposition", "triton") or name == "inductor"
+        else "eager"
+    )

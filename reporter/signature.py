@@ -49,7 +49,12 @@ class Signature:
 
     def text(self) -> str:
         """One line for people and logs."""
-        parts = [self.kind, self.layer, self.exception, self.message or self.property or self.signal]
+        parts = [
+            self.kind,
+            self.layer,
+            self.exception,
+            self.message or self.property or self.signal,
+        ]
         return " · ".join(part for part in parts if part)
 
 
@@ -62,7 +67,11 @@ def normalise(message: str) -> str:
 
 def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
     """Torch's frames of a described failure, innermost first, at most six."""
-    names = [f"{frame['file']}:{frame['function']}" for frame in failure.get("frames", ()) if frame.get("torch")]
+    names = [
+        f"{frame['file']}:{frame['function']}"
+        for frame in failure.get("frames", ())
+        if frame.get("torch")
+    ]
     return tuple(reversed(names))[:_FRAMES]
 
 
@@ -71,7 +80,9 @@ def of_crash(kind: str, layer: str | None, failure: Mapping[str, Any]) -> Signat
 
     A message that user code composed (a backend of the user's own, say) names the user's program, so it is no part.
     """
-    by_user = not failure.get("innermost_is_torch", True) and "error:" not in str(failure.get("first_line", ""))
+    by_user = not failure.get("innermost_is_torch", True) and "error:" not in str(
+        failure.get("first_line", "")
+    )
     return Signature(
         kind=kind,
         layer=layer,
@@ -93,7 +104,11 @@ def same_crash(wanted: Signature, seen: Signature) -> bool:
         return False
     alike = _words(wanted.message) & _words(seen.message)
     union = _words(wanted.message) | _words(seen.message)
-    return bool(wanted.frames) and wanted.frames[:2] == seen.frames[:2] and len(alike) >= 0.5 * len(union)
+    return (
+        bool(wanted.frames)
+        and wanted.frames[:2] == seen.frames[:2]
+        and len(alike) >= 0.5 * len(union)
+    )
 
 
 def _words(message: str) -> frozenset[str]:
@@ -135,7 +150,9 @@ def of_assertion(message: str) -> Signature | None:
 
 
 def _property(text: str) -> str | None:
-    found = re.match(r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value)\b", text)
+    found = re.match(
+        r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value)\b", text
+    )
     return found.group(1) if found else None
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter import interpreter, seeds, target
+from reporter import interpreter, seeds
 from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.progress import Progress
 from reporter.recorded import Recorded
 from reporter.recording import Recording, Session, echo_stream
+from reporter.reduce.warm_cache import prefill
 from reporter.settings import Options
 
 Json = dict[str, Any]
@@ -31,17 +32,31 @@ class Study:
     overhead: float
 
 
-def study(options: Options, python: Path, folder: Path, progress: Progress, want_program: bool) -> Study:
+def study(
+    options: Options, python: Path, folder: Path, warm: Path, progress: Progress, want_program: bool
+) -> Study:
     """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input."""
+    prefill(folder / "cache", warm)
     progress.stage("record", "running the script once, every compiled call next to eager")
     recording = _record(options, python, folder, progress)
     try:
-        progress.stage("diagnose", f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
-                       f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s")
-        diagnosis = judge(recording, options.timeout / 2, progress.note if options.verbose else lambda _: None)
-        doubtful = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast") and script_failed(recording)
+        progress.stage(
+            "diagnose",
+            f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
+            f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s",
+        )
+        diagnosis = judge(
+            recording, options.timeout / 2, progress.note if options.verbose else lambda _: None
+        )
+        doubtful = (
+            not diagnosis.is_bug
+            and diagnosis.kind in ("rounding", "precision_cast")
+            and script_failed(recording)
+        )
         progress.stage("capture", diagnosis.summary)
-        recorded = _collect(options, python, recording, diagnosis, want_program and diagnosis.is_bug or doubtful)
+        recorded = _collect(
+            options, python, recording, diagnosis, want_program and diagnosis.is_bug or doubtful
+        )
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
     finally:
         recording.close()
@@ -62,7 +77,9 @@ def _record(options: Options, python: Path, folder: Path, progress: Progress) ->
     return session.run()
 
 
-def _collect(options: Options, python: Path, recording: Recording, diagnosis: Diagnosis, program: bool) -> Recorded:
+def _collect(
+    options: Options, python: Path, recording: Recording, diagnosis: Diagnosis, program: bool
+) -> Recorded:
     finding = diagnosis.finding
     answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
     environment = answer.get("environment") or {}
@@ -71,7 +88,9 @@ def _collect(options: Options, python: Path, recording: Recording, diagnosis: Di
     check = None
     if finding is not None and program:
         gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
-        captures = [(graph, dict(way)) for graph, way in seeds.graphs(diagnosis, options.timeout / 2)]
+        captures = [
+            (graph, dict(way)) for graph, way in seeds.graphs(diagnosis, options.timeout / 2)
+        ]
         check = seeds.check_for(diagnosis, environment)
     return Recorded(
         kind=diagnosis.kind,
@@ -99,11 +118,23 @@ def rungs_json(ladder: Ladder | None) -> list[Json]:
     """The rungs as report.json has them; `eager` of the ladder is the reference, `dynamo` the backend of that name."""
     rows = []
     for rung in ladder.rungs.values() if ladder is not None else ():
-        rows.append({"rung": _RUNG_NAMES.get(rung.name, rung.name), "outcome": rung.outcome, "detail": rung.detail, **_errors(rung)})
+        rows.append(
+            {
+                "rung": _RUNG_NAMES.get(rung.name, rung.name),
+                "outcome": rung.outcome,
+                "detail": rung.detail,
+                **_errors(rung),
+            }
+        )
     return rows
 
 
-_RUNG_NAMES = {"eager": "eager mode", "eager_again": "eager mode again", "fp64": "eager mode in float64", "dynamo": "eager"}
+_RUNG_NAMES = {
+    "eager": "eager mode",
+    "eager_again": "eager mode again",
+    "fp64": "eager mode in float64",
+    "dynamo": "eager",
+}
 
 
 def _errors(rung: Rung) -> Json:
@@ -147,11 +178,3 @@ def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
 def working_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder for working files that goes away with the run."""
     return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)
-
-
-def worker_environment() -> dict[str, str]:
-    """The environment candidates run in: the user's, without credentials."""
-    return target.environment()
-
-
-Talk = Callable[[str], None]

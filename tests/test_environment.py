@@ -82,6 +82,7 @@ def test_this_interpreter(tmp_path: Path) -> None:
     check(probe(Path(sys.executable), tmp_path))
 
 
+@pytest.mark.releases
 @pytest.mark.parametrize("release", ["v20", "v26", "v215"])
 def test_other_releases(
     release: str, release_python: Callable[[str], Path], tmp_path: Path

@@ -88,6 +88,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     env = {**os.environ, "MY_TOKEN": "not for candidates"}
     folder = tmp_path_factory.mktemp("pool")
     with WorkerPool(PYTHON, 2, env, folder, memory_limit=1 << 30) as made:
+        assert made.submit("pass").result(200).outcome == "passes"
         yield made
 
 
@@ -273,6 +274,24 @@ def test_spawned_workers_answer_the_same(tmp_path: Path) -> None:
                 code,
             ), answer
         assert spawned.submit("while True: pass", timeout=1).result(60).outcome == "timeout"
+
+
+@pytest.mark.releases
+@pytest.mark.parametrize(
+    "release", sorted(Path(os.environ.get("BUGREPORT_TEST_ENVS", "/")).glob("*/bin/python"))
+)
+def test_forks_compile_and_differentiate_in_every_release(release: Path, tmp_path: Path) -> None:
+    text = COMPILED.format(3).replace(
+        "torch.ones(40, 40)", "torch.ones(400, 400, requires_grad=True)"
+    )
+    text = text.replace(
+        "if __name__",
+        "    torch.compile(repro)(x).sum().backward()\n    print(x.grad[0, 0].item())\n\nif __name__",
+    )
+    with WorkerPool(release, 1, dict(os.environ), tmp_path) as pool:
+        answer = pool.submit(text).result(300)
+        assert (answer.outcome, answer.stdout) == ("passes", "3.0\n"), answer
+        assert pool.submit("raise OSError(5)").result(60).outcome == "fails"
 
 
 @pytest.mark.parametrize("name", ["own error", "segfault", "cannot judge", "exit 3"])

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reporter.diagnose.ladder import EMULATE_CASTS, FALLBACK_RANDOM, Climber, Rung, describe, worst_value
+from reporter.diagnose.ladder import (
+    EMULATE_CASTS,
+    FALLBACK_RANDOM,
+    Climber,
+    Rung,
+    describe,
+    worst_value,
+)
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
 from reporter.recording import Finding, Recording
@@ -29,7 +36,12 @@ def judge(recording: Recording, timeout: float, progress: Callable[[str], None])
     """The verdict on a recording: its first finding that is a bug, else what explains its first finding."""
     explained: Diagnosis | None = None
     for finding in recording.findings:
-        if finding.symptom == "suspicious" and not script_failed(recording) and explained is None and tight(finding):
+        if (
+            finding.symptom == "suspicious"
+            and not script_failed(recording)
+            and explained is None
+            and tight(finding)
+        ):
             continue
         diagnosis = _judge_finding(finding, timeout, progress)
         if diagnosis.is_bug:
@@ -53,10 +65,14 @@ def without_finding(recording: Recording) -> Diagnosis:
     raised = recording.script_exception
     if raised and recording.calls == 0:
         line = f"{raised['class']} before anything was compiled"
-        return Diagnosis("invalid_program", "eager", f"The program fails without the compiler: {line}.")
+        return Diagnosis(
+            "invalid_program", "eager", f"The program fails without the compiler: {line}."
+        )
     if recording.calls == 0:
         return Diagnosis(
-            "not_reproduced", "none", "Nothing was compiled: the script made no call of a compiled function."
+            "not_reproduced",
+            "none",
+            "Nothing was compiled: the script made no call of a compiled function.",
         )
     calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
     if script_failed(recording):
@@ -74,8 +90,17 @@ def _judge_finding(finding: Finding, timeout: float, progress: Callable[[str], N
     climber.basics()
     eager = climber.ladder["eager"]
     if eager.outcome in ("died", "timeout"):
-        return _made(climber, "invalid_program", "eager", f"Eager alone does not survive the call: {eager.detail}.")
-    if finding.symptom == "accepts" or eager.outcome == "raises" and finding.symptom in ("died", "hang", "raised"):
+        return _made(
+            climber,
+            "invalid_program",
+            "eager",
+            f"Eager alone does not survive the call: {eager.detail}.",
+        )
+    if (
+        finding.symptom == "accepts"
+        or eager.outcome == "raises"
+        and finding.symptom in ("died", "hang", "raised")
+    ):
         return _rejected_by_eager(climber)
     if finding.symptom in ("raised", "died", "hang"):
         return _crash(climber)
@@ -104,7 +129,9 @@ def _climb(climber: Climber) -> None:
         climber.compiled(own, how="compiled")
         return
     climber.compiled("aot_eager", how="compiled", backend="aot_eager")
-    climber.compiled("aot_eager_decomp_partition", how="compiled", backend="aot_eager_decomp_partition")
+    climber.compiled(
+        "aot_eager_decomp_partition", how="compiled", backend="aot_eager_decomp_partition"
+    )
     climber.compiled(own, how="compiled")
 
 
@@ -121,18 +148,20 @@ def _rejected_by_eager(climber: Climber) -> Diagnosis:
             climber,
             "process_death",
             layer,
-            f"The compiled call ends the process with {name}; eager raises {eager.failure['exception']}."
-            if eager.failure
-            else f"The compiled call ends the process with {name}.",
+            (
+                f"The compiled call ends the process with {name}; eager raises {eager.failure['exception']}."
+                if eager.failure
+                else f"The compiled call ends the process with {name}."
+            ),
             signature=Signature("process_death", layer, signal=name),
         )
     if compiled.outcome != "ok":
-        return _made(
-            climber, "invalid_program", "eager", f"Eager fails as well: {eager.detail}."
-        )
+        return _made(climber, "invalid_program", "eager", f"Eager fails as well: {eager.detail}.")
     again = climber.ladder["eager_again"]
     if again.outcome != "raises":
-        return _made(climber, "nondeterministic", "eager", "Eager raises in one run and returns in another.")
+        return _made(
+            climber, "nondeterministic", "eager", "Eager raises in one run and returns in another."
+        )
     layer = _first_bad(climber, lambda rung: rung.outcome == "ok")
     assert eager.failure is not None
     return _made(
@@ -154,8 +183,22 @@ def _crash(climber: Climber) -> Diagnosis:
         seen = climber.ladder[climber.own_name()]
     bad = {"raised": "raises", "died": "died", "hang": "timeout"}[finding.symptom]
     layer = _first_bad(climber, lambda rung: rung.outcome == bad)
+    if finding.symptom == "hang" and seen.outcome != "timeout":
+        return _made(
+            climber,
+            "not_reproduced",
+            "none",
+            f"The script's compiled call was slower than the limit, but ends when repeated ({seen.seconds:.0f} s); "
+            "give it more time with --timeout.",
+        )
     if finding.symptom == "hang":
-        return _made(climber, "hang", layer, "The compiled call does not end.", signature=Signature("hang", layer))
+        return _made(
+            climber,
+            "hang",
+            layer,
+            "The compiled call does not end.",
+            signature=Signature("hang", layer),
+        )
     if finding.symptom == "died":
         name = finding.signal or seen.signal
         return _made(
@@ -170,7 +213,8 @@ def _crash(climber: Climber) -> Diagnosis:
     if finding.replay and climber.ladder[climber.own_name()].outcome == "raises":
         alone = climber.compiled("first call", how="compiled", replay=False)
         dynamic = climber.compiled("dynamic=True", how="compiled", replay=False, dynamic=True)
-        if alone.outcome == "ok" and dynamic.outcome == "ok":
+        marked = climber.compiled("mark_dynamic", how="compiled", replay=False, mark_dynamic=True)
+        if all(rung.outcome == "ok" for rung in (alone, dynamic, marked)):
             kind = "crash_on_recompile"
     return _made(
         climber,
@@ -191,9 +235,14 @@ def _difference(climber: Climber) -> Diagnosis:
         if facts.get("uninitialized"):
             names = ", ".join(facts["uninitialized"])
             return _made(
-                climber, "uninitialized_memory", "eager", f"Eager differs from eager: it reads memory of {names} never written."
+                climber,
+                "uninitialized_memory",
+                "eager",
+                f"Eager differs from eager: it reads memory of {names} never written.",
             )
-        return _made(climber, "nondeterministic", "eager", f"Eager differs from eager: {again.detail}.")
+        return _made(
+            climber, "nondeterministic", "eager", f"Eager differs from eager: {again.detail}."
+        )
     _climb(climber)
     compiled = ladder["compiled"]
     if climber.finding.grads:  # the gradients of a fresh compile are what was compared
@@ -211,10 +260,14 @@ def _difference(climber: Climber) -> Diagnosis:
 
 def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone."""
-    if climber.own_name() != "inductor" or not (compiled.comparison and not compiled.comparison["same"]):
+    if climber.own_name() != "inductor" or not (
+        compiled.comparison and not compiled.comparison["same"]
+    ):
         return None
     forced = climber.compiled("fallback_random", how="compiled", config=FALLBACK_RANDOM)
-    if forced.good and climber.ladder["aot_eager"].outcome != "differs":  # aot_eager draws as eager does: no excuse
+    if (
+        forced.good and climber.ladder["aot_eager"].outcome != "differs"
+    ):  # aot_eager draws as eager does: no excuse
         return _made(
             climber,
             "rng",

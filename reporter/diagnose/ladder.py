@@ -89,14 +89,18 @@ class Climber:
             return "custom"
         return str(backend) if backend not in BACKENDS else "inductor"
 
-    def compiled(self, name: str, *, replay: bool | None = None, config: Json | None = None, **rung: Any) -> Rung:
+    def compiled(
+        self, name: str, *, replay: bool | None = None, config: Json | None = None, **rung: Any
+    ) -> Rung:
         """Measures one compiled rung and compares it with eager."""
         if name in self.ladder.rungs:
             return self.ladder.rungs[name]
         self.progress(name)
         wanted = self.finding.replay if replay is None else replay
         merged = {**self.random_config, **(config or {})}
-        measured = self._run(name, replay=wanted and rung.get("how") == "compiled", config=merged, **rung)
+        measured = self._run(
+            name, replay=wanted and rung.get("how") == "compiled", config=merged, **rung
+        )
         return self._judge(measured)
 
     def perturbed(self) -> Rung:
@@ -111,7 +115,11 @@ class Climber:
         answer = self.finding.lab.request({"op": "run", "rung": rung}, self.timeout)
         outcome = str(answer["outcome"])
         failure = answer.get("failure")
-        detail = f"{failure['exception']}: {failure['first_line']}" if failure else str(answer.get("signal") or "")
+        detail = (
+            f"{failure['exception']}: {failure['first_line']}"
+            if failure
+            else str(answer.get("signal") or "")
+        )
         measured = Rung(
             name,
             outcome,
@@ -142,7 +150,14 @@ class Climber:
         comparison = answer.get("comparison")
         outcome = "ok" if comparison is None or comparison["same"] else "differs"
         judged = Rung(
-            rung.name, outcome, describe(comparison), comparison, None, None, rung.snapshot, rung.seconds
+            rung.name,
+            outcome,
+            describe(comparison),
+            comparison,
+            None,
+            None,
+            rung.snapshot,
+            rung.seconds,
         )
         self.ladder.rungs[rung.name] = judged
         return judged

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reporter.reduce.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
+from reporter.reduce.warm_cache import prefill
 
 _ENDINGS: dict[int, Outcome] = {0: "passes", 125: "cannot_judge"}
 
@@ -28,18 +29,20 @@ def run_cold(
     env: Mapping[str, str] | None = None,
     describe: bool = False,
     tmp: Path | None = None,
+    warm: Path | None = None,
 ) -> Answer:
     """Run ``python repro.py`` in an empty folder with an empty cache; ``timeout`` in seconds.
 
     Without ``describe`` exactly that happens and the answer has no ``failure``; with it the same
     text runs as ``__main__`` of a fresh interpreter that writes its failure down.  ``tmp`` is
-    where the folders are made.
+    where the folders are made; ``warm`` is a warm-up's cache whose toolchain checks are used.
     """
     base = clean_environment(os.environ if env is None else env)
     with tempfile.TemporaryDirectory(prefix="cold-", dir=tmp) as name:
         folder = Path(name).resolve()
         for part in ("run", "out", "cache"):
             (folder / part).mkdir()
+        prefill(folder / "cache", warm)
         base["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
         if describe:
             command = [str(python), str(MAIN), "once", "--folder", str(folder)]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from anonymizer import stock
-from anonymizer.emit import NotPublic, contiguous
+from anonymizer.emit import NotPublic
 from anonymizer.ir import (
     Graph,
     Input,
@@ -24,6 +24,7 @@ from anonymizer.ir import (
     impure,
     prune,
 )
+from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
 from reporter.reduce import ddmin
 from reporter.reduce.scheduler import Scheduler
@@ -113,6 +114,9 @@ class Options:
 
     name = "options"
 
+    def __init__(self, last: bool = False) -> None:
+        self.last = last  # the backend goes last: a cheaper one than the user's makes every candidate before cheaper
+
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         check = candidate.check
         for context in check.contexts:
@@ -122,6 +126,8 @@ class Options:
             left_config = tuple(item for item in candidate.check.config if item[0] != name)
             candidate = ask.first([candidate.with_check(config=left_config)]) or candidate
         for name, _ in check.arguments:
+            if name == "backend" and not self.last:
+                continue
             simpler = replace(candidate, check=candidate.check.without_argument(name))
             candidate = ask.first([simpler]) or candidate
         if check.evaluation:

@@ -1,13 +1,10 @@
-"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates in it at
-a time.
+"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates at a time.
 
 One warm parent is enough for any number of jobs, because it only forks: it imports torch and
 compiles once, its memory is shared, and no candidate ever runs in it.  All state belongs to one
 manager thread, which reads answers, hands out requests and replaces the worker when it dies, hangs
 or speaks nonsense.  A candidate in flight at that moment is tried once more, alone, so that only
 the guilty one is charged for the second death.
-
-`run_cold` (in `cold`) is the other extreme: a fresh process with nothing of the worker's about it.
 """
 
 from __future__ import annotations
@@ -163,6 +160,11 @@ class WorkerPool:
             self._closing = True
         self._wake()
         self._thread.join()
+        self._selector.close()
+        if self._wake_write >= 0:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
 
     def _on_done(self, future: Future[Answer], number: int) -> None:
         if future.cancelled():
@@ -172,8 +174,8 @@ class WorkerPool:
     def _wake(self) -> None:
         try:
             os.write(self._wake_write, b".")
-        except BlockingIOError:
-            pass  # it is awake
+        except OSError:
+            pass  # it is awake, or closed
 
     # Below: the manager thread, which alone touches the process and the jobs in flight.
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.emit import contiguous
 from anonymizer.ir import Graph, Input, Recipe, TensorMeta, Value, map_constants
+from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
 from reporter.reduce.passes import Questions, graph_of
 
@@ -86,14 +86,27 @@ class CallSizes:
         calls = candidate.check.calls
         values = sorted({size for call in calls for _, size in call})
         for start in (2, 3, 4, 5):
-            if not values or values[: 1] == [start] and values == list(range(start, start + len(values))):
+            if (
+                not values
+                or values[:1] == [start]
+                and values == list(range(start, start + len(values)))
+            ):
                 return candidate
             rank = {value: start + index for index, value in enumerate(values)}
             renamed = tuple(tuple((symbol, rank[size]) for symbol, size in call) for call in calls)
             last = dict(renamed[-1])
             graph = graph_of(candidate)
             inputs = tuple(
-                replace(item, meta=restride(item.meta, tuple(last.get(s, n) if isinstance(s, str) else n for s, n in zip(item.symbols or item.meta.shape, item.meta.shape))))
+                replace(
+                    item,
+                    meta=restride(
+                        item.meta,
+                        tuple(
+                            last.get(s, n) if isinstance(s, str) else n
+                            for s, n in zip(item.symbols or item.meta.shape, item.meta.shape)
+                        ),
+                    ),
+                )
                 for item in graph.inputs
             )
             smaller = candidate.with_graph(replace(graph, inputs=inputs)).with_check(calls=renamed)

@@ -1,0 +1,184 @@
+"""Dead code goes without asking, and what cannot run is not tried: cheap facts that save expensive candidates."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import dataclasses
+import re
+
+from anonymizer.source_program import STDLIB, SourceProgram
+
+_KNOWN = frozenset(dir(builtins)) | STDLIB | {"torch", "nn", "F", "__class__"}
+_GENERATED = re.compile(r"[A-Za-z_]+?\d+")
+
+
+def undefined(program: SourceProgram) -> set[str]:
+    """Names that are read and bound nowhere: such a candidate can only raise NameError."""
+    top = {node.name for node in program.definitions.body if hasattr(node, "name")}
+    top |= {name for node in program.definitions.body for name in _targets(node)}
+    top |= {
+        name
+        for node in ast.walk(program.definitions)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    }
+    found: set[str] = set()
+    for tree in (*program.definitions.body, program.inputs):
+        read: set[str] = set()
+        bound: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
+                bound.add(node.name)
+        found |= read - bound - top - _KNOWN
+    return found
+
+
+def renumber(program: SourceProgram) -> SourceProgram:
+    """Generated names numbered in the order in which they appear; the mappings follow."""
+    text = "\n".join(
+        [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
+    )
+    private = set(program.mapping)
+    counts: dict[str, int] = {}
+    new: dict[str, str] = {}
+    for name in _GENERATED.findall(text):
+        if name in program.reverse and name not in new:
+            prefix = name.rstrip("0123456789")
+            while True:
+                counts[prefix] = counts.get(prefix, 0) + 1
+                if f"{prefix}{counts[prefix]}" not in private:
+                    break
+            new[name] = f"{prefix}{counts[prefix]}"
+
+    def renamed(source: str) -> str:
+        return re.sub(r"\b[A-Za-z_]+?\d+\b", lambda match: new.get(match[0], match[0]), source)
+
+    return dataclasses.replace(
+        program,
+        definitions=ast.parse(renamed(program.definitions_text())),
+        inputs=ast.parse(renamed("\n".join(program.inputs_lines()))),
+        callable_expression=renamed(program.callable_expression),
+        mapping={
+            key: new.get(value, value)
+            for key, value in program.mapping.items()
+            if value in new or not value[-1:].isdigit()
+        },
+        reverse={new[public]: key for public, key in program.reverse.items() if public in new},
+    )
+
+
+def tidy(program: SourceProgram) -> SourceProgram:
+    """Without definitions, attributes and inputs' lines that nothing mentions; semantics stay."""
+    made = dataclasses.replace(
+        program,
+        definitions=copy.deepcopy(program.definitions),
+        inputs=copy.deepcopy(program.inputs),
+    )
+    for _ in range(20):
+        before = len(ast.dump(made.definitions)) + len(ast.dump(made.inputs))
+        _drop_attributes(made.definitions)
+        _drop_definitions(made)
+        _drop_inputs(made.inputs)
+        if len(ast.dump(made.definitions)) + len(ast.dump(made.inputs)) == before:
+            break
+    ast.fix_missing_locations(made.definitions)
+    return made
+
+
+def _drop_definitions(program: SourceProgram) -> None:
+    kept = {"Repro", "repro", program.backend}
+    roots = ast.parse(program.callable_expression)
+    for node in list(program.definitions.body):
+        names = {node.name} if hasattr(node, "name") else _targets(node)
+        others = [each for each in program.definitions.body if each is not node]
+        used = {
+            part.id
+            for tree in (*others, program.inputs, roots)
+            for part in ast.walk(tree)
+            if isinstance(part, ast.Name)
+        }
+        if names and not names & (used | kept):
+            program.definitions.body.remove(node)
+
+
+def _targets(node: ast.stmt) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return {each.id for each in targets if isinstance(each, ast.Name)}
+
+
+def _drop_attributes(definitions: ast.Module) -> None:
+    """`self.a = …` in a constructor that no code reads; what the constructor gets as arguments stays."""
+    registered = {
+        id(each.args[0])
+        for each in ast.walk(definitions)
+        if isinstance(each, ast.Call) and _is_buffer(each)
+    }
+    read = {
+        node.attr
+        for node in ast.walk(definitions)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)
+    } | {
+        node.value
+        for node in ast.walk(definitions)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in registered
+    }
+    for node in ast.walk(definitions):
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            given = {each.arg for each in node.args.args}
+            kept = [each for each in node.body if not _unread(each, read, given)]
+            node.body = kept or [ast.Pass()]
+    for node in definitions.body:
+        if isinstance(node, ast.ClassDef):
+            node.body = [each for each in node.body if not _is_empty_constructor(each)] or [
+                ast.Pass()
+            ]
+
+
+def _is_buffer(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "self.register_buffer"
+        and bool(node.args)
+    )
+
+
+def _unread(node: ast.stmt, read: set[str], given: set[str]) -> bool:
+    if isinstance(node, ast.Expr) and _is_buffer(node.value):
+        name, value = (node.value.args[0], node.value)  # type: ignore[attr-defined]
+        attribute = name.value if isinstance(name, ast.Constant) else ""
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        attribute, value = node.targets[0].attr, node.value
+        if not (isinstance(node.targets[0].value, ast.Name) and node.targets[0].value.id == "self"):
+            return False
+    else:
+        return False
+    takes = any(isinstance(part, ast.Name) and part.id in given for part in ast.walk(value))
+    return attribute not in read and not takes
+
+
+def _is_empty_constructor(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.FunctionDef) or node.name != "__init__" or len(node.args.args) > 1:
+        return False
+    return all(
+        isinstance(each, ast.Pass) or ast.unparse(each) == "super().__init__()"
+        for each in node.body
+    )
+
+
+def _drop_inputs(inputs: ast.Module) -> None:
+    used = {
+        part.id
+        for part in ast.walk(inputs)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+    }
+    inputs.body = [
+        each for each in inputs.body if not (_targets(each) and not _targets(each) & used)
+    ]

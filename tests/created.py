@@ -1,0 +1,135 @@
+"""Running `bugreport create` in tests as a user does, and holding its report against what a reader demands."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.reduce.cold import run_cold
+
+SCRIPTS = Path(__file__).parent / "data" / "scripts"
+#: Names everybody's script may share with a repro.
+COMMON = {"main", "forward", "repro", "inputs", "model", "run", "step", "compile", "expected"}
+
+
+@dataclass(frozen=True)
+class Created:
+    """A finished run: exit code, the JSON document, the talk on stderr, and the report folder."""
+
+    code: int
+    document: dict[str, Any]
+    talk: str
+    folder: Path
+
+    @property
+    def repro(self) -> str:
+        """The text of repro.py."""
+        return (self.folder / "repro.py").read_text()
+
+    def outgoing(self) -> dict[str, str]:
+        """Every file outside private/."""
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        return {
+            str(path.relative_to(self.folder)): path.read_text()
+            for path in files
+            if "private" not in path.relative_to(self.folder).parts
+        }
+
+
+def bugreport(
+    *arguments: str | Path, cwd: Path, timeout: float = 900
+) -> subprocess.CompletedProcess[str]:
+    """The tool as a command, with its stdin closed."""
+    command = [sys.executable, "-m", "reporter", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+    )
+
+
+def create(name: str, tmp_path: Path, python: Path | None = None, *more: str) -> Created:
+    """`bugreport create` on a stored script, in a folder of its own."""
+    script = tmp_path / "script.py"
+    script.write_text((SCRIPTS / f"{name}.py").read_text())
+    folder = tmp_path / "report"
+    done = bugreport(
+        "create",
+        "--json",
+        "--no-input",
+        "--python",
+        python or sys.executable,
+        "-o",
+        folder,
+        *more,
+        script,
+        cwd=tmp_path,
+    )
+    document = json.loads(done.stdout)
+    return Created(done.returncode, document, done.stderr, folder)
+
+
+def check_report(
+    created: Created, python: Path | None = None, secrets: list[str] | None = None
+) -> None:
+    """A report a maintainer would accept: verdict, a repro that fails alone, black, no private name, nothing to drop."""
+    assert created.code == 0, created.talk
+    verdict = created.document["verdict"]
+    assert verdict["is_bug"]
+    seen, of = verdict["reproduced"]
+    assert of == 3 and seen >= 2
+    assert created.document["audit"]["passed"]
+    interpreter = python or Path(sys.executable)
+    _fails_alone(created, interpreter)
+    assert (
+        subprocess.run(
+            [sys.executable, "-m", "black", "--check", "-q", created.folder / "repro.py"]
+        ).returncode
+        == 0
+    )
+    script = (created.folder.parent / "script.py").read_text()
+    for name, text in created.outgoing().items():
+        for word in private_names(script) | set(secrets or ()):
+            assert not re.search(
+                rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text
+            ), f"{word} in {name}"
+
+
+def _fails_alone(created: Created, python: Path) -> None:
+    answer = run_cold(python, created.repro, 300)
+    assert answer.exit not in (0, 125), answer
+    assert "NameError" not in answer.stderr and "SyntaxError" not in answer.stderr
+
+
+def private_names(script: str) -> set[str]:
+    """Classes, functions and attributes the script defines."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(script)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+    torch_settings = {"fallback_random", "activation_memory_budget", "__weakref__"}
+    return (
+        {name for name in names if len(name) > 3 and not name.startswith("__")}
+        - COMMON
+        - torch_settings
+    )
+
+
+def without_statement(text: str) -> list[str]:
+    """The repro with one statement of its program left out, for each statement that is not the last."""
+    tree = ast.parse(text)
+    shorter = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+            for index in range(len(node.body) - 1):
+                kept = node.body[:index] + node.body[index + 1 :]
+                original, node.body = node.body, kept
+                shorter.append(ast.unparse(tree))
+                node.body = original
+    return shorter

@@ -1,0 +1,102 @@
+"""`create` end to end on real bugs of the torch at hand: each report is held against what its reader demands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reporter.reduce.cold import run_cold
+from tests.created import SCRIPTS, bugreport, check_report, create, without_statement
+
+torch = pytest.importorskip("torch", reason="the user's interpreter needs torch")
+pytestmark = pytest.mark.skipif(
+    not torch.__version__.startswith("2.13.0"), reason="the bugs are those of torch 2.13.0"
+)
+
+SECRETS = json.loads((SCRIPTS / "secrets.json").read_text())
+
+#: script, kind, layers that are right, most statements a repro may have
+QUICK = [
+    ("foobar", "crash", {"inductor"}, 1),
+    ("toy", "crash", {"backend"}, 1),
+    ("inference_mode_transpose", "crash", {"aot_autograd"}, 3),
+    ("large_diffusion_block", "crash", {"inductor"}, 3),
+]
+SLOW = [
+    ("large_seq2seq_alibi", "wrong_gradient", {"aot_autograd"}, 4),
+    ("floor_divide_transposed_strides", "wrong_metadata", {"inductor", "decomposition"}, 1),
+    ("alias_view_after_mutation_wrong_base", "wrong_result", {"aot_autograd"}, 2),
+    ("index_oob_embedding_offsets_abort", "process_death", {"inductor", "decomposition"}, 4),
+    ("setattr_rejected_is_replayed", "crash", {"dynamo"}, 3),
+    ("stale_offset_backend", "stale_graph", {"backend"}, 6),
+]
+RELEASES = [
+    ("v26", "frexp", "crash", {"inductor"}, 2),
+    ("v26", "pad3d", "wrong_result", {"inductor"}, 5),
+    ("v20", "dyn_dict", "crash", {"dynamo"}, 2),
+]
+
+
+def _check(name: str, kind: str, layers: set[str], most: int, tmp_path: Path, python: Path) -> None:
+    created = create(name, tmp_path, python)
+    check_report(created, python, SECRETS.get(name))
+    assert created.document["verdict"]["kind"] == kind
+    assert created.document["verdict"]["layer"] in layers
+    assert created.document["repro"]["statements"] <= most
+    # nothing can be dropped by hand: without any one statement the repro no longer shows the failure
+    for text in without_statement(created.repro):
+        answer = run_cold(python, text, 300, describe=True)
+        wanted = created.document["verdict"]["exception"]
+        same = (
+            answer.outcome in ("fails", "died")
+            and (answer.failure or {}).get("exception") == wanted
+        )
+        assert not same, text
+
+
+@pytest.mark.parametrize(("name", "kind", "layers", "most"), QUICK)
+def test_a_report_of_a_real_bug(
+    name: str, kind: str, layers: set[str], most: int, tmp_path: Path
+) -> None:
+    _check(name, kind, layers, most, tmp_path, Path(sys.executable))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind", "layers", "most"), SLOW)
+def test_a_report_of_a_harder_bug(
+    name: str, kind: str, layers: set[str], most: int, tmp_path: Path
+) -> None:
+    _check(name, kind, layers, most, tmp_path, Path(sys.executable))
+
+
+@pytest.mark.releases
+@pytest.mark.parametrize(("env", "name", "kind", "layers", "most"), RELEASES)
+def test_a_report_of_another_release(
+    env: str,
+    name: str,
+    kind: str,
+    layers: set[str],
+    most: int,
+    tmp_path: Path,
+    release_python: Callable[[str], Path],
+) -> None:
+    _check(name, kind, layers, most, tmp_path, release_python(env))
+
+
+def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
+    created = create("both_nan_compare", tmp_path)
+    assert created.code == 1
+    assert created.document["verdict"]["kind"] == "not_reproduced"
+    assert not created.folder.exists()
+
+
+def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path: Path) -> None:
+    done = bugreport(
+        "diagnose", "--json", "--python", sys.executable, SCRIPTS / "toy.py", cwd=tmp_path
+    )
+    assert json.loads(done.stdout)["verdict"]["kind"] == "crash"
+    assert "relu is not supported" in done.stderr
