@@ -150,7 +150,7 @@ def _results(body: Body, check: Check) -> list[str]:
     lines = []
     outputs = "out if isinstance(out, (tuple, list)) else [out]"
     if check.backward != "none":
-        state = "*model.parameters(), *args" if body.is_module else "*args"
+        state = "(*model.parameters(), *args)" if body.is_module else "args"
         lines.append(
             f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and o.requires_grad]"
         )
@@ -163,7 +163,7 @@ def _results(body: Body, check: Check) -> list[str]:
             )
         if check.kind == "wrong_gradient":
             lines.append(
-                f"    return [x.grad for x in ({state}) if x.requires_grad and x.grad is not None]"
+                f"    return [x.grad for x in {state} if x.requires_grad and x.grad is not None]"
             )
             return lines
     if check.compare_inputs:

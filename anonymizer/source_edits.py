@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from anonymizer.source_inline import inline, propagate
+from anonymizer.source_inline import fold, inline, promote, propagate
 from anonymizer.source_places import bodies, everywhere, expressions, nth, put
 from anonymizer.source_program import SourceProgram, is_simple
 
@@ -300,6 +300,7 @@ def dimensions(program: SourceProgram) -> Iterator[SourceProgram]:
 
 
 PASSES: tuple[Edit, ...] = (
+    promote,
     definitions,
     statements,
     unwrap,
@@ -308,6 +309,7 @@ PASSES: tuple[Edit, ...] = (
     elements,
     inline,
     propagate,
+    fold,
     parameters,
     dimensions,
     constants,

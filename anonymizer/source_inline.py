@@ -1,9 +1,10 @@
-"""Edits that write a thing where it is used: helpers into their calls, variables into their readers."""
+"""Edits that take a level away: helpers into their calls, variables into their readers, a block for the whole."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,3 +89,79 @@ class _Replace(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.by.get(node.id, node))
+
+
+def fold(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a number that a constructor puts into an attribute where the class reads it."""
+
+    def places(each: SourceProgram) -> list[Any]:
+        return [
+            (owner, node.targets[0].attr, node.value)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef)
+            for start in owner.body
+            if isinstance(start, ast.FunctionDef) and start.name == "__init__"
+            for node in start.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Constant)
+        ]
+
+    def change(place: Any) -> Any:
+        owner, name, value = place
+        found = [
+            part
+            for part in expressions(owner, ast.Attribute)
+            if part[3].attr == name and ast.unparse(part[3].value) == "self"
+        ]
+        stored = sum(isinstance(part[3].ctx, ast.Store) for part in found)
+        for part in found:
+            if isinstance(part[3].ctx, ast.Load):
+                put(part, copy.deepcopy(value))
+        return stored == 1 and len(found) > 1
+
+    yield from everywhere(program, places, change)
+
+
+def promote(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make one block the whole program, on as many of the inputs as it takes."""
+    for index, node in enumerate(program.definitions.body):
+        forward = _forward(node)
+        if forward is None or node.name == "Repro":  # type: ignore[attr-defined]
+            continue
+        made = copy.deepcopy(program)
+        block: Any = made.definitions.body[index]
+        returned: Any = made.inputs.body[-1]
+        wanted = len(forward.args.args) - 1 - len(forward.args.defaults)
+        if _parameters_of(block) or len(returned.value.elts) < wanted:
+            continue
+        made.definitions.body = [
+            each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
+        ]
+        mode = ".eval()" if program.callable_expression.endswith(".eval()") else ""
+        _Rename({block.name: "Repro"}).visit(made.definitions)
+        block.name = "Repro"
+        returned.value.elts = returned.value.elts[:wanted]
+        yield dataclasses.replace(made, callable_expression="Repro()" + mode)
+
+
+def _forward(node: ast.stmt) -> ast.FunctionDef | None:
+    members = node.body if isinstance(node, ast.ClassDef) else []
+    found = (each for each in members if isinstance(each, ast.FunctionDef))
+    return next(
+        (each for each in found if each.name == "forward" and not each.decorator_list), None
+    )
+
+
+def _parameters_of(block: ast.ClassDef) -> bool:
+    """Whether the constructor wants arguments."""
+    starts = [each for each in block.body if getattr(each, "name", "") == "__init__"]
+    return any(isinstance(each, ast.FunctionDef) and len(each.args.args) > 1 for each in starts)
+
+
+class _Rename(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)

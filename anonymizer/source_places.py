@@ -40,10 +40,11 @@ def everywhere(
             yield made
 
 
-def expressions(program: SourceProgram, kinds: Any) -> list[Any]:
+def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     """(parent, field, position, node) of each expression of some kinds inside functions, outer ones first."""
     found: list[Any] = []
-    for parent in ast.walk(program.definitions):
+    tree = program.definitions if isinstance(program, SourceProgram) else program
+    for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if isinstance(value, kinds):
                 found.append((parent, name, None, value))

@@ -11,6 +11,7 @@ import re
 from anonymizer.source_program import STDLIB, SourceProgram
 
 _KNOWN = frozenset(dir(builtins)) | STDLIB | {"torch", "nn", "F", "__class__"}
+_ATTRIBUTE = re.compile(r"(?:attr|method)\d+")
 _GENERATED = re.compile(r"[A-Za-z_]+?\d+")
 
 
@@ -36,7 +37,23 @@ def undefined(program: SourceProgram) -> set[str]:
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
                 bound.add(node.name)
         found |= read - bound - top - _KNOWN
-    return found
+    return found | _unset(program.definitions)
+
+
+def _unset(definitions: ast.Module) -> set[str]:
+    """Generated attribute names that are read and set nowhere."""
+    read: set[str] = set()
+    given: set[str] = set()
+    for node in ast.walk(definitions):
+        if isinstance(node, ast.Attribute):
+            (read if isinstance(node.ctx, ast.Load) else given).add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given.add(node.id)
+        elif isinstance(node, ast.FunctionDef):
+            given.add(node.name)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            given.add(node.value)
+    return {name for name in read - given if _ATTRIBUTE.fullmatch(name)}
 
 
 def renumber(program: SourceProgram) -> SourceProgram:

@@ -8,6 +8,7 @@ from anonymizer.audit import Audit, House, Identity, Terms, audit
 from anonymizer.vocabulary import harness_text
 from reporter.errors import LeakError
 from templates import house_text
+from templates.wording import SUMMARIES
 
 
 def check_outgoing(
@@ -28,7 +29,7 @@ def check_outgoing(
         allowed: public values that look like credentials, such as torch's git revision.
     """
     house = House(
-        code=f"{house_text(code=True)}\n{harness_text()}",
+        code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),
         prose="\n".join((house_text(), *internals)),
     )
     return audit(files, terms, identity or Identity.of_this_machine(), house=house, allowed=allowed)

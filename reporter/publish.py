@@ -25,6 +25,7 @@ from reporter.settings import Options
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
+from templates.wording import SUMMARIES
 
 Json = dict[str, Any]
 
@@ -146,19 +147,6 @@ def _report(
     )
 
 
-_SUMMARIES = {
-    "crash": "Compiling raises {exception}; eager runs.",
-    "crash_on_recompile": "Compiling again for another shape raises {exception}; eager runs.",
-    "wrong_result": "The compiled call returns wrong values without an error.",
-    "wrong_gradient": "The compiled backward pass returns wrong gradients.",
-    "wrong_metadata": "The compiled result has another {property} than eager's.",
-    "accepts_invalid": "Eager refuses the call with {exception}; the compiled call returns a result.",
-    "process_death": "The compiled call ends the process with {signal}.",
-    "hang": "The compiled call does not end.",
-    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right.",
-}
-
-
 def _summary(recorded: Recorded, built: Built) -> str:
     """The verdict in one sentence that holds nothing measured on the private program."""
     signature = recorded.signature
@@ -174,7 +162,7 @@ def _summary(recorded: Recorded, built: Built) -> str:
         "property": signature.property if signature else "metadata",
         "signal": next((answer.signal for answer in built.cold if answer.signal), "a signal"),
     }
-    return _SUMMARIES[recorded.kind].format(**values)
+    return SUMMARIES[recorded.kind].format(**values)
 
 
 def _public_signature(recorded: Recorded) -> str:

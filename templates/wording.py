@@ -29,6 +29,18 @@ _WHAT = {
     "graph_break": "`torch.compile` breaks the graph",
     "recompiles": "`torch.compile` compiles the same program again and again",
 }
+#: The verdict in one sentence that says nothing measured on the private program.
+SUMMARIES = {
+    "crash": "Compiling raises {exception}; eager runs.",
+    "crash_on_recompile": "Compiling again for another shape raises {exception}; eager runs.",
+    "wrong_result": "The compiled call returns wrong values without an error.",
+    "wrong_gradient": "The compiled backward pass returns wrong gradients.",
+    "wrong_metadata": "The compiled result has another {property} than eager's.",
+    "accepts_invalid": "Eager refuses the call with {exception}; the compiled call returns a result.",
+    "process_death": "The compiled call ends the process with {signal}.",
+    "hang": "The compiled call does not end.",
+    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right.",
+}
 _TITLES = {
     "crash": "torch.compile raises {exception}: {message}",
     "crash_on_recompile": "torch.compile raises {exception} on the second compile: {message}",

@@ -320,6 +320,39 @@ def test_a_variable_is_written_where_it_is_read() -> None:
     assert "value" not in text
 
 
+BLOCKS = """
+class Block1(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr1 = 18
+    def forward(self, arg1):
+        return torch.take(arg1, torch.arange(self.attr1))
+
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr2 = Block1()
+        self.attr3 = nn.Linear(20, 20)
+    def forward(self, arg1, arg2):
+        return self.attr3(arg2) + self.attr2(arg1)
+"""
+
+
+def test_a_block_becomes_the_whole_and_its_constant_is_written_out() -> None:
+    inputs = ast.parse("x = torch.randn(20)\nx1 = torch.randn(20)\nreturn (x, x1)")
+    program = SourceProgram(ast.parse(BLOCKS), "Repro().eval()", inputs)
+
+    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+        return ["torch.take(arg1, torch.arange(" in each.definitions_text() for each in candidates]
+
+    small = source_reduce.reduce(program, interesting)
+    assert small.callable_expression == "Repro().eval()"
+    assert "Block1" not in small.definitions_text()
+    assert "torch.take(arg1, torch.arange(2))" in small.definitions_text()
+    assert "attr" not in small.definitions_text()
+    assert "return (x,)" in small.inputs_lines()
+
+
 def test_tidy_removes_what_nothing_mentions() -> None:
     program = rebuild(handmade("def f(x):\n    return torch.relu(x)"), {"relu"})
     extra = ast.parse("def helper9(a):\n    return helper8(a)\ndef helper8(a):\n    return a").body

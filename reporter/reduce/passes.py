@@ -241,30 +241,24 @@ def suffix(graph: Graph, start: int) -> Graph | None:
     """The nodes from `start` on; the tensors they read from before become inputs."""
     dropped = graph.nodes[:start]
     names = {node.name for node in dropped}
-    regions = [node for node in dropped if node.op == "enter"]
     read = {name for node in graph.nodes[start:] for name in node.refs()}
-    keep = [node for node in dropped if node.name in read and not is_tensor(graph, node.name)]
-    kept = {node.name for node in keep} | {node.name for node in regions}
-    wanted = {name for node in keep for name in node.refs()} | read
-    needed = [
-        name
-        for name in dict.fromkeys(ref for node in graph.nodes[start:] for ref in node.refs())
-        if name in names
+    scalars = {n.name for n in dropped if n.name in read and not is_tensor(graph, n.name)}
+    kept = scalars | {node.name for node in dropped if node.op == "enter"}
+    wanted = [
+        ref
+        for node in graph.nodes
+        if node.name in kept or node.name not in names
+        for ref in node.refs()
     ]
     cuts = [
-        name
-        for name in (*needed, *wanted)
-        if name in names and name not in kept and is_tensor(graph, name)
+        name for name in dict.fromkeys(wanted) if name in names - kept and is_tensor(graph, name)
     ]
-    nodes = tuple(node for node in graph.nodes if node.name in kept or node.name not in names)
+    nodes = tuple(n for n in graph.nodes if n.name in kept or n.name in cuts or n.name not in names)
     outputs = tuple(ref for ref in graph.outputs if ref.name not in names)
     if not outputs:
         return None
-    return (
-        cut_inputs(replace(graph, nodes=nodes, outputs=outputs), dict.fromkeys(cuts))
-        if cuts
-        else prune(replace(graph, nodes=nodes, outputs=outputs))
-    )
+    whole = replace(graph, nodes=nodes, outputs=outputs)
+    return cut_inputs(whole, cuts) if cuts else prune(whole)
 
 
 class Outputs:
