@@ -347,7 +347,22 @@ def _receiver(text: str) -> str:
     )
 
 
+#: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same arguments.
+_FUNCTIONAL = {
+    "pad",
+    "one_hot",
+    "scaled_dot_product_attention",
+    "linear",
+    "gelu",
+    "softplus",
+    "leaky_relu",
+}
+
+
 def _function(target: str) -> str:
+    short = target.rsplit(".", 1)[-1]
+    if target.startswith("torch._C._nn.") and short in _FUNCTIONAL:
+        return "F." + short
     if target.startswith("torch.nn.functional."):
         return "F." + target.rsplit(".", 1)[-1]
     if target.startswith(("torch.", "math.")) or target in _BUILTINS:
