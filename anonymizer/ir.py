@@ -135,7 +135,7 @@ class Node:
         return self.op in ("function", "method", "module") and self.target not in _FREE
 
 
-_FREE = {"operator.getitem", "size", "getattr", "dim", "numel", "shape"}
+_FREE = {"operator.getitem", "operator.setitem", "size", "getattr", "dim", "numel", "shape"}
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,16 @@ class Graph:
 
     @property
     def statements(self) -> int:
-        """Tensor operations in `forward`."""
-        return sum(node.counts for node in self.nodes)
+        """Tensor operations in `forward`; indexing a tensor is one, taking an item of a tuple is not."""
+        return sum(node.counts or self._indexes(node) for node in self.nodes)
+
+    def _indexes(self, node: Node) -> bool:
+        of = node.args[0] if node.args else None
+        return (
+            node.target in ("operator.getitem", "operator.setitem")
+            and isinstance(of, Ref)
+            and isinstance(self.meta_of(of.name), TensorMeta)
+        )
 
     def meta_of(self, name: str) -> Any:
         """The metadata of a value: TensorMeta, a tuple of those, a scalar's kind, or None."""

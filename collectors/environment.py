@@ -211,13 +211,18 @@ def configs() -> Dict[str, Any]:
 
     Only modules that are loaded: the others can hold no change. Values are compared, not "was it set".
     """
+    return {name: _shown(name, value) for name, value in changed_settings().items()}
+
+
+def changed_settings() -> Dict[str, Any]:
+    """The same with the values themselves. They are those of the calling thread: since 2.13 each thread has its own."""
     found = {}
     for module_name in _CONFIGS:
         module = sys.modules.get(module_name)
         with contextlib.suppress(Exception):
             for name, value, default in _settings(module):
                 if not name.startswith("_") and not _equal(value, default):
-                    found[module_name + "." + name] = _shown(name, value)
+                    found[module_name + "." + name] = value
     return found
 
 

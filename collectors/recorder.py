@@ -98,7 +98,7 @@ class Recorder:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
     ) -> Any:
-        from . import context, rungs
+        from . import context, environment, rungs
 
         started = time.time()
         self.flush_gradients()
@@ -116,6 +116,7 @@ class Recorder:
                 watched.options,
                 list(watched.history),
                 context.capture(),
+                environment.changed_settings(),
             )
             self._begin(call, number, watched)
         reachable = context.reachable(watched.function, args, kwargs) if check else {}

@@ -29,6 +29,7 @@ class Call:
         options: Dict[str, Any],
         history: List[Tuple[Any, Any]],
         state: Dict[str, Any],
+        settings: Optional[Dict[str, Any]] = None,
     ) -> None:
         self.function = function
         self.compiled = compiled
@@ -37,6 +38,13 @@ class Call:
         self.options = options
         self.history = history
         self.state = state
+        self.settings = settings or {}
+
+    def adopt_settings(self) -> None:
+        """Gives the calling thread the compiler settings of the thread that made the call."""
+        for name, value in self.settings.items():
+            with contextlib.suppress(Exception):
+                set_config({name: value})
 
 
 def set_config(config: Dict[str, Any]) -> None:

@@ -66,6 +66,7 @@ class Standby:
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.call.adopt_settings()
         self.channel = Channel(self.socket_path)
         self.channel.send({"role": "standby", "call": self.number, "pid": os.getpid()})
         while True:

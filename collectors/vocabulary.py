@@ -10,6 +10,7 @@ import types
 from typing import Any, List, Set
 
 import torch
+import torch.fx
 import torch.nn.functional
 
 _INTERNALS = (
@@ -19,6 +20,13 @@ _INTERNALS = (
     "torch.fx",
     "torch._subclasses",
     "torch._ops",
+)
+
+
+#: Words of torch.fx graphs that no signature holds: opcodes, keys of `meta`, the arguments of a backend.
+_GRAPHS = (
+    "example_inputs example_value call_function call_method call_module get_attr placeholder output "
+    "nn_module_stack stack_trace tensor_meta val gm graph_module sample_inputs hint expr"
 )
 
 
@@ -47,7 +55,16 @@ def vocabulary() -> List[str]:
         "Generator",
     ):
         _add_parameters(getattr(torch, name, None), words)
+    for value in (
+        torch.fx.Node,
+        torch.fx.Graph,
+        torch.fx.GraphModule,
+        torch.fx.Interpreter,
+        torch.SymInt,
+    ):
+        words.update(dir(value))
     words.update(_SIGNATURES.split())
+    words.update(_GRAPHS.split())
     words.update(_config_names())
     return sorted(word for word in words if word.isidentifier())
 

@@ -74,6 +74,7 @@ class Builder:
         self.warm = warm
         self.progress = progress
         self.wanted = recorded.signature
+        self.backend = rewritten.backend(recorded) if recorded.layer == "backend" else None
         self.others: dict[str, Json] = {}
         self.size = ""
         self.scheduler = Scheduler(
@@ -160,9 +161,9 @@ class Builder:
         """The recorded check; a backend of the user's own comes along as rewritten code."""
         check = self.recorded.check
         assert check is not None
-        backend = rewritten.backend(self.recorded) if self.recorded.layer == "backend" else None
-        if backend is None:
+        if self.backend is None:
             return check
+        backend = rewritten.backend_text(self.backend)
         return replace(
             check,
             arguments=(("backend", "custom_backend"), *check.arguments),
@@ -183,8 +184,12 @@ class Builder:
 
     def _reduce(self, seed: Candidate) -> Candidate:
         if isinstance(seed.content, Graph):
-            return reduction.reduce_graph(seed, self.ask)
-        return rewritten.reduce_source(seed, self.ask)
+            reduced = reduction.reduce_graph(seed, self.ask)
+        else:
+            reduced = rewritten.reduce_source(seed, self.ask)
+        if self.backend is not None:
+            reduced = rewritten.reduce_backend(reduced, self.backend, self.ask)
+        return reduced
 
     def _cold(self, text: str) -> tuple[Answer, ...]:
         limit = max(120.0, 4 * self.pool.time_limit)

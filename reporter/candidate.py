@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -11,6 +12,8 @@ from anonymizer.harness import Body, Check
 from anonymizer.ir import Graph
 from reporter.reduce.answer import Answer
 from reporter.signature import Signature, of_assertion, of_crash, same_failure
+
+_RANDOM = r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
 
 
 class Content(Protocol):
@@ -42,6 +45,11 @@ class Candidate:
             for call in self.check.calls
         )
         return harness.render(body, replace(self.check, calls=calls))
+
+    @property
+    def draws(self) -> bool:
+        """Whether the program draws random numbers: eager and inductor then need the same stream to be comparable."""
+        return re.search(_RANDOM, self.body().definitions) is not None
 
     def with_graph(self, graph: Graph) -> Candidate:
         """The same check around another graph."""

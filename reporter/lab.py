@@ -18,7 +18,9 @@ Json = dict[str, Any]
 
 
 class Lab(Protocol):
-    """Experiments on one recorded call."""
+    """Experiments on one recorded call; their files lie in `folder`."""
+
+    folder: Path
 
     def request(self, message: Mapping[str, Any], timeout: float) -> Json:
         """Sends one request and waits for its answer (`outcome`: ok, raises, died, timeout, error)."""

@@ -41,18 +41,44 @@ def program(recorded: Recorded, exact: bool = False) -> Rewritten | None:
         return None
 
 
-def backend(recorded: Recorded) -> str | None:
-    """The user's own backend as public code with its imports, or None if there is none to be had."""
+def backend(recorded: Recorded) -> SourceProgram | None:
+    """The user's own backend as public code, or None if there is none to be had."""
     if not recorded.gathered:
         return None
     try:
-        made = source.rebuild_backend(recorded.gathered, recorded.vocabulary)
+        return source.rebuild_backend(recorded.gathered, recorded.vocabulary)
     except SourceError:
         return None
-    if made is None:
-        return None
-    extra = [line for line in import_lines(made.definitions) if line and line != "import torch"]
-    return "\n".join([*extra, made.definitions_text()])
+
+
+def backend_text(program: SourceProgram) -> str:
+    """The definitions of a backend with the imports that a repro does not have anyway."""
+    extra = [line for line in import_lines(program.definitions) if line and line != "import torch"]
+    return "\n".join([*extra, program.definitions_text()])
+
+
+def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions) -> Candidate:
+    """The candidate with the smallest version of the user's backend that shows the failure."""
+    from anonymizer import source_reduce
+
+    before = candidate.check.prelude
+    text = backend_text(program)
+
+    def around(item: SourceProgram) -> Candidate:
+        return candidate.with_check(prelude=before.replace(text, backend_text(item)))
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        answers = [False] * len(programs)
+        made = [around(item) for item in programs]
+        found = ask.first(made)
+        if found is not None:
+            answers[next(i for i, item in enumerate(made) if item is found)] = True
+        return answers
+
+    if not text or text not in before:
+        return candidate
+    smaller = around(source_reduce.reduce(program, interesting))
+    return smaller if ask.holds(smaller) else candidate
 
 
 def reduce_source(seed: Candidate, ask: Questions) -> Candidate:

@@ -177,6 +177,10 @@ def _variants(
             check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
         )
     variants = [check]
+    if check.kind.startswith("wrong") and layer in QUICKER and Candidate(graph, check).draws:
+        variants = (
+            []
+        )  # the user's own backend draws another stream: only the cheaper one can be compared
     own = dict(check.arguments).get("backend") is None
     if own and layer in QUICKER:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))

@@ -7,6 +7,7 @@ difference is a bug only when nothing excuses it; an excuse counts only with its
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from reporter.diagnose.ladder import (
     EMULATE_CASTS,
@@ -17,6 +18,7 @@ from reporter.diagnose.ladder import (
     worst_value,
 )
 from reporter.diagnose.verdict import Diagnosis
+from reporter.errors import CannotJudgeError
 from reporter.lab import Json
 from reporter.recording import Finding, Recording
 from reporter.signature import Signature, of_crash
@@ -28,6 +30,8 @@ _LAYERS = {
     "inductor": "inductor",
     "custom": "backend",
 }
+#: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
+_TOOLCHAIN = frozenset(("InvalidCxxCompiler", "CppCompilerNotFound"))
 #: Perturbing the input by one unit in the last place must move eager this much of the compiled error to excuse it.
 _ILL_CONDITIONED = 0.5
 
@@ -122,17 +126,19 @@ def _first_bad(climber: Climber, bad: Callable[[Rung], bool]) -> str:
 
 
 def _climb(climber: Climber) -> None:
-    climber.compiled("compiled", how="reused")
+    """The user's compiled call as it stood, then each backend afresh, all side by side."""
     own = climber.own_name()
-    climber.compiled("dynamo", how="compiled", backend="eager")
-    if own == "custom" or own not in ("inductor",):
-        climber.compiled(own, how="compiled")
-        return
-    climber.compiled("aot_eager", how="compiled", backend="aot_eager")
-    climber.compiled(
-        "aot_eager_decomp_partition", how="compiled", backend="aot_eager_decomp_partition"
-    )
-    climber.compiled(own, how="compiled")
+    rungs: dict[str, dict[str, Any]] = {
+        "compiled": {"how": "reused"},
+        "dynamo": {"how": "compiled", "backend": "eager"},
+    }
+    if own == "inductor":
+        for backend in ("aot_eager", "aot_eager_decomp_partition"):
+            rungs[backend] = {"how": "compiled", "backend": backend}
+    rungs[own] = {"how": "compiled"}
+    climber.ahead(rungs)
+    for name, rung in rungs.items():
+        climber.compiled(name, **rung)
 
 
 def _rejected_by_eager(climber: Climber) -> Diagnosis:
@@ -209,6 +215,11 @@ def _crash(climber: Climber) -> Diagnosis:
             signature=Signature("process_death", layer, signal=name),
         )
     failure = finding.failure or seen.failure or {}
+    if failure.get("exception") in _TOOLCHAIN:
+        raise CannotJudgeError(
+            f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be compiled here; "
+            "install g++ or set CXX"
+        )
     kind = "crash"
     if finding.replay and climber.ladder[climber.own_name()].outcome == "raises":
         alone = climber.compiled("first call", how="compiled", replay=False)

@@ -7,7 +7,8 @@ Rungs run in forks of the moment before the call. What explains a difference awa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +58,7 @@ class Climber:
         self.timeout = timeout
         self.progress = progress
         self.ladder = Ladder()
-        self.random_config: Json = {}
+        self._ahead: dict[str, Future[Json]] = {}
         self._exact: str | None = None
 
     def basics(self) -> Ladder:
@@ -72,14 +73,6 @@ class Climber:
         if self.ladder["eager"].outcome == "ok":
             exact = self._run("fp64", how="eager", fp64=True)
             self._exact = exact.snapshot if exact.outcome == "ok" else None
-        return self.ladder
-
-    def backends(self) -> Ladder:
-        """The user's compiled call as it stood, then each backend afresh, then the user's own afresh."""
-        self.compiled("compiled", how="reused")
-        for backend in BACKENDS:
-            self.compiled(backend, how="compiled", backend=backend)
-        self.compiled(self.own_name(), how="compiled")
         return self.ladder
 
     def own_name(self) -> str:
@@ -97,22 +90,31 @@ class Climber:
             return self.ladder.rungs[name]
         self.progress(name)
         wanted = self.finding.replay if replay is None else replay
-        merged = {**self.random_config, **(config or {})}
-        measured = self._run(
-            name, replay=wanted and rung.get("how") == "compiled", config=merged, **rung
-        )
+        replayed = wanted and rung.get("how") == "compiled"
+        measured = self._run(name, replay=replayed, config=config or {}, **rung)
         return self._judge(measured)
+
+    def ahead(self, rungs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Starts compiled rungs side by side; `compiled` then waits for them one by one."""
+        for name, rung in rungs.items():
+            if name not in self.ladder.rungs and name not in self._ahead:
+                replay = self.finding.replay and rung.get("how") == "compiled"
+                self._ahead[name] = self._submit(name, replay=replay, config={}, **rung)
 
     def perturbed(self) -> Rung:
         """Eager with every second input element moved by one unit in the last place."""
         return self._judge(self._run("perturbed", how="eager", perturb=True))
 
-    def _run(self, name: str, **rung: Any) -> Rung:
-        started = time.monotonic()
-        folder = self.finding.lab.folder  # type: ignore[attr-defined]
+    def _submit(self, name: str, **rung: Any) -> Future[Json]:
+        folder = self.finding.lab.folder
         rung["snapshot"] = str(folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
         rung.setdefault("grads", self.finding.grads)
-        answer = self.finding.lab.request({"op": "run", "rung": rung}, self.timeout)
+        return self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout)
+
+    def _run(self, name: str, **rung: Any) -> Rung:
+        started = time.monotonic()
+        future = self._ahead.pop(name, None) or self._submit(name, **rung)
+        answer = future.result(timeout=self.timeout + 60)
         outcome = str(answer["outcome"])
         failure = answer.get("failure")
         detail = (
@@ -128,7 +130,7 @@ class Climber:
             failure,
             answer.get("signal"),
             answer.get("snapshot"),
-            round(time.monotonic() - started, 2),
+            round(float(answer.get("seconds") or time.monotonic() - started), 2),
         )
         self.ladder.rungs[name] = measured
         return measured
