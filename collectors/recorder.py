@@ -81,9 +81,6 @@ class Recorder:
 
     def _worth_checking(self, watched: Watched, shapes: str) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as long for ever."""
-        only = self.spec.get("only_call")
-        if only is not None:
-            return bool(self.calls == only)
         count = watched.calls
         return (
             count <= int(self.spec.get("check_first", 8))
@@ -119,6 +116,7 @@ class Recorder:
                 environment.changed_settings(),
             )
             self._begin(call, number, watched)
+            check = self.watching
         reachable = context.reachable(watched.function, args, kwargs) if check else {}
         from . import outputs
 
@@ -143,6 +141,11 @@ class Recorder:
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
         from . import standby
 
+        if _cuda_in_use():
+            # a fork cannot use a device its parent has initialised: better no answer than a wrong one
+            self.ask({"event": "unsupported", "call": number, "reason": "CUDA"})
+            self.watching = False
+            return
         begin = {
             "event": "begin",
             "call": number,
@@ -152,12 +155,7 @@ class Recorder:
             "shapes": watched.calls,
         }
         self.ask(begin)
-        at = self.spec.get("request")
-        if at is not None:  # isolation by re-running: do the one request here, then leave
-            answer = standby.perform(call, at)
-            self.channel.send({"answer": at["id"], **answer})
-            os._exit(0)
-        if self.spec.get("isolation") != "rerun" and self.watching:
+        if self.watching:
             server = standby.Standby(call, number, self.spec["socket"], self.spec["folder"])
             standby.fork_from_fresh_thread(server.serve)
 
@@ -233,6 +231,12 @@ class Recorder:
                     **ending,
                 }
             )
+
+
+def _cuda_in_use() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
 
 def _noting(entry: _Pending, index: int) -> Callable[[Any], None]:

@@ -180,7 +180,7 @@ def load_answer(path: str) -> Optional[Dict[str, Any]]:
 
 
 def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Does one request about a call in this process. Also used without a fork where forking is unsafe."""
+    """Does one request about a call in this (forked) process."""
     if request["op"] == "run":
         return rungs.execute(call, request["rung"])
     if request["op"] == "compare":

@@ -55,6 +55,7 @@ class Recording:
     exit: int | None = None
     script_exception: Json | None = None
     output: str = ""
+    unsupported: str | None = None
     labs: list[Lab] = field(default_factory=list)
 
     def close(self) -> None:
@@ -246,7 +247,10 @@ class Session:
             self._reply()
             return
         self.open_call = None
-        if event == "raised":
+        if event == "unsupported":
+            self.recording.unsupported = str(message["reason"])
+            self._reply(watch=False)
+        elif event == "raised":
             self._raised(message)
         elif event == "returned":
             self._returned(message)

@@ -188,7 +188,10 @@ class Options:
     )
     no_input: bool = _option(False, _switch, "--no-input", help="Never ask anything.")
     keep_source: bool = _option(
-        False, _switch, "--keep-source", help="The code is public: do not rename anything."
+        False,
+        _switch,
+        "--keep-source",
+        help="The code is public: do not look for its names in the report.",
     )
     repo: str | None = _option(
         None,
@@ -204,7 +207,7 @@ class Options:
         "--summary",
         metavar="TEXT",
         everywhere=False,
-        help="Title line of the issue, in your words.",
+        help="A sentence of your own for the issue.",
     )
     force: bool = _option(
         False, _switch, "--force", everywhere=False, help="Replace a report that is already there."

@@ -12,6 +12,7 @@ from reporter import interpreter, seeds
 from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
+from reporter.errors import CannotJudgeError
 from reporter.progress import Progress
 from reporter.recorded import Recorded
 from reporter.recording import Recording, Session, echo_stream
@@ -40,6 +41,11 @@ def study(
     progress.stage("record", "running the script once, every compiled call next to eager")
     recording = _record(options, python, folder, progress)
     try:
+        if recording.unsupported and not recording.findings:
+            raise CannotJudgeError(
+                f"the script computes on {recording.unsupported}, whose calls cannot be repeated in forks yet; "
+                "if it fails on the CPU too, run it with CUDA_VISIBLE_DEVICES= set to nothing"
+            )
         progress.stage(
             "diagnose",
             f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
