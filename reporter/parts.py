@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anonymizer.ir import Graph, Node, Ref, TensorMeta, prune
-from reporter.reduce.passes import cut_inputs
+from reporter.reduce.cuts import cut_inputs
 
 
 def parts(graph: Graph) -> Iterator[Graph]:
