@@ -39,7 +39,6 @@ class Recorded:
     internals: tuple[str, ...]
     sources: Mapping[str, str]
     python: str
-    warm_backend: str = "inductor"
     output: str = ""
     script: Json = field(default_factory=dict)
 

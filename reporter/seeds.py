@@ -15,7 +15,6 @@ from anonymizer.emit import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Graph, from_json
 from reporter.candidate import Candidate, Content
-from reporter.diagnose.ladder import Climber
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
 from reporter.parts import parts
@@ -233,15 +232,3 @@ def source_candidates(content: Content, check: Check, layer: str) -> Iterator[Ca
         checks += [replace(item, double=False) for item in checks]
     for item in checks:
         yield Candidate(content, item)
-
-
-def own_backend(diagnosis: Diagnosis) -> str:
-    """The backend a worker should warm up with."""
-    finding = diagnosis.finding
-    assert finding is not None
-    name = Climber(finding, 1.0, lambda _: None).own_name()
-    return (
-        "inductor"
-        if diagnosis.layer in ("inductor", "decomposition", "triton") or name == "inductor"
-        else "eager"
-    )

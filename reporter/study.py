@@ -114,7 +114,6 @@ def _collect(
         internals=tuple(answer.get("internals") or ()),
         sources=_sources(options, gathered),
         python=str(python),
-        warm_backend=seeds.own_backend(diagnosis) if finding is not None else "inductor",
         output=recording.output,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
