@@ -76,34 +76,6 @@ def _key(built: Built) -> str:
 def _report(
     recorded: Recorded, built: Built, info: InterpreterInfo, seconds: float, terms: int
 ) -> Report:
-    failure: Mapping[str, Any] = next(
-        (answer.failure for answer in built.cold if answer.failure), {}
-    )
-    signal = next((answer.signal for answer in built.cold if answer.signal), None)
-    crash = recorded.kind in ("crash", "crash_on_recompile")
-    verdict = Verdict(
-        kind=recorded.kind,
-        layer=recorded.layer,
-        is_bug=True,
-        summary=_summary(recorded, built),
-        signature=_public_signature(recorded),
-        exception=str(failure.get("exception")) if crash else signal,
-        message=_message(failure) if crash else str(failure.get("message", "")) or None,
-        reproduced=built.reproduced,
-    )
-    check = built.candidate.check
-    given = dict(check.arguments)
-    requires = Requires(
-        backward=check.backward != "none",
-        dynamic={"True": True, "False": False}.get(given.get("dynamic", ""), None),
-        mode=given.get("mode", "").strip("'") or None,
-        config=dict(check.config),
-        contexts=check.contexts,
-    )
-    rows = [
-        Rung(**{**row, "detail": row["detail"] if row["outcome"] != "skipped" else ""})
-        for row in built.ablation
-    ]
     content = built.candidate.content
     count = content.statements if isinstance(content, Graph) else statements(built.candidate)
     repro = ReproInfo(
@@ -115,35 +87,75 @@ def _report(
         candidates=built.counts.settled,
         seconds=round(seconds, 1),
     )
-    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
-    dynamic_fixes = outcome.get("dynamic=False") == "ok" and outcome.get("dynamic=True") not in (
-        "ok",
-        "skipped",
-    )
+    others = [
+        {"kind": item["kind"], "lines": len(item["candidate"].splitlines())}
+        for item in built.others
+    ]
     return Report(
-        verdict=verdict,
-        ladder=tuple(rows),
+        verdict=_verdict(recorded, built),
+        ladder=tuple(Rung(**row) for row in built.ablation),
         torch=info.torch,
         python=info.version,
         device=flow.device_of(recorded),
-        requires=requires,
+        requires=_requires(built),
         repro=repro,
-        labels=tuple(
-            labels(
-                recorded.kind,
-                recorded.layer,
-                True,
-                cpu_only="cpp" in json.dumps(failure.get("frames", []))
-                or "error:" in str(verdict.message),
-                dynamic_false_fixes=dynamic_fixes and "dynamic" in given,
-                signal=signal,
-            )
-        ),
-        other_findings=tuple(
-            {"kind": item["kind"], "lines": len(item["candidate"].splitlines())}
-            for item in built.others
-        ),
+        labels=tuple(_labels(recorded, built)),
+        other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
+    )
+
+
+def _failure(built: Built) -> Mapping[str, Any]:
+    """What a fresh process said of the final text."""
+    return next((answer.failure for answer in built.cold if answer.failure), {})
+
+
+def _signal(built: Built) -> str | None:
+    return next((answer.signal for answer in built.cold if answer.signal), None)
+
+
+def _verdict(recorded: Recorded, built: Built) -> Verdict:
+    failure = _failure(built)
+    crash = recorded.kind in ("crash", "crash_on_recompile")
+    return Verdict(
+        kind=recorded.kind,
+        layer=recorded.layer,
+        is_bug=True,
+        summary=_summary(recorded, built),
+        signature=_public_signature(recorded),
+        exception=str(failure.get("exception")) if crash else _signal(built),
+        message=_message(failure) if crash else str(failure.get("message", "")) or None,
+        reproduced=built.reproduced,
+    )
+
+
+def _requires(built: Built) -> Requires:
+    check = built.candidate.check
+    given = dict(check.arguments)
+    dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
+    return Requires(
+        backward=check.backward != "none",
+        dynamic=dynamic,
+        mode=given.get("mode", "").strip("'") or None,
+        config=dict(check.config),
+        contexts=check.contexts,
+    )
+
+
+def _labels(recorded: Recorded, built: Built) -> list[str]:
+    failure = _failure(built)
+    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
+    right, wrong = outcome.get("dynamic=False"), outcome.get("dynamic=True")
+    return labels(
+        recorded.kind,
+        recorded.layer,
+        True,
+        cpu_only="cpp" in json.dumps(failure.get("frames", []))
+        or _message(failure).startswith("error:"),
+        dynamic_false_fixes=right == "ok"
+        and wrong not in ("ok", "skipped")
+        and "dynamic" in dict(built.candidate.check.arguments),
+        signal=_signal(built),
     )
 
 

@@ -7,7 +7,6 @@ standby and compares; a call that raised where eager does not, died, or returned
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -403,8 +402,3 @@ def echo_stream(json_mode: bool) -> IO[bytes] | None:
     """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
     stream = sys.stderr if json_mode else sys.stdout
     return getattr(stream, "buffer", None)
-
-
-def cpu_count() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
