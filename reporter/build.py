@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from reporter.reduce.passes import Questions
 from reporter.reduce.pool import WorkerPool
 from reporter.reduce.scheduler import Counts, Scheduler
 from reporter.settings import Options
-from reporter.signature import Signature, frames_of
+from reporter.signature import Signature
 
 Json = dict[str, Any]
 COLD_RUNS = 3
@@ -295,9 +295,3 @@ def _called(node: ast.expr) -> str:
         if text.startswith(prefix):
             return text
     return text.rsplit(".", 1)[-1] if "." in text else ""
-
-
-def failing_frames(built: Built) -> tuple[str, ...]:
-    """Torch's frames of the cold failure, innermost first."""
-    failure: Mapping[str, Any] = next((a.failure for a in built.cold if a.failure), {})
-    return frames_of(failure)

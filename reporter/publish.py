@@ -12,7 +12,7 @@ from typing import Any
 from anonymizer.audit import Identity, private_terms, terms_checked
 from anonymizer.ir import Graph
 from reporter import create as flow
-from reporter.build import Built, errors_of, operators
+from reporter.build import Built, operators
 from reporter.errors import LeakError
 from reporter.folder import write_report
 from reporter.interpreter import InterpreterInfo
@@ -267,6 +267,3 @@ def _last_words(report: Report, output: Path) -> list[str]:
         f"report: {output}",
         f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
     ]
-
-
-__all__ = ["errors_of", "publish"]

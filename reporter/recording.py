@@ -10,7 +10,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -287,7 +286,7 @@ class Session:
     def _returned(self, message: Json) -> None:
         call, path = int(message["call"]), str(message["path"])
         eager = self._run(call, "eager", how="eager")
-        if eager["outcome"] == "raises":
+        if eager["outcome"] == "raises" and not _limit_of_forks(eager):
             self._add(call, "accepts", failure=eager["failure"])
             self._reply(keep=False)
             return
@@ -389,6 +388,11 @@ class Session:
                 lab.close()
 
 
+def _limit_of_forks(answer: Json) -> bool:
+    """Whether a run failed because it was a fork, which says nothing about the program."""
+    return "combination with fork" in str((answer.get("failure") or {}).get("message", ""))
+
+
 def _signal_name(number: int) -> str:
     import signal
 
@@ -396,9 +400,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def echo_stream(json_mode: bool) -> IO[bytes] | None:
-    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
-    stream = sys.stderr if json_mode else sys.stdout
-    return getattr(stream, "buffer", None)

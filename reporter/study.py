@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from reporter import interpreter, seeds
 from reporter.diagnose.judge import judge, script_failed
@@ -15,7 +16,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError
 from reporter.progress import Progress
 from reporter.recorded import Recorded
-from reporter.recording import Recording, Session, echo_stream
+from reporter.recording import Recording, Session
 from reporter.reduce.warm_cache import prefill
 from reporter.settings import Options
 
@@ -77,10 +78,15 @@ def _record(options: Options, python: Path, folder: Path, progress: Progress) ->
         cwd=options.cwd,
         timeout=options.timeout,
         cache=folder / "cache",
-        echo=echo_stream(options.json),
+        echo=_echo(options.json),
         talk=progress.note,
     )
     return session.run()
+
+
+def _echo(json_mode: bool) -> IO[bytes] | None:
+    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
+    return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
 
 
 def _collect(

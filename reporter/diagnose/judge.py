@@ -31,7 +31,7 @@ _LAYERS = {
     "custom": "backend",
 }
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
-_TOOLCHAIN = frozenset(("InvalidCxxCompiler", "CppCompilerNotFound"))
+_TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
 #: Perturbing the input by one unit in the last place must move eager this much of the compiled error to excuse it.
 _ILL_CONDITIONED = 0.5
 
