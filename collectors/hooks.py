@@ -104,9 +104,8 @@ def _watch(torch: Any, recorder: Recorder, function: Any, compiled: Any, options
     recorder.compiles += 1
     watched = Watched(function, dict(options))
     if isinstance(compiled, torch.nn.Module):
-        inner = compiled.__dict__.get("forward")
-        if inner is None:
-            return compiled
+        # since 2.1 each compiled module has a `forward` of its own; in 2.0 it is the class's method
+        inner = compiled.__dict__.get("forward") or compiled.forward
 
         @functools.wraps(inner)
         def forward(*args: Any, **kwargs: Any) -> Any:

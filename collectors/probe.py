@@ -1,18 +1,36 @@
-"""Facts about a program that excuse a difference: undefined casts, uninitialised memory, random numbers.
+"""Facts about a program that excuse a difference: undefined casts, uninitialised memory, random numbers, ties.
 
 Eager mode is watched operator by operator. A float outside the range of the integer type it is cast to has no
 defined value in C++, and `empty` memory holds whatever was there: where results come from those, eager and
-compiled may differ and neither is wrong.
+compiled may differ and neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered
+with what it indexes: where values tie, another index is as right.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+import os
+from typing import Any, Dict, List, Optional
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+#: Operators whose result holds indices along a dimension of their first argument: where `dim` stands, its default.
+_INDEXING = {
+    "argmax": (1, None),
+    "argmin": (1, None),
+    "argsort": (1, -1),
+    "sort": (1, -1),
+    "topk": (2, -1),
+    "max": (1, None),
+    "min": (1, None),
+    "kthvalue": (2, -1),
+    "median": (1, None),
+    "nanmedian": (1, None),
+    "mode": (1, -1),
+    "cummax": (1, None),
+    "cummin": (1, None),
+}
 _EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
 
@@ -24,6 +42,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         self.random: List[str] = []
         self.operators: List[str] = []
         self.coarse = False
+        self.indices: Dict[int, Dict[str, Any]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -42,7 +61,26 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             self.coarse = True
         if short in ("_to_copy", "copy_", "to") and inputs and results:
             self._cast(inputs[-1], results[0])
+        if short in _INDEXING and inputs:
+            self._index(func, short, args, kwargs or {}, results)
         return result
+
+    def _index(self, func: Any, short: str, args: Any, kwargs: Any, results: List[Any]) -> None:
+        """Remembers what an index result indexes; the result is kept alive so that its memory stays its own."""
+        index = results[-1]
+        if index.dtype != torch.int64 or len(results) < 2 and not short.startswith("arg"):
+            return
+        position, default = _INDEXING[short]
+        stable = bool(kwargs.get("stable"))
+        if short in ("sort", "argsort") and "stable" in str(func):
+            position = 2 if len(args) > 1 and isinstance(args[1], (bool, type(None))) else position
+            stable = stable or len(args) > 1 and args[1] is True
+        dim = kwargs.get("dim", args[position] if len(args) > position else default)
+        values = args[0].detach()
+        if dim is None:
+            values, dim = values.flatten(), 0
+        entry = {"values": values, "dim": int(dim), "stable": stable, "kept": index}
+        self.indices[index.untyped_storage().data_ptr()] = entry
 
     def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
         if (
@@ -69,13 +107,36 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             )
 
 
-def facts(call: Any) -> Dict[str, Any]:
-    """What one eager run of the call met: see the module's key idea. Runs in a forked child."""
+def _ties(watch: _Watch, result: Any) -> Dict[int, Dict[str, Any]]:
+    """By number of the output: what it indexes."""
+    from . import outputs
+
+    found = {}
+    for number, (_, leaf) in enumerate(outputs.flatten(result)):
+        if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64 and leaf.numel():
+            entry = watch.indices.get(leaf.untyped_storage().data_ptr())
+            if entry is not None and entry["kept"].shape == leaf.shape:
+                values = entry["values"].cpu()
+                found[number] = {
+                    "values": values,
+                    "dim": entry["dim"] % max(1, values.dim()),
+                    "stable": entry["stable"],
+                }
+    return found
+
+
+def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
+    """What one eager run of the call met: see the module's key idea. Runs in a forked child.
+
+    What index outputs index is saved at `path`, and `ties` tells whether there is any.
+    """
     watch = _Watch()
     error = None
+    ties: Dict[int, Dict[str, Any]] = {}
     try:
         with watch:
-            call.function(*call.args, **call.kwargs)
+            result = call.function(*call.args, **call.kwargs)
+        ties = _ties(watch, result) if path else {}
     except Exception as raised:  # an invalid program is judged by its eager rung, not here
         error = type(raised).__name__
     return {
@@ -84,5 +145,40 @@ def facts(call: Any) -> Dict[str, Any]:
         "random": sorted(set(watch.random)),
         "operators": len(watch.operators),
         "coarse": watch.coarse,
+        "ties": _saved(ties, path),
         "error": error,
     }
+
+
+class Filled(TorchDispatchMode):  # type: ignore[misc]
+    """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves has read it.
+
+    In a fork the same garbage comes back every time, so running twice does not show it.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        before = args[0].numel() if "resize_" in str(func) and args else 0
+        result = func(*args, **(kwargs or {}))
+        name = str(func)
+        if (name.split(".")[1] if "." in name else name) in _EMPTY:
+            for tensor in tree_flatten(result)[0]:
+                if isinstance(tensor, torch.Tensor) and tensor.numel() > before:
+                    _poison(tensor if not before else tensor.flatten()[before:])
+        return result
+
+
+def _poison(tensor: torch.Tensor) -> None:
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        tensor.fill_(float("nan"))
+    elif tensor.dtype == torch.bool:
+        tensor.fill_(True)
+    else:
+        tensor.fill_(torch.iinfo(tensor.dtype).max)
+
+
+def _saved(ties: Dict[int, Dict[str, Any]], path: Optional[str]) -> bool:
+    if not ties or path is None:
+        return False
+    torch.save(ties, path + ".part")
+    os.replace(path + ".part", path)
+    return True

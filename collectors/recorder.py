@@ -7,6 +7,7 @@ that flow into the outputs are noted by hooks, so that both sides can be given t
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -16,6 +17,7 @@ from .channel import Channel
 
 _MAX_HISTORY = 8
 _MAX_PENDING = 8
+_NUMBERS = itertools.count()
 
 
 class _Pending:
@@ -34,6 +36,7 @@ class Watched:
         self.options = options
         self.history: List[Tuple[Any, Any]] = []
         self.seen: set[str] = set()
+        self.number = next(_NUMBERS)
         self.calls = 0
 
 
@@ -120,7 +123,7 @@ class Recorder:
         reachable = context.reachable(watched.function, args, kwargs) if check else {}
         from . import outputs
 
-        versions = {label: outputs.version(tensor) for label, tensor in reachable.items()}
+        stamps = outputs.stamps(reachable)
         self.overhead += time.time() - started
         try:
             result = compiled(*args, **kwargs)
@@ -134,7 +137,7 @@ class Recorder:
                 -_MAX_HISTORY:
             ]
         if check:
-            self._returned(number, result, reachable, versions)
+            self._returned(number, result, reachable, stamps)
         self.overhead += time.time() - started
         return result
 
@@ -151,6 +154,7 @@ class Recorder:
             "call": number,
             "options": _public_options(watched.options),
             "context": call.state,
+            "watched": watched.number,
             "history": len(watched.history),
             "shapes": watched.calls,
         }
@@ -166,7 +170,7 @@ class Recorder:
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
     def _returned(
-        self, number: int, result: Any, reachable: Dict[str, Any], versions: Dict[str, int]
+        self, number: int, result: Any, reachable: Dict[str, Any], stamps: Dict[str, Any]
     ) -> None:
         import torch
 
@@ -174,7 +178,7 @@ class Recorder:
 
         path = os.path.join(self.spec["folder"], "returned-{}.pt".format(number))
         try:
-            torch.save(outputs.take(result, reachable, versions), path)
+            torch.save(outputs.take(result, reachable, stamps), path)
         except (
             Exception
         ) as error:  # outputs that cannot be saved (full disk, exotic tensors) are not checked
@@ -217,6 +221,8 @@ class Recorder:
         """Tells the host how the script ended."""
         if os.getpid() != self.pid:
             return
+        from . import complaints
+
         started = time.time()
         try:
             self.flush_gradients()
@@ -228,6 +234,7 @@ class Recorder:
                     "calls": self.calls,
                     "compiles": self.compiles,
                     "overhead": round(self.overhead, 3),
+                    "complaints": complaints.counted(),
                     **ending,
                 }
             )
