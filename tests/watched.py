@@ -1,0 +1,26 @@
+"""Runs a script's text under the recorder, as `bugreport` does, for tests that ask the recording something."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from reporter.recording import Recording, Session
+
+
+def watch(text: str, folder: Path, timeout: float = 120) -> Recording:
+    """The recording of a script; the caller closes it."""
+    script = folder / "job" / "script.py"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(text)
+    session = Session(
+        Path(sys.executable),
+        [str(script)],
+        module=False,
+        cwd=folder,
+        timeout=timeout,
+        cache=folder / "cache",
+        echo=None,
+        talk=lambda _: None,
+    )
+    return session.run()
