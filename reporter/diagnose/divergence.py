@@ -1,0 +1,324 @@
+"""The divergence profile: at which operation of the graph do eager and compiled first part?
+
+Prefixes of the call's Dynamo graph are measured in forks of the moment before the call. A prefix that agrees clears
+what it is computed from; one that differs makes everything it is computed from suspect. So the search goes down the
+graph, not down the list: it ends at an operation that differs while all it reads agrees.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import TimeoutError as Unanswered
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from reporter.lab import Json, Lab
+from reporter.recording import Finding
+
+_SPACED = 12
+_OUTPUTS = 6
+_GRAPHS = 6
+_PUBLIC = re.compile(r"(torch|Tensor|operator|math)\.[A-Za-z_][\w.]*|getattr|int|float|max|min|len")
+
+
+@dataclass(frozen=True)
+class Point:
+    """Eager and compiled after one operation: the tensor of it (or the gradient through it) that is furthest off.
+
+    Errors are absolute, against eager or, root mean square, against float64; None where nothing can be said.
+    """
+
+    position: int
+    operator: str | None
+    max_abs_error: float | None
+    max_ulp: float | None
+    error_vs_fp64: float | None
+    eager_error_vs_fp64: float | None
+    same: bool
+    mismatched: int | None
+    elements: int | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was measured along one graph. `first` is the first position of those measured that differs, None if none.
+
+    `of` counts the graph's operations; `complete` says that everything `first` is computed from agrees; `whole` says
+    whether the graph as it is differs (None: not measured).
+    """
+
+    points: tuple[Point, ...]
+    first: int | None
+    of: int
+    operator: str | None
+    complete: bool
+    grads: bool = False
+    whole: bool | None = None
+    failed: int = 0
+
+    def to_json(self) -> Json:
+        """Plain JSON values and public words only; a number that is not finite becomes null."""
+        return {
+            **{key: value for key, value in asdict(self).items() if key != "points"},
+            "points": [
+                {key: _finite(value) for key, value in asdict(point).items()}
+                for point in self.points
+            ],
+        }
+
+    def summary(self) -> str:
+        """One or two plain sentences."""
+        what = "the gradients of eager and compiled" if self.grads else "eager and compiled"
+        point = next((p for p in self.points if p.position == self.first), None)
+        if point is None:
+            return self._nowhere(what)
+        name = point.operator or "an operation without a public name"
+        text = f"{what} first part at operation {point.position + 1} of {self.of}, {name}: {_numbers(point)}"
+        if not self.complete:
+            text += "; not everything before it could be measured"
+        later = sum(p.same for p in self.points if p.position > point.position)
+        if later:
+            text += f"; {later} of the later operations measured agree"
+        return text + "."
+
+    def _nowhere(self, what: str) -> str:
+        if not self.points:
+            return f"No operation of the graph, of {self.of}, could be measured alone."
+        count = len(self.points)
+        text = f"{what} agree after {count} of the graph's {self.of} operations"
+        if self.whole:
+            text += ", although the whole graph differs: the fault needs what follows, by fusion or in the backward pass"
+        elif self.whole is False:
+            text += " and after the whole graph, within what rounding allows"
+        return text + ("." if self.complete else "; not everything could be measured.")
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _numbers(point: Point) -> str:
+    if point.max_abs_error is None:
+        return "another shape or no value"
+    if point.error_vs_fp64 is not None:
+        return (
+            f"max abs error {point.max_abs_error:.3g}, off float64 by {point.error_vs_fp64:.3g} "
+            f"where eager is off by {point.eager_error_vs_fp64:.3g}"
+        )
+    return (
+        f"max abs error {point.max_abs_error:.3g} in {point.mismatched} of {point.elements} values"
+    )
+
+
+def profile(
+    source: Finding | Lab,
+    *,
+    grads: bool,
+    backend: str | None,
+    config: Mapping[str, Any],
+    budget_seconds: float,
+    timeout: float,
+    jobs: int,
+    say: Callable[[str], None],
+) -> Profile | None:
+    """Where eager and compiled first part, or None if there is no graph to look at.
+
+    `backend` replaces the call's own; `config` holds torch settings for the measurement, such as
+    `fallback_random`; `timeout` is for one fork, `budget_seconds` for everything.
+    """
+    lab, replay = (source.lab, source.replay) if isinstance(source, Finding) else (source, False)
+    asked = {"op": "divergence", "replay": replay, "config": dict(config)}
+    deadline = time.monotonic() + budget_seconds
+    answer = lab.request({**asked, "ask": "nodes"}, min(timeout, budget_seconds))
+    graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
+    if not graphs:
+        return None
+    benches = [
+        _Bench(
+            lab, {**asked, "grads": grads, "backend": backend}, graph, deadline, timeout, jobs, say
+        )
+        for graph in graphs[:_GRAPHS]
+    ]
+    return _first_to_differ(benches).search()
+
+
+def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
+    """The bench of the first graph that differs as a whole; the last one's if none does."""
+    for bench in benches if len(benches) > 1 else ():
+        bench.measure([None])
+        if bench.whole:
+            return bench
+    return benches[-1]
+
+
+@dataclass
+class _Bench:
+    """Measures prefixes of one graph, each once, until the time is up. `whole`: whether the uncut graph differs."""
+
+    lab: Lab
+    asked: Json
+    graph: Json
+    deadline: float
+    timeout: float
+    jobs: int
+    say: Callable[[str], None]
+    points: dict[int, Point] = field(default_factory=dict)
+    tried: set[int | None] = field(default_factory=set)
+    whole: bool | None = None
+
+    @property
+    def nodes(self) -> list[Json]:
+        return list(self.graph["nodes"])
+
+    def search(self) -> Profile:
+        """Spaced positions first, then ever closer to where the difference begins."""
+        self.measure(self._spread())
+        while (near := self._suspects() - self.tried) and self._left() > 0:
+            self.measure(_spaced(sorted(near), self.jobs))
+        first = self._first()
+        if first is None:
+            self.measure([None])
+        return Profile(
+            points=tuple(self.points[position] for position in sorted(self.points)),
+            first=first,
+            of=len(self.nodes),
+            operator=None if first is None else self.points[first].operator,
+            complete=bool(self.points)
+            and not self._suspects()
+            and set(self._spread()) <= self.tried,
+            grads=bool(self.asked["grads"]),
+            whole=self.whole,
+            failed=len(self.tried - {None} - set(self.points)),
+        )
+
+    def _left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def _usable(self) -> list[int]:
+        wanted = "differentiable" if self.asked["grads"] else "measurable"
+        return [i for i, node in enumerate(self.nodes) if node["measurable"] and node[wanted]]
+
+    def _spread(self) -> list[int]:
+        usable = self._usable()
+        ends = [i for i in self.graph["outputs"] if i in usable]
+        return sorted({*_spaced(usable, _SPACED), *usable[-1:], *_spaced(ends, _OUTPUTS)})
+
+    def _first(self) -> int | None:
+        return min((i for i, point in self.points.items() if not point.same), default=None)
+
+    def _suspects(self) -> set[int]:
+        """What may differ before the first position that does: what it is computed from, less what agreement cleared.
+
+        An operation that writes in place may reach whatever comes after it; only its own readers clear it.
+        """
+        first = self._first()
+        if first is None:
+            return set()
+        writers = {i for i in range(first) if self.nodes[i]["writes"]}
+        above = _ancestors(self.nodes, {first, *writers}) | writers
+        agree = {i for i, point in self.points.items() if point.same and i < first}
+        cleared = agree | _ancestors(self.nodes, agree)
+        usable = set(self._usable())
+        return (above & usable) - cleared - {first}
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def measure(self, positions: Iterable[int | None]) -> None:
+        """Measures positions (None: the whole graph) side by side, as far as the time goes."""
+        todo = [i for i in positions if i not in self.tried]
+        # what ran before a later graph, or an earlier call, has left its traces: one fork for each position then
+        alone = self.graph["graph"] > 0 or self.asked["replay"]
+        count = len(todo) if alone else min(self.jobs, len(todo))
+        chunks = [todo[i::count] for i in range(count)]
+        while chunks and self._left() > 0:
+            now, chunks = chunks[: self.jobs], chunks[self.jobs :]
+            for rest in self._round(now):
+                chunks.append(rest)
+
+    def _round(self, chunks: Sequence[list[int | None]]) -> list[list[int | None]]:
+        """Runs chunks side by side. Returns what forks that ended early had still to do."""
+        limit = max(1.0, min(self.timeout * max(map(len, chunks)), self._left()))
+        coarse = ("torch.float16", "torch.bfloat16")
+        since = next((i for i, node in enumerate(self.nodes) if node["dtype"] in coarse), None)
+        running = []
+        for chunk in chunks:
+            shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
+            self.say(f"graph up to operation {shown} of {len(self.nodes)}")
+            path = self.lab.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
+            message = {
+                **self.asked,
+                "ask": "measure",
+                "graph": self.graph["graph"],
+                "positions": list(chunk),
+                "coarse_from": since,
+                "results": str(path),
+            }
+            running.append((chunk, path, self.lab.submit(message, limit)))
+        rest: list[list[int | None]] = []
+        for chunk, path, future in running:
+            try:
+                future.result(timeout=limit + 60)
+            except Unanswered:
+                pass
+            begun = self._read(path.read_text() if path.exists() else "")
+            remaining = [i for i in chunk if i not in begun]
+            self.tried |= set(begun)
+            if remaining and begun:  # a fork that has not even begun would not the next time either
+                rest.append(remaining)
+            path.unlink(missing_ok=True)
+        return rest
+
+    def _read(self, text: str) -> list[int | None]:
+        """Takes the results of one fork; returns the positions it began."""
+        begun: list[int | None] = []
+        for line in text.splitlines():
+            try:
+                found = json.loads(line)
+            except ValueError:  # the fork ended while writing
+                continue
+            position = found["position"]
+            if found.get("begun"):
+                begun.append(position)
+            elif "same" in found and position is None:
+                self.whole = not found["same"]
+            elif "same" in found:
+                self.points[position] = self._point(position, found)
+        return begun
+
+    def _point(self, position: int, found: Json) -> Point:
+        name = self.nodes[position]["operator"]
+        return Point(
+            position=position,
+            operator=name if name and _PUBLIC.fullmatch(name) else None,
+            max_abs_error=found.get("max_abs_error"),
+            max_ulp=found.get("max_ulp"),
+            error_vs_fp64=found.get("error_vs_fp64"),
+            eager_error_vs_fp64=found.get("eager_error_vs_fp64"),
+            same=bool(found["same"]),
+            mismatched=found.get("mismatched"),
+            elements=found.get("elements"),
+        )
+
+
+def _ancestors(nodes: Sequence[Json], positions: Iterable[int]) -> set[int]:
+    """Everything the given positions are computed from, themselves not included unless one feeds another."""
+    found: set[int] = set()
+    waiting = list(positions)
+    while waiting:
+        for read in nodes[waiting.pop()]["inputs"]:
+            if read not in found:
+                found.add(read)
+                waiting.append(read)
+    return found
+
+
+def _spaced(items: Sequence[int], count: int) -> list[int]:
+    """About `count` of the items, evenly spaced and away from the ends."""
+    if len(items) <= count:
+        return list(items)
+    return [items[(2 * i + 1) * len(items) // (2 * count)] for i in range(count)]
