@@ -1,0 +1,245 @@
+"""Leaves out chosen applications of the compiler's own steps, to find the one that makes a failure.
+
+torch asks `CompilerBisector.disable_subsystem` before every decomposition, graph pass and lowering. Here that
+question is answered from a counter in this process: no status files, no environment variables and none of
+torch's clean-up, which deletes caches. Only for disposable (forked) processes: nothing is put back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+from typing import Any, Callable, Dict, List, Optional
+
+#: Operators of these namespaces are torch's own: their names are public and eager has a kernel for them.
+_OWN = ("aten", "prims", "prim")
+_CACHES = (
+    "torch._inductor.config.fx_graph_cache",
+    "torch._inductor.config.fx_graph_remote_cache",
+    "torch._functorch.config.enable_autograd_cache",
+    "torch._functorch.config.enable_remote_autograd_cache",
+    "torch._dynamo.config.caching_precompile",
+)
+#: Where the configuration change of a backend of torch's table lives.
+_CONFIGS = {
+    "inductor": "torch._inductor.config.",
+    "aot_eager_decomp_partition": "torch._functorch.config.",
+}
+
+
+class Unsupported(Exception):
+    """This torch cannot do what was asked; the message is in torch's words only."""
+
+
+class Counter:
+    """Numbers the applications of every subsystem from 1 and leaves out those of one above `most`."""
+
+    def __init__(self, backend: str, subsystem: str, most: Optional[int]) -> None:
+        self.key = backend + "/" + subsystem
+        self.most = most
+        self.counts: Dict[str, int] = {}
+        self.operators: List[str] = []
+        self.last = ""
+        self.operator: Optional[str] = None
+        self.step: Optional[str] = None
+
+    def disable(
+        self, backend: str, subsystem: str, debug_info: Optional[Callable[[], str]] = None
+    ) -> bool:
+        """The question torch asks: whether to leave out this application."""
+        subject = _subject(debug_info)
+        if subsystem == "lowerings" and operator_name(subject) is None:
+            return False  # nothing eager could do instead: 2.6 asks for these too, and then fails
+        key = backend + "/" + subsystem
+        number = self.counts[key] = self.counts.get(key, 0) + 1
+        if key != self.key:
+            return False
+        name = operator_name(subject)
+        if name is not None and name not in self.operators:
+            self.operators.append(name)
+        if self.most is None or number == self.most:
+            self._note(debug_info, subject)
+        return self.most is not None and number > self.most
+
+    def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
+        with contextlib.suppress(Exception):
+            self.last = str(debug_info()) if debug_info is not None else ""
+        self.operator = operator_name(subject)
+        self.step = self.last if self.operator is None and _is_torch_pass(self.last) else None
+
+    def answer(self) -> Dict[str, Any]:
+        """What was counted. `last` may name things of the user's program; `operator` and `pass` are public."""
+        return {
+            "applications": self.counts.get(self.key, 0),
+            "counts": dict(self.counts),
+            "operators": self.operators[:64],
+            "last": self.last[:200],
+            "operator": self.operator,
+            "pass": self.step,
+        }
+
+
+def apply(variation: Dict[str, Any]) -> Optional[Counter]:
+    """Makes this process compile under a variation and returns the counter of its `bisect`. Raises Unsupported.
+
+    Keys, all optional: `fresh` (no caches), `threads`, `fallback` and `undecomposed` (operators), `bisect`.
+    """
+    if variation.get("fresh"):
+        without_caches()
+    if variation.get("threads"):
+        import torch
+
+        torch.set_num_threads(int(variation["threads"]))
+    for name in variation.get("fallback") or ():
+        fall_back(name)
+    for name in variation.get("undecomposed") or ():
+        leave_whole(name)
+    return install(variation["bisect"]) if variation.get("bisect") else None
+
+
+def install(spec: Dict[str, Any]) -> Counter:
+    """Answers torch's question from a new counter, from now on.
+
+    `spec`: `backend` and `subsystem` as in torch's table, and `max`, the last application that is still made
+    (None: all are, and only counted). Raises Unsupported where this torch does not ask.
+    """
+    known = [(entry["backend"], entry["subsystem"]) for entry in subsystems()["subsystems"]]
+    if (spec["backend"], spec["subsystem"]) not in known:
+        raise Unsupported("no subsystem {backend}/{subsystem}".format(**spec))
+    counter = Counter(spec["backend"], spec["subsystem"], spec.get("max"))
+    without_caches()
+    bisector = _bisector()
+    if bisector is None:
+        _ask_before_lowering(counter)
+        return counter
+    bisector.bisection_enabled = True  # also keeps compiled graphs out of the caches
+    bisector.disable_subsystem = counter.disable
+    for name in ("get_backend", "get_subsystem", "get_config_change"):
+        setattr(bisector, name, lambda *_: None)  # they would read status files
+    return counter
+
+
+def _ask_before_lowering(counter: Counter) -> None:
+    """The question a torch without a bisector (2.0) does not ask, put before each lowering."""
+    graph: Any = importlib.import_module("torch._inductor.graph").GraphLowering
+    lowering = importlib.import_module("torch._inductor.lowering")
+    original = graph.call_function
+
+    def call_function(self: Any, target: Any, args: Any, kwargs: Any) -> Any:
+        if counter.disable("inductor", "lowerings", lambda: repr(target)):
+            return lowering.fallback_handler(target)(*args, **kwargs)
+        return original(self, target, args, kwargs)
+
+    graph.call_function = call_function
+
+
+def subsystems(settings: Any = ()) -> Dict[str, Any]:
+    """What can be varied in this torch: its own table of subsystems, and the present value of each setting it has."""
+    found: List[Dict[str, str]] = []
+    changes: Dict[str, Any] = {}
+    if _bisector() is None:
+        found.append({"backend": "inductor", "subsystem": "lowerings"})
+    else:
+        table = importlib.import_module("torch._inductor.compiler_bisector").BACKENDS
+        for backend, entries in table.items():
+            for entry in entries:
+                field = getattr(entry, "config_field", None)
+                if field is None:
+                    found.append({"backend": backend, "subsystem": entry.name})
+                elif backend in _CONFIGS:
+                    changes[_CONFIGS[backend] + field] = entry.config_value
+    values = {}
+    for name in settings:
+        with contextlib.suppress(Exception):
+            values[name] = _plain(_setting(name))
+    return {"subsystems": found, "changes": changes, "settings": values}
+
+
+def without_caches() -> None:
+    """A compiled graph that is taken from a cache was not compiled under the variation."""
+    for name in _CACHES:
+        with contextlib.suppress(Exception):
+            module, _, attribute = name.rpartition(".")
+            setattr(importlib.import_module(module), attribute, False)
+
+
+def fall_back(name: str) -> None:
+    """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`. Raises Unsupported."""
+    try:
+        lowering = importlib.import_module("torch._inductor.lowering")
+        lowering.make_fallback(_operator(name), warn=False)
+    except Exception as error:
+        raise Unsupported("Inductor cannot fall back for {}".format(name)) from error
+
+
+def leave_whole(name: str) -> None:
+    """Takes one operator out of Inductor's table of decompositions. Raises Unsupported."""
+    try:
+        importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
+    except Exception as error:
+        raise Unsupported("{} is not decomposed".format(name)) from error
+
+
+def _operator(name: str) -> Any:
+    import torch
+
+    target: Any = torch.ops
+    for part in name.split("."):
+        target = getattr(target, part)
+    return target
+
+
+def operator_name(subject: Any) -> Optional[str]:
+    """The public name of an operator or of a graph node's operator, if it is one of torch's own."""
+    target = getattr(subject, "target", subject)
+    if getattr(target, "namespace", None) not in _OWN:
+        return None
+    return str(target)
+
+
+def _subject(debug_info: Optional[Callable[[], str]]) -> Any:
+    """What a debug text is made from: torch passes `lambda: repr(n)`, whose `n` is the node or the operator."""
+    for cell in getattr(debug_info, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):
+            if operator_name(cell.cell_contents) is not None:
+                return cell.cell_contents
+    return None
+
+
+def _is_torch_pass(name: str) -> bool:
+    """Whether torch's own passes have this name in their source: a user's custom pass may be called anything."""
+    if not name.isidentifier():
+        return False
+    import torch
+
+    root = os.path.join(os.path.dirname(torch.__file__), "_inductor")
+    literal = re.compile("[\"']" + re.escape(name.rstrip("0123456789")) + "[\"'{]|def " + name)
+    for folder, _, files in os.walk(root):
+        for file in files:
+            if file.endswith(".py") and ("fx_passes" in folder or folder == root):
+                with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as source:
+                    if literal.search(source.read()):
+                        return True
+    return False
+
+
+def _bisector() -> Any:
+    """torch's own bisector, or None where there is none (2.0)."""
+    try:
+        return importlib.import_module("torch._inductor.compiler_bisector").CompilerBisector
+    except (ImportError, AttributeError):
+        return None
+
+
+def _setting(name: str) -> Any:
+    module, _, attribute = name.partition("config.")
+    value: Any = importlib.import_module(module + "config")
+    for part in attribute.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)[:80]

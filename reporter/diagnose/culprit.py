@@ -1,0 +1,398 @@
+"""Which step of the compiler makes a confirmed bug, and the cheapest setting that makes it go away.
+
+Nothing is concluded from one side only: an application N counts as the culprit when the bug is there with N
+applied and gone with N-1, a workaround when the result is right with it, in the user's own backend too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from reporter.diagnose import switches as table
+from reporter.diagnose.experiment import (
+    USUAL,
+    Abilities,
+    Experiment,
+    Trial,
+    Variation,
+    with_switches,
+)
+from reporter.diagnose.search import Located, Runner, locate
+from reporter.diagnose.switches import Switch
+from reporter.reduce.ddmin import minimise_list
+
+#: The backend in which a layer's bug shows soonest; experiments there take less than in the user's own.
+BACKENDS = {
+    "dynamo": "eager",
+    "aot_autograd": "aot_eager",
+    "decomposition": "aot_eager_decomp_partition",
+}
+_CRASHES = ("crash", "crash_on_recompile")
+#: The share of the time that the search for the application may take before the switches have their turn.
+_BISECTION_SHARE = 0.5
+#: Switches tried together, since most of them do not matter.
+_GROUP = 8
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One switch and what it did: `gone` is None where that could not be judged."""
+
+    name: str
+    setting: str
+    meaning: str
+    gone: bool | None
+    seconds: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """Where in the compiler the bug is made, and how to get around it. Every text in it is public."""
+
+    layer: str
+    stable: bool
+    subsystem: str | None = None
+    application: int | None = None
+    of: int | None = None
+    operator: str | None = None
+    graph_pass: str | None = None
+    exact: bool = False
+    subsystems: tuple[Tried, ...] = ()
+    switches: tuple[Tried, ...] = ()
+    workaround: tuple[str, ...] = ()
+    confirmed: bool | None = None
+    minimal: bool = True
+    not_tried: tuple[str, ...] = ()
+    runs: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form for a report."""
+        return asdict(self)
+
+    def phrase(self) -> str:
+        """Where it is made, without a full stop; empty if the search did not tell."""
+        if self.subsystem is None:
+            return ""
+        what = self.operator or self.graph_pass
+        number = f", application {self.application}" if self.application else ""
+        number += f" of {self.of}" if number and self.of else ""
+        return f"{self.subsystem}{number}" + (f" ({what})" if what else "")
+
+    def sentence(self) -> str:
+        """One or two sentences for people."""
+        if not self.stable:
+            return (
+                "The bug did not show when the call was compiled afresh, so no culprit was sought."
+            )
+        parts = [f"The bug comes with {self.phrase()}."] if self.subsystem is not None else []
+        if self.workaround:
+            parts.append(f"It goes away with {' and '.join(self.workaround)}.")
+        elif self.switches:
+            judged = sum(1 for switch in self.switches if switch.gone is not None)
+            parts.append(f"None of {judged} settings makes it go away.")
+        return " ".join(parts)
+
+
+def find(
+    experiment: Experiment,
+    layer: str,
+    kind: str,
+    budget_seconds: float,
+    jobs: int,
+    say: Callable[[str], None],
+    abilities: Abilities = USUAL,
+    device: str = "cpu",
+    mode: str | None = None,
+) -> Culprit:
+    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of torch.compile, if any."""
+    return _Search(
+        experiment, layer, kind, budget_seconds, jobs, say, abilities, device, mode
+    ).find()
+
+
+def candidates(layer: str, kind: str) -> list[str]:
+    """The names of the settings that `find` may change for such a bug: what to ask a release about."""
+    return table.setting_names(
+        (*table.SWITCHES.get(layer, ()), table.SUPPRESS, table.CACHES, table.pass_switch(""))
+    )
+
+
+class _Search:
+    def __init__(
+        self,
+        experiment: Experiment,
+        layer: str,
+        kind: str,
+        budget: float,
+        jobs: int,
+        say: Callable[[str], None],
+        abilities: Abilities,
+        device: str,
+        mode: str | None,
+    ) -> None:
+        self.started = time.monotonic()
+        self.runner = Runner(experiment, jobs, self.started + budget)
+        self.budget = budget
+        self.layer = layer
+        self.say = say
+        self.abilities = abilities
+        self.switches = table.applicable(layer, device, abilities.settings, mode)
+        self.switches += _changes(abilities, self.switches)
+        if kind in _CRASHES:
+            self.switches.append(table.SUPPRESS)
+        self.base = Variation("control")
+        self.tried: dict[Switch, Trial] = {}
+        self.not_tried: list[str] = []
+        self.operators: list[str] = []
+
+    def find(self) -> Culprit:
+        """The whole search, in order of what it tells for its time."""
+        self.say("culprit: control")
+        if not self._control():
+            return self._made(Culprit(self.layer, stable=False))
+        culprit = Culprit(self.layer, stable=True)
+        if not self.tried:  # else the cache is to blame
+            culprit = self._bisected(culprit)
+            self._singles(culprit)
+            if culprit.subsystem is None and self.layer == "inductor":
+                culprit = self._by_operator(culprit)
+        chosen, minimal = self._workaround()
+        confirmed = None
+        if chosen:
+            confirmed = self._confirm(chosen)
+        return self._made(
+            replace(
+                culprit,
+                workaround=tuple(switch.setting for switch in chosen),
+                confirmed=confirmed,
+                minimal=minimal,
+            )
+        )
+
+    def _made(self, culprit: Culprit) -> Culprit:
+        rank = {switch: index for index, switch in enumerate(self.switches)}
+        order = sorted(self.tried, key=lambda switch: rank.get(switch, -1))
+        return replace(
+            culprit,
+            switches=tuple(_tried(switch, self.tried[switch]) for switch in order),
+            not_tried=tuple(self.not_tried),
+            runs=self.runner.runs,
+            seconds=round(time.monotonic() - self.started, 1),
+        )
+
+    def _control(self) -> bool:
+        """Whether the unchanged program shows the bug, in the layer's own backend or else in the user's."""
+        cached = replace(self.base, name="as it is", fresh=False)
+        backend = BACKENDS.get(self.layer)
+        bases = [replace(self.base, backend=backend)] if backend else []
+        bases.append(self.base)
+        trials = self.runner.run([*bases, cached])
+        for base, trial in zip(bases, trials, strict=False):
+            if trial is not None and trial.bug:
+                self.base = base
+                return True
+        if trials[-1] is not None and trials[-1].bug and trials[-2] is not None:
+            self.tried[table.CACHES] = trials[-2]
+            return trials[-2].bug is False
+        return False
+
+    def _bisected(self, culprit: Culprit) -> Culprit:
+        """The subsystem without which the bug is gone, and in it the application that brings it."""
+        pairs = [pair for pair in self.abilities.subsystems if _belongs(pair[0], self.layer)]
+        deadline = self.started + self.budget * _BISECTION_SHARE
+        if not pairs:
+            return culprit
+        counted = self._counts(pairs[-1])  # the one that every release has
+        pairs = [pair for pair in pairs if counted is None or counted.get("/".join(pair))]
+        self.say(f"culprit: {len(pairs)} subsystems")
+        off = self.runner.run([self._varied(pair, 0) for pair in pairs], deadline)
+        self.not_tried += [
+            "/".join(pair) for pair, trial in zip(pairs, off, strict=True) if trial is None
+        ]
+        rows = tuple(
+            _tried(Switch("/".join(pair), f"{pair[1]} left out"), trial)
+            for pair, trial in zip(pairs, off, strict=True)
+            if trial is not None and trial.detail != "not in this release"
+        )
+        culprit = replace(culprit, subsystems=rows)
+        for pair, trial in zip(pairs, off, strict=True):
+            if trial is not None and trial.bug is False:
+                return self._named(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
+        return culprit
+
+    def _counts(self, pair: tuple[str, str]) -> dict[str, int] | None:
+        """Applications per subsystem, from a run that leaves nothing out; None where the process dies first."""
+        trial = self.runner.run([self._varied(pair, None)])[0]
+        if trial is None or trial.bisect is None:
+            return None
+        self.operators = list(trial.bisect.get("operators") or ())
+        return dict(trial.bisect["counts"])
+
+    def _named(
+        self, culprit: Culprit, pair: tuple[str, str], total: int | None, deadline: float
+    ) -> Culprit:
+        name = "/".join(pair)
+        self.say(f"culprit: {name}, {total or 'unknown number of'} applications")
+        found: Located = locate(
+            lambda most: self.runner.run([self._varied(pair, one) for one in most], deadline),
+            total,
+            self.runner.jobs,
+        )
+        if not found.exact:
+            self.not_tried.append(f"which application of {name}")
+        counted = (found.trial.bisect or {}) if found.trial and found.exact else {}
+        return replace(
+            culprit,
+            subsystem=name,
+            application=found.number,
+            of=total,
+            exact=found.exact,
+            operator=counted.get("operator"),
+            graph_pass=counted.get("pass"),
+        )
+
+    def _varied(self, pair: tuple[str, str], most: int | None) -> Variation:
+        limit = "all" if most is None else str(most)
+        return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
+
+    def _singles(self, culprit: Culprit) -> None:
+        """Which switches work alone, first those that the culprit suggests."""
+        if culprit.operator is not None:
+            lowered = str(culprit.subsystem).endswith("/lowerings")
+            make = table.fallback_switch if lowered else table.whole_switch
+            self.switches.insert(0, make(culprit.operator))
+        if culprit.graph_pass is not None:
+            named = table.pass_switch(culprit.graph_pass)
+            settings = self.abilities.settings
+            if settings is None or named.config[0][0] in settings:
+                self.switches.insert(0, named)
+        self.say(f"culprit: {len(self.switches)} settings")
+        self._screen(_groups(self.switches))
+
+    def _screen(self, groups: list[list[Switch]]) -> None:
+        """Tries groups of switches: a bug that stays is blamed on none of the group, any other group is split."""
+        while groups:
+            trials = self.runner.run([with_switches(self.base, group) for group in groups])
+            halves: list[list[Switch]] = []
+            for group, trial in zip(groups, trials, strict=True):
+                if trial is None:
+                    self.not_tried += [switch.setting for switch in group]
+                elif len(group) == 1 and not _absent(trial):
+                    self.tried[group[0]] = trial
+                elif len(group) > 1 and trial.bug:
+                    detail = f"{trial.detail}, with {len(group) - 1} other settings changed as well"
+                    self.tried |= {switch: replace(trial, detail=detail) for switch in group}
+                elif len(group) > 1:
+                    halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+            groups = halves
+
+    def _by_operator(self, culprit: Culprit) -> Culprit:
+        """Where leaving out every lowering fails for another reason: eager's kernel for one operator at a time."""
+        # not `directed`: several of them may help
+        each = [replace(table.fallback_switch(one), directed=False) for one in self.operators]
+        self.switches = each + self.switches
+        self.say(f"culprit: {len(each)} operators")
+        parts = range(0, len(each), _GROUP)
+        self._screen([each[start : start + _GROUP] for start in parts])
+        gone = [one for one in each if one in self.tried and self.tried[one].bug is False]
+        if len(gone) != 1:
+            return culprit
+        return replace(culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0])
+
+    def _workaround(self) -> tuple[list[Switch], bool]:
+        """The cheapest switch that works alone, else the smallest set that works; whether it is known to be minimal."""
+        alone = [switch for switch, trial in self.tried.items() if trial.bug is False]
+        if alone:
+            return [min(alone, key=_price)], True
+        useful: list[Switch] = []
+        for switch, trial in self.tried.items():
+            if trial.bug and not any(_contradict(switch, other) for other in useful):
+                useful.append(switch)
+        if len(useful) < 2:
+            return [], True
+        everything = self.runner.run([with_switches(self.base, useful)])[0]
+        if everything is None:
+            self.not_tried.append("settings together")
+        if everything is None or everything.bug is not False:
+            return [], True
+        self.say("culprit: the smallest set of settings")
+        chosen = minimise_list(useful, self._first_gone)
+        return chosen, "settings together" not in self.not_tried
+
+    def _first_gone(self, proposals: Sequence[list[Switch]]) -> int | None:
+        """The index of the first set of switches with which the bug is gone."""
+        for start in range(0, len(proposals), self.runner.jobs):
+            batch = proposals[start : start + self.runner.jobs]
+            trials = self.runner.run([with_switches(self.base, chosen) for chosen in batch])
+            for index, trial in enumerate(trials):
+                if trial is None and "settings together" not in self.not_tried:
+                    self.not_tried.append("settings together")
+                if trial is not None and trial.bug is False:
+                    return start + index
+            if None in trials:
+                return None
+        return None
+
+    def _confirm(self, chosen: list[Switch]) -> bool | None:
+        """Whether the bug is gone in the user's own backend too; None where there was no time to look."""
+        own = with_switches(replace(self.base, backend=None), chosen)
+        trial = self.runner.run([own])[0]
+        return None if trial is None or trial.bug is None else not trial.bug
+
+
+def _groups(switches: Sequence[Switch]) -> list[list[Switch]]:
+    """What is tried together: switches that change much go alone and first, the others in groups without contradiction."""
+    alone = [[one] for one in switches if one.cost > 1 or one.directed]
+    groups: list[list[Switch]] = []
+    for switch in switches:
+        if [switch] in alone:
+            continue
+        for group in groups:
+            if len(group) < _GROUP and not any(_contradict(switch, other) for other in group):
+                group.append(switch)
+                break
+        else:
+            groups.append([switch])
+    return alone + groups
+
+
+def _price(switch: Switch) -> tuple[int, bool]:
+    """What names the culprit, before what may help by accident."""
+    return switch.cost, not switch.directed
+
+
+def _belongs(backend: str, layer: str) -> bool:
+    return backend == ("inductor" if layer == "inductor" else BACKENDS.get(layer))
+
+
+def _absent(trial: Trial) -> bool:
+    return trial.bug is None and trial.detail in ("not in this release", "cannot_judge")
+
+
+def _changes(abilities: Abilities, known: Sequence[Switch]) -> list[Switch]:
+    """Changes of configuration in the release's own table that ours lacks."""
+    names = {(name, repr(value)) for switch in known for name, value in switch.config}
+    return [
+        table.change_switch(name, value)
+        for name, value in abilities.changes
+        if (name, repr(value)) not in names
+    ]
+
+
+def _contradict(one: Switch, other: Switch) -> bool:
+    both_dynamic = one.dynamic != table.UNSET and other.dynamic != table.UNSET
+    return both_dynamic or bool(
+        {name for name, _ in one.config} & {name for name, _ in other.config}
+    )
+
+
+def _tried(switch: Switch, trial: Trial) -> Tried:
+    gone = None if trial.bug is None else not trial.bug
+    return Tried(
+        switch.name, switch.setting, switch.meaning, gone, round(trial.seconds, 2), trial.detail
+    )

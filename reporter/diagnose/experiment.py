@@ -1,0 +1,255 @@
+"""One question about a bug — is it there when the program is compiled *this* way? — and two ways to ask it.
+
+A `Variation` says how to compile, an `Experiment` runs it, a `Trial` says what it showed. "Gone" means that
+everything is right; another failure is no answer, since it may only stand in front of the bug.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reporter.candidate import judge
+from reporter.diagnose.ladder import EAGER, EXACT
+from reporter.diagnose.switches import UNSET, Settings, Switch
+from reporter.diagnose.verdict import Diagnosis
+from reporter.lab import Json, Lab
+from reporter.reduce.answer import Answer
+from reporter.reduce.pool import WorkerPool
+from reporter.signature import Signature, of_crash, same_crash
+
+_CRASHES = ("crash", "crash_on_recompile")
+_RANDOM = "torch._inductor.config.fallback_random"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How to compile: switches, another backend, `bisect` (backend, subsystem, last application or None)."""
+
+    name: str
+    config: Settings = ()
+    dynamic: bool | str | None = UNSET
+    mode: str | None = None
+    threads: int | None = None
+    fallback: tuple[str, ...] = ()
+    undecomposed: tuple[str, ...] = ()
+    backend: str | None = None
+    bisect: tuple[str, str, int | None] | None = None
+    fresh: bool = True
+
+    def message(self) -> Json:
+        """The keys that a rung of the standby and the overrides of a candidate share."""
+        found: Json = {"fresh": self.fresh}
+        if self.config:
+            found["config"] = dict(self.config)
+        if self.dynamic != UNSET:
+            found["dynamic"] = self.dynamic
+        for key in ("mode", "threads", "backend"):
+            if getattr(self, key) is not None:
+                found[key] = getattr(self, key)
+        for key in ("fallback", "undecomposed"):
+            if getattr(self, key):
+                found[key] = list(getattr(self, key))
+        if self.bisect is not None:
+            found["bisect"] = dict(zip(("backend", "subsystem", "max"), self.bisect, strict=True))
+        return found
+
+
+def with_switches(base: Variation, switches: list[Switch]) -> Variation:
+    """A variation with some switches turned; of contradicting ones the last counts."""
+    found = base
+    for switch in switches:
+        found = replace(
+            found,
+            config=tuple({**dict(found.config), **dict(switch.config)}.items()),
+            dynamic=found.dynamic if switch.dynamic == UNSET else switch.dynamic,
+            mode=switch.mode or found.mode,
+            threads=switch.threads or found.threads,
+            fallback=(*found.fallback, *switch.fallback),
+            undecomposed=(*found.undecomposed, *switch.undecomposed),
+        )
+    return replace(found, name=" and ".join(switch.name for switch in switches) or base.name)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a variation showed. `bug`: True, still there; False, gone and all is right; None, cannot be judged."""
+
+    bug: bool | None
+    seconds: float = 0.0
+    detail: str = ""
+    bisect: Json | None = None
+
+
+Experiment = Callable[[Variation], "Future[Trial]"]
+
+
+def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
+    """Experiments on the recorded call of a diagnosis, each in a fork of the moment before it."""
+    assert diagnosis.finding is not None and diagnosis.ladder is not None
+    finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
+    wanted = diagnosis.signature or Signature(diagnosis.kind)
+    eager = ladder[EAGER]
+    forced = ladder["fallback_random"].outcome == "differs"
+
+    def experiment(variation: Variation) -> Future[Trial]:
+        path = finding.lab.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
+        rung: Json = {"how": "compiled", "replay": finding.replay, "grads": finding.grads}
+        rung |= {"snapshot": str(path), **variation.message()}
+        if forced:  # the bug was seen with eager's random numbers on both sides
+            rung["config"] = {_RANDOM: True, **(rung.get("config") or {})}
+        comparison = {
+            "op": "compare",
+            "reference": eager.snapshot,
+            "actual": str(path),
+            "exact": ladder[EXACT].snapshot if ladder[EXACT].outcome == "ok" else None,
+            "origin": "torch.bfloat16" if ladder.facts.get("coarse") else None,
+        }
+        trial: Future[Trial] = Future()
+
+        def conclude(run: Json, compared: Json | None) -> None:
+            path.unlink(missing_ok=True)
+            bug, detail = shown(wanted, run, compared, eager.failure)
+            seconds = round(float(run.get("seconds") or 0.0), 2)
+            _resolve(trial, Trial(bug, seconds, detail, run.get("bisect")))
+
+        def ran(future: Future[Json]) -> None:
+            answer = future.result()
+            if answer["outcome"] != "ok" or eager.outcome != "ok":
+                conclude(answer, None)
+                return
+            second = finding.lab.submit(comparison, timeout)
+            second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
+
+        finding.lab.submit({"op": "run", "rung": rung}, timeout).add_done_callback(ran)
+        return trial
+
+    return experiment
+
+
+def shown(
+    wanted: Signature, run: Json, comparison: Json | None, eager_failure: Json | None
+) -> tuple[bool | None, str]:
+    """Whether one run of the recorded call shows the wanted bug, and the outcome in a word."""
+    outcome, kind = str(run["outcome"]), wanted.kind
+    if outcome == "raises":
+        failure = run.get("failure") or {}
+        if kind in _CRASHES:
+            same = same_crash(wanted, of_crash(kind, None, failure))
+            return (True, "raises") if same else (None, "another exception")
+        if eager_failure is not None and _refuses(failure, eager_failure):
+            return False, "refuses the call as eager does"
+        return None, "another exception"
+    if outcome == "died":
+        same = kind == "process_death" and run.get("signal") == wanted.signal
+        return (True, "dies") if same else (None, "another death")
+    if outcome == "timeout":
+        return (True, "does not end") if kind == "hang" else (None, "timeout")
+    if outcome != "ok":
+        return None, "not in this release" if outcome == "skipped" else outcome
+    if kind == "accepts_invalid":
+        return True, "accepts the call"
+    if comparison is None:
+        return None, "not compared"
+    if comparison["same"]:
+        return False, "agrees with eager"
+    return _difference(wanted, comparison)
+
+
+def _difference(wanted: Signature, comparison: Json) -> tuple[bool | None, str]:
+    properties = {item["property"] for item in comparison["metadata"]}
+    minded = [item for item in comparison["values"] if not item["same"]]
+    if wanted.kind == "wrong_metadata":
+        same = wanted.property in properties or (wanted.property is None and bool(properties))
+    elif wanted.kind == "wrong_gradient":
+        same = any(item["property"] == "gradient" for item in minded)
+    else:
+        same = wanted.kind in ("wrong_result", "stale_graph") and bool(minded)
+    return (True, "differs") if same else (None, "differs in another way")
+
+
+def _refuses(failure: Mapping[str, Any], eager: Mapping[str, Any]) -> bool:
+    """Whether the compiled call raises for eager's reason: a RuntimeError alone can mean anything.
+
+    The compiler may wrap the exception, and the check it makes may word the reason differently.
+    """
+    wanted, found = _words(str(eager.get("first_line"))), _words(str(failure.get("message")))
+    classes = (failure.get("exception"), *failure.get("chain", ()))
+    share = 0.25 if eager["exception"] in classes else 0.75
+    return bool(wanted) and len(wanted & found) >= share * len(wanted)
+
+
+def _words(message: str) -> set[str]:
+    return set(re.findall(r"[a-z]{3,}", message.lower()))
+
+
+def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experiment:
+    """Experiments on a repro, which makes its own check, in warm workers."""
+    interesting = judge(wanted)
+
+    def experiment(variation: Variation) -> Future[Trial]:
+        trial: Future[Trial] = Future()
+
+        def ran(future: Future[Answer]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                _resolve(trial, Trial(None, 0.0, "not run"))
+                return
+            answer = future.result()
+            gone = answer.outcome == "passes"
+            bug = False if gone else True if interesting(answer) else None
+            _resolve(trial, Trial(bug, answer.seconds, answer.outcome, _plain(answer.bisect)))
+
+        running = pool.submit(text, overrides=variation.message())
+        running.add_done_callback(ran)
+        trial.add_done_callback(lambda done: running.cancel() if done.cancelled() else None)
+        return trial
+
+    return experiment
+
+
+def _resolve(trial: Future[Trial], result: Trial) -> None:
+    """Answers, unless nobody waits any more."""
+    with contextlib.suppress(InvalidStateError):
+        trial.set_result(result)
+
+
+def _plain(counted: Mapping[str, Any] | None) -> Json | None:
+    return dict(counted) if counted is not None else None
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a release can vary. `settings`: the present values of those it has, or None where nobody asked."""
+
+    subsystems: tuple[tuple[str, str], ...]
+    settings: dict[str, Any] | None = None
+    changes: Settings = ()
+
+
+#: Where nobody can ask: what a release lacks among these answers that it does.
+USUAL = Abilities(
+    (
+        ("aot_eager_decomp_partition", "decomposition"),
+        ("inductor", "pre_grad_passes"),
+        ("inductor", "joint_graph_passes"),
+        ("inductor", "post_grad_passes"),
+        ("inductor", "lowerings"),
+    )
+)
+
+
+def lab_abilities(lab: Lab, names: list[str], timeout: float) -> Abilities:
+    """Asks the release behind a recorded call what it can vary; `names` are settings of interest."""
+    answer = lab.request({"op": "subsystems", "settings": names}, timeout)
+    if answer.get("outcome") != "ok":
+        return USUAL
+    return Abilities(
+        tuple((str(item["backend"]), str(item["subsystem"])) for item in answer["subsystems"]),
+        dict(answer["settings"]),
+        tuple(answer["changes"].items()),
+    )
