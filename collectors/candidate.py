@@ -29,6 +29,8 @@ _PR_SET_PDEATHSIG = 1
 #: What a text raises in its own lines when a reduction has cut it wrongly.
 _BROKEN = (SyntaxError, NameError, ImportError)
 _KEEP = object()
+#: Overrides that ``bisection`` understands.
+_VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
 
 
 class Unsupported(Exception):
@@ -114,8 +116,9 @@ def run(request: dict[str, Any], folder: str) -> int:
     limit = float(request["timeout"])
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
     answer: dict[str, Any]
+    counter: Any = None
     try:
-        _apply(request.get("overrides") or {})
+        counter = _apply(request.get("overrides") or {})
         _execute(request["text"], path)
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except SystemExit as stop:
@@ -132,6 +135,8 @@ def run(request: dict[str, Any], folder: str) -> int:
         answer = {"outcome": "broken" if broken else "fails", "failure": describe(error), "exit": 1}
         sys.stderr.write(answer["failure"].get("traceback", ""))
     faulthandler.cancel_dump_traceback_later()
+    if counter is not None:
+        answer["bisect"] = counter.answer()
     _flush()
     _write(os.path.join(out, "answer.json"), answer)
     exit_code: int = answer["exit"]
@@ -215,27 +220,39 @@ def _flush() -> None:
             pass
 
 
-def _apply(overrides: dict[str, Any]) -> None:
+def _apply(overrides: dict[str, Any]) -> Any:
     """Make ``torch.compile`` and the torch configs behave as ``overrides`` say, in this process
     only.
 
     Keys: ``backend``, ``dynamic``, ``mode``, ``fullgraph``, ``options``, ``disable`` (arguments of
-    ``torch.compile``; a backend other than inductor drops mode and options) and ``config``, a
-    mapping of full names such as ``torch._inductor.config.fallback_random`` to values.  Raises
-    Unsupported.
+    ``torch.compile``; a backend other than inductor drops mode and options), ``config``, a
+    mapping of full names such as ``torch._inductor.config.fallback_random`` to values, and those
+    of ``bisection.apply``, whose counter is returned.  Raises Unsupported.
     """
     for name, value in (overrides.get("config") or {}).items():
         _set_config(name, value)
-    arguments = {key: value for key, value in overrides.items() if key != "config"}
-    if not arguments:
-        return
-    import torch
+    variation = {key: overrides[key] for key in _VARIATION if key in overrides}
+    arguments = {
+        key: value for key, value in overrides.items() if key != "config" and key not in variation
+    }
+    if arguments:
+        import torch
 
-    torch.compile = _overridden(torch.compile, arguments)
+        torch.compile = _overridden(torch.compile, arguments)
+    if not variation:
+        return None
+    from . import bisection
+
+    try:
+        return bisection.apply(variation)
+    except bisection.Unsupported as error:
+        raise Unsupported(str(error)) from error
 
 
 def _overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
     def compile(model: Any = None, **given: Any) -> Any:
+        if arguments.get("mode") is not None:  # torch takes either
+            given.pop("options", None)
         given.update(arguments)
         if arguments.get("backend", "inductor") != "inductor":
             given.pop("mode", None)

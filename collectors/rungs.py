@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from . import context, failure, outputs
+from . import bisection, context, failure, outputs
 
 
 class Call:
@@ -59,8 +59,8 @@ def set_config(config: Dict[str, Any]) -> None:
 
 
 def _split(name: str) -> Tuple[str, str]:
-    module, _, attribute = name.partition(".config.")
-    return module + ".config", attribute
+    module, _, attribute = name.partition("config.")  # torch.fx.experimental has `_config`
+    return module + "config", attribute
 
 
 def _nested(target: Any, attribute: str, value: Any) -> None:
@@ -78,15 +78,27 @@ def quiet_compile_workers() -> None:
         inductor_config.compile_threads = 1
 
 
-def compiled_with(call: Call, backend: Optional[str], dynamic: Any) -> Any:
-    """The call's function compiled afresh, with another backend or `dynamic`, else as the user did."""
+def compiled_with(call: Call, rung: Dict[str, Any]) -> Any:
+    """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as the user did."""
     options = dict(call.options)
-    if dynamic != "unset":
-        options["dynamic"] = dynamic
-    if backend is not None:
-        options["backend"] = backend
+    if rung.get("dynamic", "unset") != "unset":
+        options["dynamic"] = rung["dynamic"]
+    if rung.get("mode") is not None:
+        options["mode"] = rung["mode"]
+        options.pop("options", None)
+    if rung.get("backend") is not None:
+        options["backend"] = rung["backend"]
         options.pop("mode", None)
         options.pop("options", None)
+    if isinstance(options.get("options"), dict):  # they would win over the configuration
+        prefix = "torch._inductor.config."
+        varied = {name[len(prefix) :] for name in rung.get("config") or {} if prefix in name}
+        kept = {
+            key: value
+            for key, value in options["options"].items()
+            if key.replace("-", "_") not in varied
+        }
+        options["options"] = kept or None
     torch._dynamo.reset()
     original = getattr(torch.compile, "__wrapped__", torch.compile)
     return original(call.function, **options)
@@ -124,12 +136,10 @@ def materialise(value: Any) -> Any:
     """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for floats."""
     if isinstance(value, Placeholder):
         if value.dtype.is_floating_point:
-            made = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
-            return (
-                made.reshape(value.shape)
-                .to(device=value.device, dtype=value.dtype)
-                .requires_grad_(value.requires_grad)
-            )
+            ramp = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
+            made = ramp.reshape(value.shape).to(device=value.device, dtype=value.dtype)
+            # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
+            return made.clone().requires_grad_(value.requires_grad)
         return torch.zeros(value.shape, dtype=value.dtype, device=value.device)
     if isinstance(value, dict):
         return {key: materialise(item) for key, item in value.items()}
@@ -229,12 +239,22 @@ def promoted() -> Iterator[None]:
 def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     """Runs one rung in this (forked) process and saves its snapshot.
 
-    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `config`, `replay`, `fp64`, `perturb`,
-    `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write).
+    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`, `replay`, `fp64`,
+    `perturb`, `fill`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
+    of `bisection.apply`. A setting that this release lacks makes the outcome `skipped`.
     """
-    started = time.time()
     quiet_compile_workers()
-    set_config(rung.get("config") or {})
+    try:
+        set_config(rung.get("config") or {})
+        counter = bisection.apply(rung)
+    except (AttributeError, ImportError, bisection.Unsupported) as error:
+        return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
+    answer = _perform(call, rung)
+    return {**answer, "bisect": counter.answer()} if counter else answer
+
+
+def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
+    started = time.time()
     phase = "forward"
     state = dict(call.state)
     if rung.get("fp64"):
@@ -246,7 +266,7 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
 
                 return {
                     "outcome": "ok",
-                    "facts": probe.facts(call),
+                    "facts": probe.facts(call, rung.get("snapshot")),
                     "seconds": time.time() - started,
                 }
             reachable = context.reachable(call.function, call.args, call.kwargs)
@@ -255,13 +275,13 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
             if rung.get("perturb"):
                 perturb(reachable)
             function = _function(call, rung)
-            versions = {label: outputs.version(tensor) for label, tensor in reachable.items()}
-            with promoted() if rung.get("fp64") else contextlib.nullcontext():
+            stamps = outputs.stamps(reachable)
+            with _around(rung):
                 result = function(*call.args, **call.kwargs)
         phase = "backward"
         # outside the call's contexts: a training script calls backward outside its autocast region
         gradients = _gradients(result, reachable, rung.get("grads"))
-        snapshot = outputs.take(result, reachable, versions, gradients)
+        snapshot = outputs.take(result, reachable, stamps, gradients)
     except BaseException as error:
         return {
             "outcome": "raises",
@@ -274,12 +294,23 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
 
 
+def _around(rung: Dict[str, Any]) -> Any:
+    """What an eager run happens in: everything in float64, or fresh memory filled, or nothing special."""
+    if rung.get("fp64"):
+        return promoted()
+    if rung.get("fill"):
+        from . import probe
+
+        return probe.Filled()
+    return contextlib.nullcontext()
+
+
 def _function(call: Call, rung: Dict[str, Any]) -> Any:
     if rung["how"] == "eager":
         return call.function
     if rung["how"] == "reused":
         return call.compiled
-    function = compiled_with(call, rung.get("backend"), rung.get("dynamic", "unset"))
+    function = compiled_with(call, rung)
     if rung.get("mark_dynamic"):
         _mark_changing(call)
     if rung.get("replay"):

@@ -60,7 +60,7 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "gather" | "stop", "id": n, "timeout": s, ...}`."""
+        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -189,6 +189,10 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         from . import capture
 
         return capture.capture(call, request)
+    if request["op"] == "divergence":
+        from . import divergence
+
+        return divergence.divergence(call, request)
     if request["op"] == "gather":
         from . import source
 
@@ -199,6 +203,18 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
                 call.function, call.args, call.kwargs, backend if callable(backend) else None
             ),
         }
+    if request["op"] == "subsystems":
+        from . import bisection
+
+        return {"outcome": "ok", **bisection.subsystems(request.get("settings") or ())}
+    if request["op"] == "complaints":
+        from . import complaints
+
+        return complaints.collect(call, request)
+    if request["op"] == "guards":
+        from . import guards
+
+        return guards.find(call, request)
     if request["op"] == "environment":
         from . import environment, vocabulary
 
@@ -214,15 +230,16 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 def _compare(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
     import torch
 
-    from . import context, outputs
+    from . import comparison, context
 
     baseline = context.reachable(call.function, call.args, call.kwargs)
     exact = torch.load(request["exact"]) if request.get("exact") else None
-    result = outputs.compare(
+    result = comparison.compare(
         torch.load(request["reference"]),
         torch.load(request["actual"]),
         exact,
         request.get("origin"),
         baseline,
+        torch.load(request["ties"]) if request.get("ties") else None,
     )
     return {"outcome": "ok", "comparison": result}

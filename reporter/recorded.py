@@ -17,7 +17,7 @@ from reporter.errors import UsageError
 from reporter.signature import Signature
 
 Json = dict[str, Any]
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Recorded:
     sources: Mapping[str, str]
     python: str
     output: str = ""
+    reproduced: tuple[int, int] = (0, 0)
+    command: str = ""
+    details: Json = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
     script: Json = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
@@ -60,6 +64,7 @@ class Recorded:
             data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(
                 data["internals"]
             )
+            data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from reporter import target
-from reporter.lab import Connection, Json, Lab, StandbyLab
+from reporter.lab import Connection, Json, Lab
+from reporter.standbys import LastCall, Standbys
 
 _MAX_FINDINGS = 4
 
@@ -38,6 +39,7 @@ class Finding:
     comparison: Json | None = None
     grads: str | None = None
     signal: str | None = None
+    returned: str | None = None
 
 
 @dataclass
@@ -54,7 +56,10 @@ class Recording:
     script_exception: Json | None = None
     output: str = ""
     unsupported: str | None = None
+    rejected: Json | None = None
     labs: list[Lab] = field(default_factory=list)
+    last_calls: list[LastCall] = field(default_factory=list)
+    complaints: Json = field(default_factory=dict)
 
     def close(self) -> None:
         """Ends every process of the recording and removes its working files."""
@@ -98,7 +103,7 @@ class Session:
         self.echo = echo
         self.talk = talk
         self.recording = Recording(Path(tempfile.mkdtemp(prefix="br-")))
-        self.labs: dict[int, StandbyLab] = {}
+        self.standbys = Standbys(self.recording.folder)
         self.begun: dict[int, Json] = {}
         self.open_call: int | None = None
         self.open_since = 0.0
@@ -202,7 +207,7 @@ class Session:
                 role["script"] = True
                 self._script = connection
             elif message.get("role") == "standby":
-                lab = self._lab(int(message["call"]))
+                lab = self.standbys.lab(int(message["call"]))
                 role["lab"] = lab
                 lab.attach(connection, int(message["pid"]))
             elif "answer" in message:
@@ -211,12 +216,6 @@ class Session:
                 self._event(message)
 
         connection.read(handle)
-
-    def _lab(self, call: int) -> StandbyLab:
-        with self._lock:
-            if call not in self.labs:
-                self.labs[call] = StandbyLab(call, self.recording.folder)
-            return self.labs[call]
 
     def _reply(self, **answer: Any) -> None:
         assert self._script is not None
@@ -234,6 +233,7 @@ class Session:
             self.recording.overhead = message["overhead"]
             self.recording.exit = message["exit"]
             self.recording.script_exception = message["exception"]
+            self.recording.complaints = message.get("complaints") or {}
             self.finished.set()
             return
         call = int(message["call"])
@@ -241,7 +241,7 @@ class Session:
             self.begun[call] = message
             self.recording.calls = max(self.recording.calls, call + 1)
             self.open_call, self.open_since = call, time.monotonic()
-            self._lab(call)
+            self.standbys.begin(call, int(message["watched"]))
             self._reply()
             return
         self.open_call = None
@@ -261,10 +261,10 @@ class Session:
 
     def _run(self, call: int, name: str, **rung: Any) -> Json:
         rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
-        return self._lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
+        return self.standbys.lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
 
     def _compare(self, call: int, reference: str, actual: str, exact: str | None = None) -> Json:
-        answer = self._lab(call).request(
+        answer = self.standbys.lab(call).request(
             {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
         )
         return dict(
@@ -278,7 +278,8 @@ class Session:
             eager = self._run(call, "eager", how="eager")
             both = eager["outcome"] == "raises"
             if both:
-                self._drop(call)
+                self.recording.rejected = eager["failure"]
+                self.standbys.drop(call)
             else:
                 self._add(call, "raised", failure=message["failure"])
         self._reply()
@@ -291,7 +292,7 @@ class Session:
             self._reply(keep=False)
             return
         if eager["outcome"] != "ok":
-            self._drop(call)
+            self.standbys.drop(call)
             self._reply(keep=False)
             return
         comparison = self._compare(call, eager["snapshot"], path)
@@ -301,11 +302,11 @@ class Session:
                 comparison = self._compare(call, eager["snapshot"], path, exact["snapshot"])
         keep = bool(message["differentiable"])
         if not comparison["same"]:
-            self._add(call, "differs", comparison=comparison)
+            self._add(call, "differs", comparison=comparison, returned=path)
         elif not comparison["equal"]:
-            self._add(call, "suspicious", comparison=comparison)
+            self._add(call, "suspicious", comparison=comparison, returned=path)
         elif not keep:
-            self._drop(call)
+            self.standbys.drop(call)
         self._reply(keep=keep)
 
     def _gradients(self, message: Json) -> None:
@@ -326,7 +327,7 @@ class Session:
             elif not comparison["equal"]:
                 self._add(call, "suspicious", comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
-                self._drop(call)
+                self.standbys.drop(call)
         elif eager["outcome"] == "ok":
             symptom = (
                 "raised"
@@ -349,7 +350,7 @@ class Session:
         finding = Finding(
             call=call,
             symptom=symptom,
-            lab=self._lab(call),
+            lab=self.standbys.lab(call),
             options=begun.get("options", {}),
             context=begun.get("context", {}),
             replay=begun.get("history", 0) > 0,
@@ -361,16 +362,13 @@ class Session:
                 f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
             ):
                 if not any(f.call == call for f in found):
-                    self._drop(call)
+                    self.standbys.drop(call)
                 return
             found[:] = [
                 f for f in found if not (f.call == call and _ORDER[f.symptom] >= _ORDER[symptom])
             ]
             found.append(finding)
             found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
-
-    def _drop(self, call: int) -> None:
-        self._lab(call).close()
 
     def _conclude(self, code: int | None) -> None:
         recording = self.recording
@@ -381,11 +379,7 @@ class Session:
             if call is not None and code is not None and code < 0 and not hung:
                 self._add(call, "died", signal=_signal_name(-code))
         kept = {finding.call for finding in recording.findings}
-        for call, lab in self.labs.items():
-            if call in kept:
-                recording.labs.append(lab)
-            else:
-                lab.close()
+        recording.labs, recording.last_calls = self.standbys.conclude(kept, self.begun)
 
 
 def _limit_of_forks(answer: Json) -> bool:

@@ -107,6 +107,13 @@ def _switch(value: object) -> bool:
     return words[value.strip().lower()]
 
 
+def _names(value: object) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in _text(value).split(",") if name.strip())
+    if not names:
+        raise ValueError("names with commas between them")
+    return names
+
+
 def _usable_cpus() -> int:
     """The CPUs this process may use, which in a container are fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
@@ -211,6 +218,14 @@ class Options:
     )
     force: bool = _option(
         False, _switch, "--force", everywhere=False, help="Replace a report that is already there."
+    )
+    rungs: tuple[str, ...] = _option(
+        (),
+        _names,
+        "--rungs",
+        metavar="NAME,…",
+        everywhere=False,
+        help="Measure these rungs of the ladder as well, such as fallback_random or dynamic=False.",
     )
     verbose: bool = _option(False, _switch, "-v", "--verbose", help="Say more about each stage.")
     cwd: Path = field(default_factory=Path.cwd)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from reporter import interpreter, seeds
+from reporter.diagnose.details import Details, gather
+from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
-from reporter.diagnose.ladder import Ladder, Rung, worst_value
+from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
-from reporter.errors import CannotJudgeError
+from reporter.errors import CannotJudgeError, UsageError
 from reporter.progress import Progress
 from reporter.recorded import Recorded
 from reporter.recording import Recording, Session
@@ -52,17 +54,29 @@ def study(
             f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
             f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s",
         )
-        diagnosis = judge(
-            recording, options.timeout / 2, progress.note if options.verbose else lambda _: None
-        )
+        say = progress.note if options.verbose else lambda _: None
+        diagnosis = judge(recording, options.timeout / 2, say, options.rungs)
         doubtful = (
             not diagnosis.is_bug
             and diagnosis.kind in ("rounding", "precision_cast")
             and script_failed(recording)
         )
-        progress.stage("capture", diagnosis.summary)
+        progress.stage("details" if not want_program else "capture", diagnosis.summary)
+        details = gather(
+            diagnosis,
+            recording,
+            options.timeout / 2,
+            options.jobs,
+            say,
+            thorough=not (want_program or doubtful),
+        )
         recorded = _collect(
-            options, python, recording, diagnosis, want_program and diagnosis.is_bug or doubtful
+            options,
+            python,
+            recording,
+            details.complaint or diagnosis,
+            details,
+            want_program and diagnosis.is_bug or doubtful,
         )
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
     finally:
@@ -90,7 +104,12 @@ def _echo(json_mode: bool) -> IO[bytes] | None:
 
 
 def _collect(
-    options: Options, python: Path, recording: Recording, diagnosis: Diagnosis, program: bool
+    options: Options,
+    python: Path,
+    recording: Recording,
+    diagnosis: Diagnosis,
+    details: Details,
+    program: bool,
 ) -> Recorded:
     finding = diagnosis.finding
     answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
@@ -121,31 +140,28 @@ def _collect(
         sources=_sources(options, gathered),
         python=str(python),
         output=recording.output,
+        reproduced=diagnosis.reproduced,
+        command=command(options, diagnosis.cited),
+        details=dict(details.document),
+        remarks=details.lines,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
 
 
 def rungs_json(ladder: Ladder | None) -> list[Json]:
-    """The rungs as report.json has them; `eager` of the ladder is the reference, `dynamo` the backend of that name."""
+    """The rungs as report.json has them, in the order they were measured."""
     rows = []
     for rung in ladder.rungs.values() if ladder is not None else ():
         rows.append(
             {
-                "rung": _RUNG_NAMES.get(rung.name, rung.name),
+                "rung": rung.name,
                 "outcome": rung.outcome,
                 "detail": rung.detail,
                 **_errors(rung),
+                "seconds": rung.seconds,
             }
         )
     return rows
-
-
-_RUNG_NAMES = {
-    "eager": "eager mode",
-    "eager_again": "eager mode again",
-    "fp64": "eager mode in float64",
-    "dynamo": "eager",
-}
 
 
 def _errors(rung: Rung) -> Json:
@@ -180,6 +196,9 @@ def _files(value: Any) -> set[str]:
 
 def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
     """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
+    unknown = [name for name in options.rungs if name not in RUNGS]
+    if unknown:
+        raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
     info = interpreter.probe(python)
     interpreter.check_script(options, python)

@@ -7,7 +7,7 @@ from reporter.cli.parameters import taking
 from reporter.settings import Options, settings
 
 
-@taking(*settings(), script=True)
+@taking(*(name for name in settings() if name != "rungs"), script=True)
 def command(options: Options) -> int:
     """Turn a failing script into a minimal, verified, anonymised report folder.
 

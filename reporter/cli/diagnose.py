@@ -7,7 +7,18 @@ from reporter.cli.parameters import taking
 from reporter.settings import Options
 
 
-@taking("module", "python", "json", "jobs", "timeout", "seed", "no_input", "verbose", script=True)
+@taking(
+    "module",
+    "python",
+    "json",
+    "jobs",
+    "timeout",
+    "seed",
+    "no_input",
+    "rungs",
+    "verbose",
+    script=True,
+)
 def command(options: Options) -> int:
     """Say what is wrong with a script under torch.compile; writes nothing.
 

@@ -7,7 +7,7 @@ Rungs run in forks of the moment before the call. What explains a difference awa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,13 +16,42 @@ from reporter.lab import Json
 from reporter.recording import Finding
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
-FALLBACK_RANDOM = {"torch._inductor.config.fallback_random": True}
-EMULATE_CASTS = {"torch._inductor.config.emulate_precision_casts": True}
+EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
+PERTURBED = "eager mode one ulp off"
+FILLED = "eager mode with memory filled"
+#: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
+RUNGS: Mapping[str, Json] = {
+    EAGER: {"how": "eager"},
+    AGAIN: {"how": "eager"},
+    EXACT: {"how": "eager", "fp64": True},
+    PERTURBED: {"how": "eager", "perturb": True},
+    FILLED: {"how": "eager", "fill": True},
+    "compiled": {"how": "reused"},
+    "eager": {"how": "compiled", "backend": "eager"},
+    "aot_eager": {"how": "compiled", "backend": "aot_eager"},
+    "aot_eager_decomp_partition": {"how": "compiled", "backend": "aot_eager_decomp_partition"},
+    "inductor": {"how": "compiled"},
+    "fallback_random": {
+        "how": "compiled",
+        "config": {"torch._inductor.config.fallback_random": True},
+    },
+    "emulate_precision_casts": {
+        "how": "compiled",
+        "config": {"torch._inductor.config.emulate_precision_casts": True},
+    },
+    "fresh compile": {"how": "compiled", "replay": False},
+    "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
+    "dynamic=False": {"how": "compiled", "dynamic": False},
+    "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
+}
 
 
 @dataclass(frozen=True)
 class Rung:
-    """What one rung showed. `outcome`: ok, differs, raises, died, timeout or skipped."""
+    """What one rung showed. `outcome`: ok, differs, raises, died, timeout or skipped.
+
+    `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped; seconds are wall time.
+    """
 
     name: str
     outcome: str
@@ -32,6 +61,8 @@ class Rung:
     signal: str | None = None
     snapshot: str | None = None
     seconds: float = 0.0
+    stack: str = ""
+    phase: str = ""
 
     @property
     def good(self) -> bool:
@@ -60,18 +91,22 @@ class Climber:
         self.ladder = Ladder()
         self._ahead: dict[str, Future[Json]] = {}
         self._exact: str | None = None
+        self._ties: str | None = None
 
     def basics(self) -> Ladder:
         """Eager, eager again, facts, float64: what the program is without a compiler."""
-        self._run("eager", how="eager")
-        self.progress("eager again")
-        again = self._run("eager_again", how="eager")
-        if again.outcome == "ok" and self.ladder["eager"].outcome == "ok":
+        eager = self._run(EAGER)
+        self.progress(AGAIN)
+        again = self._run(AGAIN)
+        if again.outcome == "ok" and eager.outcome == "ok":
             self._judge(again)
-        probe = self.finding.lab.request({"op": "run", "rung": {"how": "probe"}}, self.timeout)
+        path = self._path("probe")
+        rung = {"how": "probe", "snapshot": path}
+        probe = self.finding.lab.request({"op": "run", "rung": rung}, self.timeout)
         self.ladder.facts = dict(probe.get("facts") or {})
-        if self.ladder["eager"].outcome == "ok":
-            exact = self._run("fp64", how="eager", fp64=True)
+        self._ties = path if self.ladder.facts.get("ties") else None
+        if eager.outcome == "ok":
+            exact = self._run(EXACT)
             self._exact = exact.snapshot if exact.outcome == "ok" else None
         return self.ladder
 
@@ -82,38 +117,53 @@ class Climber:
             return "custom"
         return str(backend) if backend not in BACKENDS else "inductor"
 
-    def compiled(
-        self, name: str, *, replay: bool | None = None, config: Json | None = None, **rung: Any
-    ) -> Rung:
-        """Measures one compiled rung and compares it with eager."""
+    def measure(self, name: str) -> Rung:
+        """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with eager."""
         if name in self.ladder.rungs:
             return self.ladder.rungs[name]
         self.progress(name)
-        wanted = self.finding.replay if replay is None else replay
-        replayed = wanted and rung.get("how") == "compiled"
-        measured = self._run(name, replay=replayed, config=config or {}, **rung)
-        return self._judge(measured)
+        return self._judge(self._run(name))
 
-    def ahead(self, rungs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Starts compiled rungs side by side; `compiled` then waits for them one by one."""
-        for name, rung in rungs.items():
+    def ahead(self, names: Iterable[str]) -> None:
+        """Starts rungs side by side; `measure` then waits for them one by one."""
+        for name in names:
             if name not in self.ladder.rungs and name not in self._ahead:
-                replay = self.finding.replay and rung.get("how") == "compiled"
-                self._ahead[name] = self._submit(name, replay=replay, config={}, **rung)
+                self._ahead[name] = self._submit(name, **self._way(name))
 
-    def perturbed(self) -> Rung:
-        """Eager with every second input element moved by one unit in the last place."""
-        return self._judge(self._run("perturbed", how="eager", perturb=True))
+    def _way(self, name: str) -> Json:
+        way = dict(RUNGS.get(name) or {"how": "compiled"})
+        replay = self.finding.replay and way["how"] == "compiled"
+        return {**way, "replay": replay and way.get("replay", True)}
+
+    def own_call(self) -> Rung | None:
+        """The script's own compiled call, judged again with everything that is known by now; None if it did not return."""
+        returned = self.finding.returned
+        if returned is None or self.ladder[EAGER].outcome != "ok":
+            return None
+        return self._judge(Rung("script", "ok", snapshot=returned))
+
+    def repeats(self, count: int) -> list[Rung]:
+        """The user's compiled call, `count` more times side by side, to tell a flaky failure from a steady one."""
+        for number in range(count):
+            name = f"repeat {number + 1}"
+            self.progress(name)
+            fresh = self.finding.grads or number % 2
+            way = self._way("inductor" if fresh else "compiled")
+            self._ahead[name] = self._submit(name, **way)
+        names = [f"repeat {number + 1}" for number in range(count)]
+        return [self._judge(self._run(name)) for name in names]
+
+    def _path(self, name: str) -> str:
+        return str(self.finding.lab.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
 
     def _submit(self, name: str, **rung: Any) -> Future[Json]:
-        folder = self.finding.lab.folder
-        rung["snapshot"] = str(folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
+        rung["snapshot"] = self._path(name)
         rung.setdefault("grads", self.finding.grads)
         return self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout)
 
-    def _run(self, name: str, **rung: Any) -> Rung:
+    def _run(self, name: str) -> Rung:
         started = time.monotonic()
-        future = self._ahead.pop(name, None) or self._submit(name, **rung)
+        future = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
         answer = future.result(timeout=self.timeout + 60)
         outcome = str(answer["outcome"])
         failure = answer.get("failure")
@@ -131,12 +181,14 @@ class Climber:
             answer.get("signal"),
             answer.get("snapshot"),
             round(float(answer.get("seconds") or time.monotonic() - started), 2),
+            str(answer.get("detail") or "") if outcome in ("died", "timeout") else "",
+            str(answer.get("phase") or ""),
         )
         self.ladder.rungs[name] = measured
         return measured
 
     def _judge(self, rung: Rung) -> Rung:
-        reference = self.ladder["eager"]
+        reference = self.ladder[EAGER]
         if rung.outcome != "ok" or reference.outcome != "ok":
             return rung
         answer = self.finding.lab.request(
@@ -146,6 +198,7 @@ class Climber:
                 "actual": rung.snapshot,
                 "exact": self._exact,
                 "origin": "torch.bfloat16" if self.ladder.facts.get("coarse") else None,
+                "ties": self._ties,
             },
             self.timeout,
         )
@@ -175,8 +228,18 @@ def describe(comparison: Json | None) -> str:
     worst = worst_value(comparison)
     if worst is None:
         return ""
+    if "missing" in worst:
+        other = "the compiled" if worst["missing"] == "eager" else "eager"
+        return f"{worst['where']}: only {other} backward pass gives one"
     text = f"{worst['where']}: max abs error {worst.get('max_abs_error', float('nan')):.4g}"
-    if "error_vs_fp64" in worst:
+    if worst.get("nan_moved"):
+        nans = worst.get("nan") or (0, 0)
+        text += f"; {nans[0]} NaN in eager, {nans[1]} compiled"
+    if worst.get("tied"):
+        text += "; indices differ only where the values tie"
+    elif worst.get("max_ulp") is None and "mismatched" in worst:
+        text += f"; {worst['mismatched']} of {worst['elements']} elements"
+    if worst.get("max_ulp") is not None and "error_vs_fp64" in worst:
         text += f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by {worst['eager_error_vs_fp64']:.3g}"
     return text
 

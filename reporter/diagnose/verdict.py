@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reporter.diagnose.ladder import Ladder
+from reporter.diagnose.stacks import Place
 from reporter.lab import Json
 from reporter.recording import Finding
 from reporter.signature import Signature
@@ -26,7 +27,11 @@ BUGS = frozenset(
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the measurements of one finding mean."""
+    """What the measurements of one finding mean.
+
+    `cited` are the rungs that prove it, `reproduced` how often it was seen in how many runs, `place` where the process
+    was when it died or was stopped.
+    """
 
     kind: str
     layer: str
@@ -36,6 +41,9 @@ class Diagnosis:
     comparison: Json | None = None
     ladder: Ladder | None = None
     finding: Finding | None = None
+    cited: tuple[str, ...] = ()
+    reproduced: tuple[int, int] = (0, 0)
+    place: Place | None = None
 
     @property
     def is_bug(self) -> bool:

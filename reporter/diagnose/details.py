@@ -1,0 +1,166 @@
+"""What belongs to a verdict beyond its kind and layer: numbers per output, the culprit, where values part, the missing guard.
+
+Nothing here changes the verdict. Each part has a time budget of its own; what was not measured is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.diagnose import complaints, culprit, divergence, guards
+from reporter.diagnose.experiment import lab_abilities, lab_experiment
+from reporter.diagnose.verdict import Diagnosis
+from reporter.lab import Json
+from reporter.recording import Recording
+
+#: Seconds for the culprit and for the divergence profile of one diagnosis.
+BUDGETS = (90.0, 60.0)
+_VALUES = ("wrong_result", "wrong_gradient", "stale_graph")
+_NUMBERS = (
+    "where",
+    "property",
+    "same",
+    "max_abs_error",
+    "max_ulp",
+    "error_vs_fp64",
+    "eager_error_vs_fp64",
+    "mismatched",
+    "elements",
+    "nan",
+    "inf",
+    "missing",
+    "tied",
+)
+
+
+@dataclass(frozen=True)
+class Details:
+    """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a person of them.
+
+    `complaint` is the diagnosis in place of "all agrees" where the program is right but slow to no purpose.
+    """
+
+    document: Mapping[str, Any]
+    lines: tuple[str, ...]
+    complaint: Diagnosis | None = None
+
+
+class _Gatherer:
+    def __init__(
+        self,
+        diagnosis: Diagnosis,
+        recording: Recording,
+        timeout: float,
+        jobs: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self.diagnosis = diagnosis
+        self.recording = recording
+        self.timeout = timeout
+        self.jobs = jobs
+        self.say = say
+        self.document: Json = {}
+        self.lines: list[str] = []
+
+    def add(self, name: str, value: Json | None, line: str) -> None:
+        if value:
+            self.document[name] = value
+            if line:
+                self.lines.append(line)
+
+    def place(self) -> None:
+        place = self.diagnosis.place
+        if place is not None:
+            found: Json = {"phase": place.phase, "frames": list(place.frames)}
+            self.add("stack", found, "")
+
+    def guard(self) -> None:
+        finding = self.diagnosis.finding
+        if self.diagnosis.kind == "stale_graph" and finding is not None:
+            found = guards.find(finding, self.timeout)
+            if found is not None:
+                self.add("missing_guard", found.to_json(), found.text())
+
+    def complaints(self) -> Diagnosis | None:
+        """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the script."""
+        found = complaints.collect(self.recording, self.timeout)
+        if found is None:
+            return None
+        nothing_else = self.diagnosis.kind == "not_reproduced" and self.recording.exit == 0
+        quiet = nothing_else and not self.recording.rejected and not self.recording.findings
+        kind = "recompiles" if found.limit_hit else "graph_break" if found.graph_breaks else None
+        if quiet and kind is not None:
+            self.add("complaints", found.to_json(), "")
+            summary = f"{self.diagnosis.summary} But: {found.summary()}."
+            return Diagnosis(kind, "dynamo", summary)
+        self.add("complaints", found.to_json(), f"Also seen: {found.summary()}.")
+        return None
+
+    def divergence(self) -> None:
+        diagnosis = self.diagnosis
+        finding, ladder = diagnosis.finding, diagnosis.ladder
+        if diagnosis.kind not in _VALUES or finding is None or ladder is None:
+            return
+        forced = ladder["fallback_random"].outcome == "differs"
+        found = divergence.profile(
+            finding,
+            grads=diagnosis.kind == "wrong_gradient",
+            backend="aot_eager" if diagnosis.layer == "aot_autograd" else None,
+            config={"torch._inductor.config.fallback_random": True} if forced else {},
+            budget_seconds=BUDGETS[1],
+            timeout=self.timeout,
+            jobs=self.jobs,
+            say=self.say,
+        )
+        if found is not None:
+            self.add("divergence", found.to_json(), found.summary())
+
+    def culprit(self) -> None:
+        diagnosis = self.diagnosis
+        if diagnosis.finding is None or diagnosis.layer in ("backend", "eager", "none"):
+            return
+        mode = diagnosis.finding.options.get("mode")
+        names = culprit.candidates(diagnosis.layer, diagnosis.kind)
+        found = culprit.find(
+            lab_experiment(diagnosis, self.timeout),
+            diagnosis.layer,
+            diagnosis.kind,
+            BUDGETS[0],
+            self.jobs,
+            self.say,
+            lab_abilities(diagnosis.finding.lab, names, self.timeout),
+            "cpu",
+            mode if isinstance(mode, str) else None,
+        )
+        self.add("culprit", found.to_json(), found.sentence())
+
+
+def gather(
+    diagnosis: Diagnosis,
+    recording: Recording,
+    timeout: float,
+    jobs: int,
+    say: Callable[[str], None],
+    thorough: bool,
+) -> Details:
+    """Measures what a verdict asks for; without `thorough` only what is quick."""
+    gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say)
+    gatherer.add("measurement", _measurement(diagnosis), "")
+    gatherer.place()
+    gatherer.guard()
+    if thorough and diagnosis.is_bug:
+        gatherer.divergence()
+        gatherer.culprit()
+    complaint = None if diagnosis.is_bug else gatherer.complaints()
+    return Details(gatherer.document, tuple(gatherer.lines), complaint)
+
+
+def _measurement(diagnosis: Diagnosis) -> Json | None:
+    """The rule's numbers for every output, changed input and gradient that differs."""
+    comparison = diagnosis.comparison
+    if comparison is None:
+        return None
+    rows = [{key: item[key] for key in _NUMBERS if key in item} for item in comparison["values"]]
+    return {"rule": comparison.get("rule"), "values": rows, "metadata": comparison["metadata"]}

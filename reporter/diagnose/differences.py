@@ -1,0 +1,215 @@
+"""Both sides return, and something differs: whose fault is it?
+
+A difference is a bug only when nothing excuses it; an excuse counts only with its measurement. In order: eager
+differs from itself, another random stream, the receiving side's rule, undefined casts, skipped roundings, an
+ill-conditioned program. What is left is wrong, and a reused graph that is right when compiled afresh is stale.
+"""
+
+from __future__ import annotations
+
+from reporter.diagnose.evidence import climb, first_bad, made, often, steadiness
+from reporter.diagnose.ladder import (
+    AGAIN,
+    EAGER,
+    EXACT,
+    FILLED,
+    PERTURBED,
+    Climber,
+    Rung,
+    describe,
+    worst_value,
+)
+from reporter.diagnose.verdict import Diagnosis
+from reporter.lab import Json
+from reporter.signature import Signature
+
+#: Perturbing the input by one unit in the last place must move eager this much of the compiled error to excuse it.
+_ILL_CONDITIONED = 0.5
+_SUMMARIES = {
+    "wrong_metadata": "The compiled result has other metadata than eager's",
+    "wrong_gradient": "The compiled backward pass returns wrong gradients",
+    "wrong_result": "The compiled call returns wrong values without an error",
+    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right",
+}
+
+
+def difference(climber: Climber) -> Diagnosis:
+    """The verdict on a call that returns something else than eager does."""
+    unsteady = _eager_twice(climber)
+    if unsteady:
+        return unsteady
+    ladder, facts = climber.ladder, climber.ladder.facts
+    climb(climber)
+    # the gradients of a fresh compile are what was compared
+    compiled = ladder[climber.own_name() if climber.finding.grads else "compiled"]
+    if facts.get("random"):
+        excuse = _random(climber, compiled)
+        if excuse:
+            return excuse
+        forced = ladder["fallback_random"]
+        compiled = ladder["aot_eager"] if forced.good else forced if forced.comparison else compiled
+    if compiled.comparison is None or compiled.good:
+        own = None if facts.get("random") else climber.own_call()
+        if own is None or own.good:
+            return _harmless(climber, compiled)
+        seen = steadiness(climber, _differs)
+        if seen[0] == 1:
+            summary = (
+                f"The script's compiled call differed from eager ({own.detail}), but none of {seen[1] - 1} "
+                "repetitions did."
+            )
+            return made(climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen)
+        return _excused(climber, own) or _wrong(climber, own, seen)
+    return _excused(climber, compiled) or _wrong(climber, compiled)
+
+
+def _differs(rung: Rung) -> bool:
+    return rung.outcome == "differs"
+
+
+def _eager_twice(climber: Climber) -> Diagnosis | None:
+    again, facts = climber.ladder[AGAIN], climber.ladder.facts
+    names = ", ".join(facts.get("uninitialized") or ())
+    if names and climber.measure(FILLED).outcome == "differs":
+        summary = (
+            f"The result depends on memory that {names} hands out and nothing writes to: filling that memory changes "
+            f"eager's own result ({climber.ladder[FILLED].detail})."
+        )
+        return made(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
+    if again.outcome != "differs":
+        return None
+    summary = f"Eager differs from eager: {again.detail}."
+    return made(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
+
+
+def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
+    """Random operators: compare again with eager's own random stream before blaming anyone."""
+    differs = compiled.comparison and not compiled.comparison["same"]
+    if climber.own_name() != "inductor" or not differs:
+        return None
+    forced = climber.measure("fallback_random")
+    if not forced.good or climber.ladder["aot_eager"].outcome == "differs":
+        return None  # aot_eager draws as eager does: no excuse
+    return made(
+        climber,
+        "rng",
+        "none",
+        "The difference is the random stream: with torch._inductor.config.fallback_random = True and the same "
+        f"seed the compiled result agrees with eager (without: {compiled.detail}).",
+        (EAGER, "inductor", "fallback_random"),
+        comparison=compiled.comparison,
+    )
+
+
+def _emulated(climber: Climber) -> bool:
+    """Whether the results agree once fused code rounds to half precision where eager does."""
+    if not climber.ladder.facts.get("coarse") or climber.own_name() != "inductor":
+        return False
+    emulated = climber.measure("emulate_precision_casts")
+    return emulated.comparison is not None and bool(emulated.comparison["tight"])
+
+
+def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Diagnosis:
+    return made(
+        climber,
+        "precision_cast",
+        "none",
+        "Fused code keeps float32 where eager rounds to half precision in between; with "
+        f"torch._inductor.config.emulate_precision_casts = True the results agree (without: {text}).",
+        (EAGER, EXACT, "inductor", "emulate_precision_casts"),
+        comparison=comparison,
+    )
+
+
+def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
+    """The difference is within what the receiving side calls equal."""
+    comparison = compiled.comparison or climber.finding.comparison
+    text = describe(comparison)
+    if _emulated(climber):
+        return _precision_cast(climber, text, comparison)
+    tied = [item for item in (comparison or {"values": []})["values"] if item.get("tied")]
+    if tied:
+        summary = (
+            f"The results differ only in which of several tied values an index names ({text})."
+        )
+    else:
+        summary = f"The results differ by rounding only: the compiled one is as close to float64 as eager ({text})."
+    return made(
+        climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
+    )
+
+
+def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
+    """Differences beyond rounding that still are nobody's fault."""
+    comparison = compiled.comparison
+    assert comparison is not None
+    facts = climber.ladder.facts
+    if comparison["metadata"]:
+        return None
+    if facts.get("undefined_casts") and climber.ladder["aot_eager"].good:
+        cast = facts["undefined_casts"][0]
+        summary = (
+            f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when cast from "
+            f"{cast['from']}, which C++ leaves undefined ({compiled.detail})."
+        )
+        cited = (EAGER, "aot_eager", "compiled")
+        return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
+    if _emulated(climber):
+        return _precision_cast(climber, compiled.detail, comparison)
+    return _ill_conditioned(climber, comparison)
+
+
+def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
+    worst = worst_value(comparison)
+    if worst is None or worst.get("nan_moved") or climber.ladder["aot_eager"].outcome == "differs":
+        return None
+    moved = climber.measure(PERTURBED)
+    if moved.comparison is None:
+        return None
+    same_place = [item for item in moved.comparison["values"] if item["where"] == worst["where"]]
+    shift = max((item.get("max_abs_error") or 0.0 for item in same_place), default=0.0)
+    if shift == 0.0 or shift < _ILL_CONDITIONED * (worst.get("max_abs_error") or 0.0):
+        return None
+    return made(
+        climber,
+        "ill_conditioned",
+        "none",
+        f"A change of the inputs by one unit in the last place moves eager's result by {shift:.3g}, as far as the "
+        f"compiled result is off ({describe(comparison)}).",
+        (EAGER, "compiled", PERTURBED),
+        comparison=comparison,
+    )
+
+
+def _wrong(climber: Climber, compiled: Rung, seen: tuple[int, int] | None = None) -> Diagnosis:
+    comparison = compiled.comparison
+    assert comparison is not None
+    layer = first_bad(climber, _differs)
+    seen = seen or steadiness(climber, _differs)
+    kind, name = _kind(comparison)
+    cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
+    if kind == "wrong_result" and climber.finding.replay and not climber.finding.grads:
+        cited.append("fresh compile")
+        if climber.measure("fresh compile").good:
+            kind = "stale_graph"
+            climber.measure("dynamic=False")
+    return made(
+        climber,
+        kind,
+        layer,
+        f"{_SUMMARIES[kind]} ({compiled.detail or describe(comparison)}){often(seen)}.",
+        cited,
+        signature=Signature(kind, layer, property=name),
+        comparison=comparison,
+        reproduced=seen,
+    )
+
+
+def _kind(comparison: Json) -> tuple[str, str | None]:
+    """The kind of a difference, and for metadata the property."""
+    minded = [item for item in comparison["values"] if not item["same"]]
+    if comparison["metadata"]:
+        return "wrong_metadata", str(comparison["metadata"][0]["property"])
+    if minded and all(item["property"] == "gradient" for item in minded):
+        return "wrong_gradient", None
+    return "wrong_result", None

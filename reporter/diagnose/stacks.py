@@ -1,0 +1,50 @@
+"""Where a process was when it died or was stopped, from the stacks Python's faulthandler wrote.
+
+Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's program.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
+_PACKAGE = re.compile(r"(?:site|dist)-packages/((?:torch|triton)/.*)$")
+#: On the stack only while something is compiled; a backward pass is compiled by inductor when it first runs.
+_COMPILING = (
+    "torch/_dynamo/convert_frame",
+    "torch/_inductor/compile_fx",
+    "torch/_inductor/graph",
+    "torch/_inductor/scheduler",
+    "triton/compiler/",
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """`phase`: compiling or running; `frames`: torch's, innermost first, `file:function`."""
+
+    phase: str
+    frames: tuple[str, ...]
+
+    def text(self) -> str:
+        """A phrase without a full stop."""
+        where = f" in {self.frames[0]}" if self.frames else ""
+        return f"while {self.phase}{where}"
+
+
+def place(dump: str) -> Place | None:
+    """Reads a dump of all threads; the thread with the most of torch in it is the one that matters. None without frames."""
+    best: list[str] = []
+    for block in re.split(r"^(?:Current t|T)hread ", dump, flags=re.MULTILINE):
+        frames = []
+        for path, function in _FRAME.findall(block):
+            inside = _PACKAGE.search(path.replace("\\", "/"))
+            if inside:
+                frames.append(f"{inside.group(1)}:{function}")
+        if len(frames) > len(best):
+            best = frames
+    if not best and not _FRAME.search(dump):
+        return None
+    compiling = any(frame.startswith(_COMPILING) for frame in best)
+    return Place("compiling" if compiling else "running", tuple(best[:6]))

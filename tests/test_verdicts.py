@@ -1,0 +1,175 @@
+"""From a script to a verdict: the traps. Faults are made by backends of the scripts' own, so that each takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reporter.diagnose.judge import judge
+from reporter.diagnose.verdict import Diagnosis
+from tests.watched import watch
+
+pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")
+
+HEAD = "import os, sys, time, pathlib, torch\nimport torch.nn.functional as F\nx = torch.ones(3)\n"
+
+
+def verdict(text: str, folder: Path, timeout: float = 120.0) -> Diagnosis:
+    recording = watch(HEAD + text, folder, timeout)
+    try:
+        return judge(recording, timeout / 2, lambda _: None)
+    finally:
+        recording.close()
+
+
+def test_what_only_compiled_code_was_asked_for_but_eager_refuses_too_is_an_invalid_program(
+    tmp_path: Path,
+) -> None:
+    found = verdict("torch.compile(lambda x: x @ torch.ones(4), backend='eager')(x)\n", tmp_path)
+    assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
+
+
+def test_a_swallowed_assertion_of_the_compiler_is_a_crash(tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    assert len(inputs) > 3\n"
+        "try:\n    torch.compile(lambda x: x + 1, backend=backend)(x)\n"
+        "except Exception as error:\n    print('never mind', error)\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer) == ("crash", "backend")
+    assert found.failure is not None and found.failure["exception"] == "AssertionError"
+    assert found.reproduced[0] == found.reproduced[1] >= 3
+
+
+def test_a_difference_that_is_only_printed_is_a_bug(tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    return lambda *a: tuple(o + 1 for o in gm(*a))\n"
+        "print(torch.compile(lambda x: x * 2, backend=backend)(x))\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer) == ("wrong_result", "backend")
+
+
+def test_a_result_where_eager_raises_is_accepts_invalid(tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    return lambda *a: (torch.zeros(2, 2),)\n"
+        "m = torch.tensor([[1.0, 2.0], [2.0, 1.0]])\n"
+        "torch.compile(lambda m: torch.linalg.cholesky(m), backend=backend)(m)\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer) == ("accepts_invalid", "backend")
+
+
+@pytest.mark.parametrize("phase", ["compiling", "running"])
+def test_a_hang_is_placed(phase: str, tmp_path: Path) -> None:
+    place = "time.sleep(999)" if phase == "compiling" else "pass"
+    text = (
+        f"def backend(gm, inputs):\n    {place}\n    return lambda *a: time.sleep(999)\n"
+        "torch.compile(lambda x: x + 1, backend=backend)(x)\n"
+    )
+    found = verdict(text, tmp_path, timeout=24.0)
+    assert (found.kind, found.layer) == ("hang", "backend")
+    assert found.place is not None and found.place.phase == phase
+    assert all(frame.startswith("torch/") for frame in found.place.frames)
+
+
+def test_a_death_says_how(tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    return lambda *a: os.abort()\n"
+        "torch.compile(lambda x: x + 1, backend=backend)(x)\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer) == ("process_death", "backend")
+    assert "SIGABRT" in found.summary and found.place is not None
+
+
+#: Fails on the runs that the expression names, `n` counting all runs of the compiled code from 0.
+FLAKY = (
+    "log = pathlib.Path(sys.argv[0]).with_name('runs')\n"
+    "def backend(gm, inputs):\n"
+    "    def run(*a):\n"
+    "        with open(log, 'a') as out: out.write('x')\n"
+    "        n = log.stat().st_size - 1\n"
+    "        {fault}\n"
+    "        return gm(*a)\n"
+    "    return run\n"
+    "print(torch.compile(lambda x: x + 1, backend=backend)(x))\n"
+)
+
+
+@pytest.mark.parametrize("fault", ["raise KeyError(n)", "return (gm(*a)[0] + 7,)"])
+def test_a_flaky_failure_is_counted(fault: str, tmp_path: Path) -> None:
+    found = verdict(FLAKY.format(fault=f"if n in (0, 4, 5): {fault}"), tmp_path)
+    assert found.is_bug and found.layer == "backend"
+    seen, of = found.reproduced
+    assert 1 < seen < of and f"seen in {seen} of {of} runs" in found.summary
+
+
+@pytest.mark.parametrize("fault", ["raise KeyError(n)", "return (gm(*a)[0] + 7,)"])
+def test_what_never_comes_back_is_not_reproduced(fault: str, tmp_path: Path) -> None:
+    found = verdict(FLAKY.format(fault=f"if n == 0: {fault}"), tmp_path)
+    assert (found.kind, found.is_bug) == ("not_reproduced", False)
+    assert found.reproduced[0] == 1 < found.reproduced[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [("[1.0, 5.0, 5.0]", "rounding"), ("[1.0, 5.0, 4.0]", "wrong_result")],
+    ids=["tie", "no tie"],
+)
+def test_an_index_may_differ_where_values_tie(values: str, kind: str, tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    return lambda *a: tuple(torch.tensor(2) for o in gm(*a))\n"
+        f"v = torch.tensor({values})\n"
+        "out = torch.compile(lambda v: torch.argmax(v * 2, dim=0), backend=backend)(v)\n"
+        "assert out == 1\n"
+    )
+    assert verdict(text, tmp_path).kind == kind
+
+
+BACKWARD = """
+class Tripled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, o):
+        return o.clone()
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g
+def backend(gm, inputs):
+    return lambda *a: tuple(Tripled.apply(o) for o in gm(*a))
+net = torch.nn.Linear(3, 2)
+f = torch.compile(net, backend=backend)
+"""
+LOSSES = {
+    "outside": "F.mse_loss(f(x), torch.ones(2)).backward()",
+    "accumulated": "for i in range(2): (f(x * i).sum() / 2).backward()",
+    "scaled": "torch.amp.GradScaler('cpu').scale(f(x).square().sum()).backward()",
+    "autograd.grad": "torch.autograd.grad(f(x).sum(), net.weight)",
+    "later": "out = f(x)\nother = f(2 * x)\n(out - other).square().sum().backward()",
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_wrong_gradients_are_seen_however_the_script_uses_them(loss: str, tmp_path: Path) -> None:
+    found = verdict(BACKWARD + loss + "\n", tmp_path)
+    assert (found.kind, found.layer) == ("wrong_gradient", "backend")
+
+
+def test_right_gradients_are_no_finding(tmp_path: Path) -> None:
+    text = BACKWARD.replace("3 * g", "g") + LOSSES["outside"] + "\n"
+    assert verdict(text, tmp_path).kind == "not_reproduced"
+
+
+def test_an_option_this_release_lacks_is_an_invalid_program(tmp_path: Path) -> None:
+    text = "torch.compile(lambda x: x + 1, options={'no_such_option_at_all': True})(x)\n"
+    assert verdict(text, tmp_path).kind == "invalid_program"
+
+
+def test_a_nondeterministic_program_is_no_bug(tmp_path: Path) -> None:
+    text = (
+        "def noisy(x):\n    return x + torch.tensor(float(int.from_bytes(os.urandom(2), 'big')))\n"
+        "noisy = torch._dynamo.disable(noisy)\n"
+        "torch.compile(lambda x: noisy(x) * 2, backend='eager')(x)\n"
+    )
+    assert verdict(text, tmp_path).kind == "nondeterministic"
