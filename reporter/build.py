@@ -13,7 +13,11 @@ from typing import Any
 from anonymizer.harness import Check
 from anonymizer.ir import Graph
 from reporter import reduction, rewritten, seeds
+from reporter.ablation import ablation
 from reporter.candidate import Candidate, judge, seen
+from reporter.diagnose.culprit import Culprit, find
+from reporter.diagnose.experiment import pool_experiment
+from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.errors import CannotJudgeError
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -28,15 +32,8 @@ from reporter.signature import Signature
 
 Json = dict[str, Any]
 COLD_RUNS = 3
-_ABLATION: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("eager", {"backend": "eager"}),
-    ("aot_eager", {"backend": "aot_eager"}),
-    ("aot_eager_decomp_partition", {"backend": "aot_eager_decomp_partition"}),
-    ("inductor", {"backend": "inductor"}),
-    ("dynamic=True", {"dynamic": True}),
-    ("dynamic=False", {"dynamic": False}),
-    ("mode=max-autotune-no-cudagraphs", {"mode": "max-autotune-no-cudagraphs"}),
-)
+#: Seconds for the search of the culprit on the reduced repro.
+CULPRIT_BUDGET = 60.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,7 @@ class Built:
     cold: tuple[Answer, ...]
     reproduced: tuple[int, int]
     ablation: tuple[Json, ...]
+    culprit: Culprit | None
     counts: Counts
     others: tuple[Json, ...]
     seconds: float
@@ -129,7 +127,8 @@ class Builder:
             signature=replace(self.wanted),
             cold=cold,
             reproduced=(hits, len(cold)),
-            ablation=tuple(self.ablation(text, reduced.check)),
+            ablation=tuple(ablation(self.pool, text, reduced.check, self.wanted)),
+            culprit=self._culprit(text, reduced.check),
             counts=self.scheduler.counts,
             others=tuple(self.others.values()),
             seconds=round(time.monotonic() - started, 1),
@@ -201,72 +200,20 @@ class Builder:
             ]
             return tuple(run.result() for run in runs)
 
-    def ablation(self, text: str, check: Check) -> Iterator[Json]:
-        """The repro itself under each backend, mode and `dynamic`; overrides replace its torch.compile arguments."""
-        custom = self.recorded.layer == "backend"
-        rows = [row for row in _ABLATION if not custom or row[0].startswith(("eager", "dynamic"))]
-        random = "fallback_random" not in str(check.config)
-        if self.recorded.layer in ("inductor", "decomposition") and self.wanted.kind.startswith(
-            "wrong"
-        ):
-            rows.append(
-                (
-                    "emulate_precision_casts",
-                    {"config": {"torch._inductor.config.emulate_precision_casts": True}},
-                )
-            )
-            if random:
-                rows.append(
-                    (
-                        "fallback_random",
-                        {"config": {"torch._inductor.config.fallback_random": True}},
-                    )
-                )
-        futures = [(name, self.pool.submit(text, overrides=overrides)) for name, overrides in rows]
-        for name, future in futures:
-            yield ablation_row(name, future.result(), self.wanted)
-
-
-def ablation_row(name: str, answer: Answer, wanted: Signature) -> Json:
-    """One row of the ablation table: did the repro, with one setting changed, still show the failure?"""
-    found = seen(answer)
-    outcomes = {"passes": "ok", "died": "died", "timeout": "timeout"}
-    outcome = outcomes.get(answer.outcome, "skipped")
-    detail = ""
-    if found is not None and answer.outcome == "fails":
-        outcome = "raises" if found.kind == "crash" else "differs"
-        failure = answer.failure or {}
-        detail = (
-            str(failure.get("first_line", ""))[:200]
-            if found.kind != "crash"
-            else f"{found.exception}"
+    def _culprit(self, text: str, check: Check) -> Culprit | None:
+        """The pass or operator at fault and the settings that avoid it, measured on the repro itself."""
+        layer = self.wanted.layer or ""
+        if layer not in LAYERS:
+            return None
+        return find(
+            pool_experiment(self.pool, text, self.wanted),
+            layer,
+            self.wanted.kind,
+            CULPRIT_BUDGET,
+            self.options.jobs,
+            self.progress.note if self.options.verbose else lambda _: None,
+            mode=dict(check.arguments).get("mode", "").strip("'\"") or None,
         )
-    row: Json = {
-        "rung": name,
-        "outcome": outcome,
-        "detail": detail,
-        "max_abs_error": None,
-        "error_vs_fp64": None,
-        "eager_error_vs_fp64": None,
-    }
-    numbers = errors_of(answer)
-    row.update(numbers)
-    return row
-
-
-def errors_of(answer: Answer) -> Json:
-    """The numbers of a repro's own assertion message."""
-    import re
-
-    message = str((answer.failure or {}).get("message", ""))
-    found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
-    if found:
-        return {
-            "eager_error_vs_fp64": float(found.group(1)),
-            "error_vs_fp64": float(found.group(2)),
-        }
-    plain = re.search(r"max abs error ([-+\w.]+)", message)
-    return {"max_abs_error": float(plain.group(1))} if plain else {}
 
 
 def formatted(text: str) -> str:

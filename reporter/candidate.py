@@ -13,6 +13,7 @@ from anonymizer.ir import Graph
 from reporter.reduce.answer import Answer
 from reporter.signature import Signature, of_assertion, of_crash, same_failure
 
+_COARSE = r"\b(half|float16|bfloat16|autocast)\b"
 _RANDOM = r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
 
 
@@ -50,6 +51,19 @@ class Candidate:
     def draws(self) -> bool:
         """Whether the program draws random numbers: eager and inductor then need the same stream to be comparable."""
         return re.search(_RANDOM, self.body().definitions) is not None
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the program computes in half precision, where fused code legitimately skips roundings."""
+        body = self.body()
+        text = "\n".join((body.definitions, *body.inputs, *self.check.contexts, self.check.prelude))
+        return re.search(_COARSE, text) is not None
+
+    @property
+    def casts(self) -> bool:
+        """Whether the program itself casts to half precision, so that its float64 run rounds there as well."""
+        text = "\n".join((self.body().definitions, *self.check.contexts))
+        return re.search(_COARSE, text) is not None
 
     def with_graph(self, graph: Graph) -> Candidate:
         """The same check around another graph."""

@@ -21,6 +21,7 @@ from reporter.reduce.pool import WorkerPool
 from reporter.reduce.scheduler import Scheduler
 from reporter.signature import Signature
 
+_EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 _LAYERS = (
     ("eager", "dynamo"),
     ("aot_eager", "aot_autograd"),
@@ -60,11 +61,25 @@ def _search(recorded: Recorded, pool: WorkerPool, check: Check) -> Candidate | N
         for backend in ("aot_eager", None):
             arguments = (("backend", repr(backend)),) if backend else check.arguments
             found = ask.first(
-                Candidate(part, replace(check, arguments=arguments)) for part in parts(graph)
+                _strict(candidate, backend is None)
+                for part in parts(graph)
+                for candidate in [Candidate(part, replace(check, arguments=arguments))]
+                if backend is not None or not candidate.casts
             )
             if found is not None:
                 return found
     return None
+
+
+def _strict(candidate: Candidate, fused: bool) -> Candidate:
+    """Fused half-precision code skips roundings legitimately: only what is wrong without that freedom counts.
+
+    Where the program itself casts to half precision its float64 run rounds there too, which would make the
+    skipping look wrong: such blocks are not judged at all.
+    """
+    if not (fused and candidate.coarse):
+        return candidate
+    return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
 
 
 def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: str) -> Recorded:

@@ -14,6 +14,7 @@ from typing import Any
 
 from reporter import interpreter, target
 from reporter.closer import closer_look
+from reporter.diagnose.explain import explanation
 from reporter.errors import CannotJudgeError, Interrupted
 from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
@@ -56,7 +57,8 @@ def diagnose(options: Options) -> Result:
         finally:
             bench.close()
     report = _bare_report(recorded, info)
-    return Result(report, 0 if recorded.is_bug else NO_BUG, tuple(_verdict_lines(recorded)))
+    lines = (*_ladder_lines(recorded), *_verdict_lines(recorded))
+    return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
 
 
 def create(options: Options) -> Result:
@@ -191,9 +193,19 @@ def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Repor
         recorded.signature.text() if recorded.signature else "",
         failure.get("exception"),
         failure.get("first_line"),
+        recorded.reproduced,
+        explanation(recorded.kind),
+        recorded.command,
     )
     ladder = tuple(Rung(**row) for row in recorded.ladder)
-    return Report(verdict, ladder, info.torch, info.version, device_of(recorded))
+    return Report(
+        verdict,
+        ladder,
+        info.torch,
+        info.version,
+        device_of(recorded),
+        details=recorded.details,
+    )
 
 
 def device_of(recorded: Recorded) -> str:
@@ -205,4 +217,13 @@ def device_of(recorded: Recorded) -> str:
 def _verdict_lines(recorded: Recorded) -> list[str]:
     word = "bug" if recorded.is_bug else "no bug to report"
     where = f" in {recorded.layer}" if recorded.is_bug else ""
-    return [f"verdict: {recorded.kind}{where} ({word})", recorded.summary]
+    lines = [f"verdict: {recorded.kind}{where} ({word})", recorded.summary, *recorded.remarks]
+    return [*lines, "", explanation(recorded.kind), f"measure again: {recorded.command}"]
+
+
+def _ladder_lines(recorded: Recorded) -> list[str]:
+    """The rungs with their wall time, as a table."""
+    return [
+        f"  {row['rung']:28} {row['outcome']:8} {row['seconds']:6.1f} s  {row['detail']}".rstrip()
+        for row in recorded.ladder
+    ]

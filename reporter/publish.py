@@ -102,6 +102,7 @@ def _report(
         labels=tuple(_labels(recorded, built)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
+        details={"culprit": built.culprit.to_json()} if built.culprit else {},
     )
 
 
@@ -145,7 +146,9 @@ def _requires(built: Built) -> Requires:
 def _labels(recorded: Recorded, built: Built) -> list[str]:
     failure = _failure(built)
     outcome = {row["rung"]: row["outcome"] for row in built.ablation}
-    right, wrong = outcome.get("dynamic=False"), outcome.get("dynamic=True")
+    given = dict(built.candidate.check.arguments)
+    right = outcome.get("inductor, dynamic=False")
+    wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
     return labels(
         recorded.kind,
         recorded.layer,
@@ -154,7 +157,7 @@ def _labels(recorded: Recorded, built: Built) -> list[str]:
         or _message(failure).startswith("error:"),
         dynamic_false_fixes=right == "ok"
         and wrong not in ("ok", "skipped")
-        and "dynamic" in dict(built.candidate.check.arguments),
+        and given.get("dynamic") == "True",
         signal=_signal(built),
     )
 
@@ -201,7 +204,8 @@ def _files(
         environment=recorded.environment,
         version=_version(),
         error_log=log,
-        workaround=_workaround(report),
+        culprit=built.culprit.phrase() if built.culprit else "",
+        workaround=_workaround(report, built),
         human_words=options.summary or "",
         key=_key(built),
     )
@@ -226,11 +230,12 @@ def _version() -> str:
     return __version__
 
 
-def _workaround(report: Report) -> str:
-    """The first measured setting under which the repro is right."""
-    for row in report.ladder:
-        if row.outcome == "ok" and row.rung in ("emulate_precision_casts", "fallback_random"):
-            return f"`torch._inductor.config.{row.rung} = True` makes it go away"
+def _workaround(report: Report, built: Built) -> str:
+    """The smallest set of settings under which the repro is right, else the backend nearest to the user's that is."""
+    culprit = built.culprit
+    if culprit is not None and culprit.workaround and culprit.confirmed is not False:
+        settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
+        return f"with {settings} it is right"
     right = [
         row.rung
         for row in report.ladder
@@ -243,6 +248,10 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
         "original.log": recorded.output,
         "ladder.json": json.dumps(list(recorded.ladder), indent=2),
+        "diagnosis.json": json.dumps(
+            {"summary": recorded.summary, "reproduced": recorded.reproduced, **recorded.details},
+            indent=2,
+        ),
     }
     if built.others:
         private["other_findings.json"] = json.dumps(list(built.others), indent=2)

@@ -16,7 +16,11 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Verdict:
-    """What it is, where it is, and how often fresh processes showed it: `reproduced` = (times seen, times run)."""
+    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run).
+
+    With a repro the runs are fresh processes; without one they are the script's call and its repetitions.
+    `explanation` says what the kind means, `command` repeats the measurement.
+    """
 
     kind: str
     layer: str
@@ -26,13 +30,16 @@ class Verdict:
     exception: str | None = None
     message: str | None = None
     reproduced: tuple[int, int] = (0, 0)
+    explanation: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True)
 class Rung:
     """One variation of the recorded call. `outcome`: ok, raises, differs, died, timeout or skipped.
 
-    Errors are absolute: `max_abs_error` against eager, the other two against eager in float64.
+    Errors are absolute: `max_abs_error` against eager, the other two, as root mean squares, against eager in float64.
+    `seconds` is the wall time of the run.
     """
 
     rung: str
@@ -41,6 +48,7 @@ class Rung:
     max_abs_error: float | None = None
     error_vs_fp64: float | None = None
     eager_error_vs_fp64: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,11 @@ class AuditSummary:
 
 @dataclass(frozen=True)
 class Report:
-    """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document."""
+    """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document.
+
+    `details` holds what else was measured, each part at the top level of the document: `measurement` (the rule's numbers
+    per output), `stack`, `missing_guard`, `divergence`, `culprit`, `complaints`.
+    """
 
     verdict: Verdict
     ladder: tuple[Rung, ...]
@@ -90,6 +102,7 @@ class Report:
     labels: tuple[str, ...] = ()
     other_findings: tuple[Mapping[str, Any], ...] = ()
     audit: AuditSummary | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +112,8 @@ class Report:
         for name in ("repro", "audit"):
             if document[name] is None:
                 del document[name]
-        return {"schema_version": document.pop("schema_version"), **document}
+        details = document.pop("details")
+        return {"schema_version": document.pop("schema_version"), **document, **details}
 
     def dumps(self) -> str:
         """The text of `report.json`."""

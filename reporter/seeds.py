@@ -15,6 +15,7 @@ from anonymizer.emit import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Graph, from_json
 from reporter.candidate import Candidate, Content
+from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
 from reporter.parts import parts
@@ -39,10 +40,12 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Che
     config = config_lines(environment.get("configs") or {})
     if random and diagnosis.layer in ("inductor", "decomposition"):
         config = (*config, ("torch._inductor.config.fallback_random", "True"))
+    if diagnosis.ladder["emulate_precision_casts"].outcome == "differs":
+        config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
     changed = diagnosis.comparison or {"values": []}
     minded = [item for item in changed["values"] if not item["same"]]
     signature = diagnosis.signature
-    eager = diagnosis.ladder["eager"]
+    eager = diagnosis.ladder[EAGER]
     return Check(
         kind=diagnosis.kind,
         arguments=arguments(finding.options, bool(prelude)),
@@ -50,7 +53,7 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Che
         contexts=tuple(contexts),
         backward="randn" if finding.grads else "none",
         property=signature.property if signature else None,
-        double=diagnosis.ladder["fp64"].outcome == "ok" or diagnosis.kind == "wrong_gradient",
+        double=diagnosis.ladder[EXACT].outcome == "ok" or diagnosis.kind == "wrong_gradient",
         compare_inputs=any(item["property"] == "changed input" for item in minded),
         eager_raises=eager.outcome == "raises" and diagnosis.kind == "process_death",
         prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),

@@ -67,7 +67,12 @@ def _body(report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
         sentences=wording.description(report, evidence.culprit),
         expected=expected,
         actual=actual,
-        measured=any(rung["max_abs_error"] is not None for rung in report["ladder"]),
+        grid=wording.grid(report),
+        measured=[
+            rung
+            for rung in report["ladder"]
+            if rung["max_abs_error"] is not None or rung["error_vs_fp64"] is not None
+        ],
         requirements=wording.requirements(report),
         log=log,
         versions=versions,

@@ -106,9 +106,7 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"
     return (
-        sentence
-        + (f", and the bisector names {culprit.strip().rstrip('.')}" if culprit else "")
-        + "."
+        sentence + (f", and bisection names {culprit.strip().rstrip('.')}" if culprit else "") + "."
     )
 
 
@@ -163,6 +161,32 @@ def _numbers(rung: Mapping[str, Any]) -> str:
     if rung["eager_error_vs_fp64"] is not None:
         parts.append(f"eager's own error against float64 {number(rung['eager_error_vs_fp64'])}")
     return f" ({'; '.join(parts)})"
+
+
+def grid(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic` repeat one outcome."""
+    own = str(report["requires"]["dynamic"])
+    cells: dict[str, dict[str, str]] = {}
+    for rung in report["ladder"]:
+        name, _, dynamic = rung["rung"].partition(", dynamic=")
+        cells.setdefault(name, {})[dynamic or own] = _cell(rung, report["verdict"])
+    return [
+        (
+            f'`backend="{name}"`' if name in BACKENDS else f"`{name}`",
+            row.get("None", ""),
+            row.get("True", ""),
+            row.get("False", ""),
+        )
+        for name, row in cells.items()
+    ]
+
+
+def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
+    """The outcome, bold if it fails, with the exception where it is another than the verdict's."""
+    if rung["outcome"] in ("ok", "skipped"):
+        return str(rung["outcome"])
+    another = rung["outcome"] == "raises" and rung["detail"] not in ("", verdict["exception"])
+    return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
 
 
 def requirements(report: Mapping[str, Any]) -> list[tuple[str, str]]:

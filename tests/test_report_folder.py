@@ -175,6 +175,8 @@ def test_report_json_has_the_agreed_shape() -> None:
         "exception",
         "message",
         "reproduced",
+        "explanation",
+        "command",
     ]
     assert document["verdict"]["reproduced"] == [3, 3]
     assert {"backward", "dynamic", "mode", "config"} <= set(document["requires"])

@@ -24,7 +24,7 @@ class Answer:
 
     ``failure`` is the account ``collectors.failure.describe`` gives; ``exit`` is minus the
     signal's number where a signal ended it; ``seconds`` is wall time; ``detail`` holds Python's
-    stack for a death or a time-out.
+    stack for a death or a time-out; ``bisect`` is what `collectors.bisection` counted, if asked to.
     """
 
     outcome: Outcome
@@ -35,6 +35,7 @@ class Answer:
     stderr: str = ""
     detail: str = ""
     seconds: float = 0.0
+    bisect: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, which `from_json` reads."""
@@ -52,6 +53,7 @@ class Answer:
             stderr=str(data.get("stderr", "")),
             detail=str(data.get("detail", "")),
             seconds=float(data.get("seconds", 0.0)),
+            bisect=data.get("bisect"),
         )
 
 
