@@ -41,7 +41,7 @@ class Counter:
         self.most = most
         self.counts: Dict[str, int] = {}
         self.operators: List[str] = []
-        self.last = ""
+        self.first_out = ""
         self.operator: Optional[str] = None
         self.step: Optional[str] = None
 
@@ -59,23 +59,30 @@ class Counter:
         name = operator_name(subject)
         if name is not None and name not in self.operators:
             self.operators.append(name)
-        if self.most is None or number == self.most:
+        if self.most is None or number <= self.most:
+            return False
+        if number == self.most + 1:
             self._note(debug_info, subject)
-        return self.most is not None and number > self.most
+        return True
 
     def _note(self, debug_info: Optional[Callable[[], str]], subject: Any) -> None:
         with contextlib.suppress(Exception):
-            self.last = str(debug_info()) if debug_info is not None else ""
+            self.first_out = str(debug_info()) if debug_info is not None else ""
         self.operator = operator_name(subject)
-        self.step = self.last if self.operator is None and _is_torch_pass(self.last) else None
+        self.step = (
+            self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
+        )
 
     def answer(self) -> Dict[str, Any]:
-        """What was counted. `last` may name things of the user's program; `operator` and `pass` are public."""
+        """What was counted, and the first application that was left out.
+
+        Its text `first_out` may name things of the user's program; `operator` and `pass` are public.
+        """
         return {
             "applications": self.counts.get(self.key, 0),
             "counts": dict(self.counts),
             "operators": self.operators[:64],
-            "last": self.last[:200],
+            "first_out": self.first_out[:200],
             "operator": self.operator,
             "pass": self.step,
         }

@@ -49,6 +49,10 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     return pids[0]
 
 
+#: How faulthandler begins the stacks that it writes when a limit is near.
+_STOPPED = "Timeout ("
+
+
 class Standby:
     """Serves requests of the host about one recorded call until told to stop or the host is gone."""
 
@@ -135,12 +139,11 @@ class Standby:
 
     def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
         if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            return {
-                "outcome": "died",
-                "signal": signal.Signals(number).name,
-                "detail": self._log(child),
-            }
+            number, log = os.WTERMSIG(status), self._log(child)
+            if number == signal.SIGSEGV and _STOPPED in log:
+                # dumping the stacks of running threads may itself crash: it was our limit, not the program
+                return {"outcome": "timeout", "detail": log}
+            return {"outcome": "died", "signal": signal.Signals(number).name, "detail": log}
         answer = load_answer(child["path"])
         return answer or {
             "outcome": "died",

@@ -288,3 +288,12 @@ def test_the_bare_help_does_not_even_need_a_parser() -> None:
     code = "import sys; from reporter.cli.main import run; run(['--help']);"
     code += "sys.exit('typer' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True, capture_output=True)
+
+
+def test_an_option_after_the_script_is_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", str(tmp_path / "none.py"), "--timeout", "60"]) == 2
+    assert "--timeout stands after the script" in capsys.readouterr().err
+    assert run(["diagnose", str(tmp_path / "none.py"), "--epochs", "60"]) == 2
+    assert "stands after" not in capsys.readouterr().err

@@ -32,6 +32,7 @@ def taking(
             words = given.pop("command", None) or ()
             assert isinstance(words, (list, tuple))
             first, rest = _split(given, [str(word) for word in words])
+            _mind(names, rest)
             return function(resolve(given, first, rest))
 
         parameters = [_parameter(name, settings()[name]) for name in names]
@@ -53,6 +54,17 @@ def _split(given: dict[str, object], words: list[str]) -> tuple[Path | None, tup
     if given.get("module") is not None or not words:
         return None, tuple(words)
     return Path(words[0]), tuple(words[1:])
+
+
+def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
+    """Says so when what looks like an option of ours goes to the script: a wrong order is silent otherwise."""
+    flags = {settings()[name].long_flag for name in names}
+    meant = next((word for word in rest if word.partition("=")[0] in flags), None)
+    if meant is not None:
+        typer.echo(
+            f"note: {meant} stands after the script, so the script gets it; options of bugreport go before the script",
+            err=True,
+        )
 
 
 def _keyword(name: str, annotation: object) -> inspect.Parameter:

@@ -7,7 +7,7 @@ applied and gone with N-1, a workaround when the result is right with it, in the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -33,8 +33,6 @@ BACKENDS = {
 _CRASHES = ("crash", "crash_on_recompile")
 #: The share of the time that the search for the application may take before the switches have their turn.
 _BISECTION_SHARE = 0.5
-#: Switches tried together, since most of them do not matter.
-_GROUP = 8
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,7 @@ class _Search:
         )
         if not found.exact:
             self.not_tried.append(f"which application of {name}")
-        counted = (found.trial.bisect or {}) if found.trial and found.exact else {}
+        counted = (found.below.bisect or {}) if found.below and found.exact else {}
         return replace(
             culprit,
             subsystem=name,
@@ -261,18 +259,38 @@ class _Search:
         return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
 
     def _singles(self, culprit: Culprit) -> None:
-        """Which switches work alone, first those that the culprit suggests."""
+        """Which switches work alone: what the culprit suggests, then the usual axes, the rest, and what gives up most.
+
+        Later ones are left alone once one that costs as little has worked.
+        """
+        directed = self._directed(culprit)
+        self.switches[:0] = directed
+        axes = [switch for switch in self.switches if switch.name in table.AXES]
+        rest = [switch for switch in self.switches if switch not in (*directed, *axes)]
+        self.say(f"culprit: {len(self.switches)} settings")
+        self._screen([[one] for one in (*directed, *axes)])
+        if not self._works(directed):
+            self._screen(_groups([switch for switch in rest if switch.cost == 1]))
+            if not self._works(self.tried):
+                self._screen(_groups([switch for switch in rest if switch.cost > 1]))
+
+    def _directed(self, culprit: Culprit) -> list[Switch]:
+        """The switches that leave out what was found, and nothing else."""
+        found = []
         if culprit.operator is not None:
             lowered = str(culprit.subsystem).endswith("/lowerings")
             make = table.fallback_switch if lowered else table.whole_switch
-            self.switches.insert(0, make(culprit.operator))
+            found.append(make(culprit.operator))
         if culprit.graph_pass is not None:
             named = table.pass_switch(culprit.graph_pass)
             settings = self.abilities.settings
             if settings is None or named.config[0][0] in settings:
-                self.switches.insert(0, named)
-        self.say(f"culprit: {len(self.switches)} settings")
-        self._screen(_groups(self.switches))
+                found.append(named)
+        return found
+
+    def _works(self, switches: Iterable[Switch]) -> bool:
+        """Whether one of the switches alone makes the bug go away."""
+        return any(one in self.tried and self.tried[one].bug is False for one in switches)
 
     def _screen(self, groups: list[list[Switch]]) -> None:
         """Tries groups of switches: a bug that stays is blamed on none of the group, any other group is split."""
@@ -297,8 +315,7 @@ class _Search:
         each = [replace(table.fallback_switch(one), directed=False) for one in self.operators]
         self.switches = each + self.switches
         self.say(f"culprit: {len(each)} operators")
-        parts = range(0, len(each), _GROUP)
-        self._screen([each[start : start + _GROUP] for start in parts])
+        self._screen([each])
         gone = [one for one in each if one in self.tried and self.tried[one].bug is False]
         if len(gone) != 1:
             return culprit
@@ -346,19 +363,16 @@ class _Search:
 
 
 def _groups(switches: Sequence[Switch]) -> list[list[Switch]]:
-    """What is tried together: switches that change much go alone and first, the others in groups without contradiction."""
-    alone = [[one] for one in switches if one.cost > 1 or one.directed]
+    """What is tried together: all that do not contradict each other, since most of them do not matter."""
     groups: list[list[Switch]] = []
     for switch in switches:
-        if [switch] in alone:
-            continue
         for group in groups:
-            if len(group) < _GROUP and not any(_contradict(switch, other) for other in group):
+            if not any(_contradict(switch, other) for other in group):
                 group.append(switch)
                 break
         else:
             groups.append([switch])
-    return alone + groups
+    return groups
 
 
 def _price(switch: Switch) -> tuple[int, bool]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from reporter.diagnose import complaints, culprit, divergence, guards
 from reporter.diagnose.experiment import lab_abilities, lab_experiment
+from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
 from reporter.recording import Recording
@@ -163,4 +164,9 @@ def _measurement(diagnosis: Diagnosis) -> Json | None:
     if comparison is None:
         return None
     rows = [{key: item[key] for key in _NUMBERS if key in item} for item in comparison["values"]]
-    return {"rule": comparison.get("rule"), "values": rows, "metadata": comparison["metadata"]}
+    return {
+        "rule": comparison.get("rule"),
+        "reference": reference(diagnosis.ladder) if diagnosis.ladder else None,
+        "values": rows,
+        "metadata": comparison["metadata"],
+    }

@@ -17,6 +17,7 @@ from reporter.diagnose.ladder import (
     Climber,
     Rung,
     describe,
+    reference,
     worst_value,
 )
 from reporter.diagnose.verdict import Diagnosis
@@ -132,8 +133,13 @@ def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
         summary = (
             f"The results differ only in which of several tied values an index names ({text})."
         )
-    else:
+    elif climber.ladder[EXACT].outcome == "ok":
         summary = f"The results differ by rounding only: the compiled one is as close to float64 as eager ({text})."
+    else:
+        summary = (
+            f"The results differ by rounding only, within the tolerance that torch's own comparison allows ({text}); "
+            f"{reference(climber.ladder)}."
+        )
     return made(
         climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
@@ -111,11 +112,12 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             "origin": "torch.bfloat16" if ladder.facts.get("coarse") else None,
         }
         trial: Future[Trial] = Future()
+        started = time.monotonic()
 
         def conclude(run: Json, compared: Json | None) -> None:
             path.unlink(missing_ok=True)
             bug, detail = shown(wanted, run, compared, eager.failure)
-            seconds = round(float(run.get("seconds") or 0.0), 2)
+            seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
             _resolve(trial, Trial(bug, seconds, detail, run.get("bisect")))
 
         def ran(future: Future[Json]) -> None:

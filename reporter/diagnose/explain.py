@@ -31,7 +31,7 @@ _EXPLANATIONS = {
     "mode, and then the results agree. Compare statistics, or set fallback_random for the comparison.",
     "precision_cast": "In half precision the compiler keeps intermediate results in float32 where eager mode rounds each one. "
     "That is more accurate and intended; emulate_precision_casts makes both round alike.",
-    "rounding": "Floating-point operations done in another order round differently. Measured against float64 the "
+    "rounding": "Floating-point operations done in another order round differently; measured against float64, where that is possible, the "
     "compiled result is as good as eager's. Compare with tolerances, as torch.testing.assert_close does.",
     "ill_conditioned": "The program magnifies rounding: moving the inputs by one unit in the last place moves eager's own result "
     "as far as the compiled result is off, so neither of the two is the right one.",

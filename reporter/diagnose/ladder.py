@@ -6,6 +6,7 @@ Rungs run in forks of the moment before the call. What explains a difference awa
 
 from __future__ import annotations
 
+import builtins
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -81,6 +82,22 @@ class Ladder:
         return self.rungs.get(name) or Rung(name, "skipped")
 
 
+class _Flight:
+    """A rung under way, with a clock for what dies or is stopped and so cannot tell its own seconds."""
+
+    def __init__(self, answer: Future[Json]) -> None:
+        self.answer = answer
+        self.started = self.ended = time.monotonic()
+        answer.add_done_callback(self._end)
+
+    def _end(self, _: Future[Json]) -> None:
+        self.ended = time.monotonic()
+
+    def seconds(self) -> float:
+        """Wall time from the request to the answer; meaningful once there is one."""
+        return self.ended - self.started
+
+
 class Climber:
     """Measures rungs of one finding on demand; each rung once."""
 
@@ -89,7 +106,7 @@ class Climber:
         self.timeout = timeout
         self.progress = progress
         self.ladder = Ladder()
-        self._ahead: dict[str, Future[Json]] = {}
+        self._ahead: dict[str, _Flight] = {}
         self._exact: str | None = None
         self._ties: str | None = None
 
@@ -156,15 +173,14 @@ class Climber:
     def _path(self, name: str) -> str:
         return str(self.finding.lab.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
 
-    def _submit(self, name: str, **rung: Any) -> Future[Json]:
+    def _submit(self, name: str, **rung: Any) -> _Flight:
         rung["snapshot"] = self._path(name)
         rung.setdefault("grads", self.finding.grads)
-        return self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout)
+        return _Flight(self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout))
 
     def _run(self, name: str) -> Rung:
-        started = time.monotonic()
-        future = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
-        answer = future.result(timeout=self.timeout + 60)
+        flight = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
+        answer = flight.answer.result(timeout=self.timeout + 60)
         outcome = str(answer["outcome"])
         failure = answer.get("failure")
         detail = (
@@ -180,7 +196,7 @@ class Climber:
             failure,
             answer.get("signal"),
             answer.get("snapshot"),
-            round(float(answer.get("seconds") or time.monotonic() - started), 2),
+            round(float(answer.get("seconds") or flight.seconds()), 2),
             str(answer.get("detail") or "") if outcome in ("died", "timeout") else "",
             str(answer.get("phase") or ""),
         )
@@ -216,6 +232,17 @@ class Climber:
         )
         self.ladder.rungs[rung.name] = judged
         return judged
+
+
+def reference(ladder: Ladder) -> str:
+    """What the compared numbers were held against, in words that name nothing of the program."""
+    exact = ladder[EXACT]
+    if exact.outcome == "ok":
+        return "eager in float64, dtypes named inside the program and autocast included"
+    failed = exact.failure["exception"] if exact.failure else exact.outcome
+    if exact.failure and not hasattr(builtins, failed):
+        failed = "an exception of its own"  # whose name may be private
+    return f"there is no float64 reference, since the program fails in float64 ({failed})"
 
 
 def describe(comparison: Json | None) -> str:

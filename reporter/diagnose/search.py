@@ -55,11 +55,14 @@ class Runner:
 
 @dataclass(frozen=True)
 class Located:
-    """The application that brings the bug: there with `number` applied, gone with one less if `exact`."""
+    """The application that brings the bug: there with `number` applied, gone with one less if `exact`.
+
+    `below` is the trial with one less: it names the application, and unlike the one with it never dies.
+    """
 
     number: int | None
     exact: bool
-    trial: Trial | None = None
+    below: Trial | None = None
 
 
 #: The trials with so many applications each.
@@ -91,9 +94,9 @@ def locate(ask: Ask, total: int | None, jobs: int) -> Located:
             elif point < high:
                 low = max(low, point)
         idle = idle + 1 if (low, high) == before else 0
-    last = ask([high])[0]
+    last, below = ask([high])[0], ask([low])[0]
     exact = high - low == 1 and last is not None and bool(last.bug)
-    return Located(high, exact, last)
+    return Located(high, exact, below)
 
 
 def _gallop(ask: Ask) -> tuple[int, int | None, bool]:

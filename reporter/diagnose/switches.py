@@ -280,6 +280,8 @@ SUPPRESS = Switch(
     ((DYNAMO + "suppress_errors", True),),
     cost=3,
 )
+#: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern rewrites, one thread.
+AXES = ("cpp.simdlen = 1", "max_fusion_size = 1", "pattern_matcher = False", "one thread")
 DEFAULT_MODE = Switch("mode default", "the default mode", mode="default")
 
 #: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier ones hand it.
