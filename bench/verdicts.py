@@ -1,8 +1,9 @@
 """Confusion table of `diagnose` over a folder of cases: python bench/verdicts.py FOLDER [INTERPRETER] [--only REGEX].
 
 A case is a sub-folder with `script.py` and `truth.json`; the truth holds, per torch release, whether it is a bug
-and the kinds and layers that count as right. The release is the interpreter's. One line per case (seconds, and the
-share of them that the rungs took), then the table, then the three figures that matter: kinds, layers, false alarms.
+and the kinds and layers that count as right. The release is the interpreter's. One line per case (wall seconds,
+those of the script's own run, and the sum of all measurements), then the table, then the three figures that
+matter: kinds, layers, false alarms.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Result:
     layer: str
     is_bug: bool | None
     seconds: float
-    rungs: float
+    script: float
+    measured: float
 
     @property
     def kind_right(self) -> bool:
@@ -67,7 +69,7 @@ def main() -> int:
             mark = "    " if result.kind_right and result.layer_right else "BAD "
             print(
                 f"{mark}{result.name:40} {result.kind + ' / ' + result.layer:36} "
-                f"{result.seconds:6.1f} s, rungs {result.rungs:5.1f} s",
+                f"{result.seconds:6.1f} s, script {result.script:5.1f} s, measured {result.measured:5.1f} s",
                 flush=True,
             )
     return _summary(version, results)
@@ -96,7 +98,7 @@ def _run(case: Path, wanted: dict[str, Any], python: str) -> Result:
         except ValueError:
             ending = f"exit {done.returncode}: {done.stderr.strip()[-100:]}"
     verdict = document.get("verdict") or {"kind": ending, "layer": "", "is_bug": None}
-    rungs = sum(rung.get("seconds") or 0.0 for rung in document.get("ladder", ()))
+    timing = document.get("timing") or {}
     return Result(
         case.name,
         wanted,
@@ -104,7 +106,8 @@ def _run(case: Path, wanted: dict[str, Any], python: str) -> Result:
         verdict["layer"],
         verdict["is_bug"],
         time.perf_counter() - started,
-        rungs,
+        timing.get("script", 0.0),
+        timing.get("measured", 0.0),
     )
 
 
@@ -123,11 +126,13 @@ def _summary(version: str, results: list[Result]) -> int:
     print(
         f"kinds {kinds}/{len(results)}, layers {layers}/{len(counted)}, false alarms called a bug {alarms}"
     )
-    spent = sum(result.rungs for result in results)
-    if spent:
-        ratio = sum(result.seconds for result in results) / spent
+    ratios = sorted(
+        (result.seconds - result.script) / result.measured for result in results if result.measured
+    )
+    if ratios:
         print(
-            f"wall time over the rungs' own seconds, script and start-up included: ratio {ratio:.2f}"
+            "wall time without the script's own run, over what was measured one after another: "
+            f"median {ratios[len(ratios) // 2]:.2f}, worst {ratios[-1]:.2f}"
         )
     return 0 if kinds == len(results) and not alarms else 1
 

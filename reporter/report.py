@@ -89,7 +89,8 @@ class Report:
     """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document.
 
     `details` holds what else was measured, each part at the top level of the document: `measurement` (the rule's numbers
-    per output), `stack`, `missing_guard`, `divergence`, `culprit`, `complaints`.
+    per output), `stack`, `missing_guard`, `divergence`, `culprit`, `complaints`, and `timing` (wall seconds of the stages,
+    and what all measurements would have taken one after another).
     """
 
     verdict: Verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,12 +56,14 @@ def study(
             f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s",
         )
         say = progress.note if options.verbose else lambda _: None
+        clock = [time.monotonic()]
         diagnosis = judge(recording, options.timeout / 2, say, options.rungs)
         doubtful = (
             not diagnosis.is_bug
             and diagnosis.kind in ("rounding", "precision_cast")
             and script_failed(recording)
         )
+        clock.append(time.monotonic())
         progress.stage("details" if not want_program else "capture", diagnosis.summary)
         details = gather(
             diagnosis,
@@ -70,12 +73,14 @@ def study(
             say,
             thorough=not (want_program or doubtful),
         )
+        clock.append(time.monotonic())
         recorded = _collect(
             options,
             python,
             recording,
             details.complaint or diagnosis,
-            details,
+            {**details.document, "timing": _timing(recording, diagnosis, details, clock)},
+            details.lines,
             want_program and diagnosis.is_bug or doubtful,
         )
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
@@ -108,7 +113,8 @@ def _collect(
     python: Path,
     recording: Recording,
     diagnosis: Diagnosis,
-    details: Details,
+    details: Mapping[str, Any],
+    remarks: tuple[str, ...],
     program: bool,
 ) -> Recorded:
     finding = diagnosis.finding
@@ -142,10 +148,24 @@ def _collect(
         output=recording.output,
         reproduced=diagnosis.reproduced,
         command=command(options, diagnosis.cited),
-        details=dict(details.document),
-        remarks=details.lines,
+        details=dict(details),
+        remarks=remarks,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
+
+
+def _timing(
+    recording: Recording, diagnosis: Diagnosis, details: Details, clock: list[float]
+) -> Json:
+    """Wall seconds of the stages, and what their measurements would have taken one after another."""
+    rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder is not None else ()
+    variants = (details.document.get("culprit") or {}).get("measured_seconds", 0.0)
+    return {
+        "script": round(recording.seconds, 2),
+        "ladder": round(clock[1] - clock[0], 2),
+        "details": round(clock[2] - clock[1], 2),
+        "measured": round(sum(rung.seconds for rung in rungs) + variants, 2),
+    }
 
 
 def rungs_json(ladder: Ladder | None) -> list[Json]:

@@ -67,6 +67,7 @@ class Culprit:
     not_tried: tuple[str, ...] = ()
     runs: int = 0
     seconds: float = 0.0
+    measured_seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form for a report."""
@@ -181,6 +182,7 @@ class _Search:
             not_tried=tuple(self.not_tried),
             runs=self.runner.runs,
             seconds=round(time.monotonic() - self.started, 1),
+            measured_seconds=round(self.runner.measured, 1),
         )
 
     def _control(self) -> bool:

@@ -27,6 +27,7 @@ class Runner:
         self.jobs = max(1, jobs)
         self.deadline = deadline
         self.runs = 0
+        self.measured = 0.0
         self._known: dict[Variation, Trial] = {}
 
     def run(
@@ -45,7 +46,8 @@ class Runner:
                 self.runs += 1
             done = wait(flying, max(0.0, left), FIRST_COMPLETED).done if flying else set()
             for future in done:
-                self._known[flying.pop(future)] = future.result()
+                trial = self._known[flying.pop(future)] = future.result()
+                self.measured += trial.seconds
             if left <= 0:
                 for future in flying:
                     future.cancel()
