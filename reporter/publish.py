@@ -13,6 +13,7 @@ from anonymizer.audit import Identity, private_terms, terms_checked
 from anonymizer.ir import Graph
 from reporter import create as flow
 from reporter.build import Built, operators
+from reporter.diagnose.explain import explanation
 from reporter.errors import LeakError
 from reporter.folder import write_report
 from reporter.interpreter import InterpreterInfo
@@ -127,6 +128,8 @@ def _verdict(recorded: Recorded, built: Built) -> Verdict:
         exception=str(failure.get("exception")) if crash else _signal(built),
         message=_message(failure) if crash else str(failure.get("message", "")) or None,
         reproduced=built.reproduced,
+        explanation=explanation(recorded.kind),
+        command="python repro.py",
     )
 
 

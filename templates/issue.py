@@ -68,11 +68,7 @@ def _body(report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
         expected=expected,
         actual=actual,
         grid=wording.grid(report),
-        measured=[
-            rung
-            for rung in report["ladder"]
-            if rung["max_abs_error"] is not None or rung["error_vs_fp64"] is not None
-        ],
+        measured=wording.measured(report),
         requirements=wording.requirements(report),
         log=log,
         versions=versions,

@@ -138,7 +138,7 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         )
     actual = one_line(verdict["message"] or verdict["summary"], 300)
     if worst is not None:
-        actual += _numbers(worst)
+        actual += _numbers(worst, actual)
     return "the same as in eager mode, within the default tolerances", actual
 
 
@@ -154,13 +154,37 @@ def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     )
 
 
-def _numbers(rung: Mapping[str, Any]) -> str:
-    parts = [f"largest absolute difference to eager {number(rung['max_abs_error'])}"]
+def _numbers(rung: Mapping[str, Any], said: str) -> str:
+    parts = []
+    if "max abs error" not in said:
+        parts.append(f"largest absolute difference to eager {number(rung['max_abs_error'])}")
     if rung["error_vs_fp64"] is not None:
         parts.append(f"error against float64 {number(rung['error_vs_fp64'])}")
     if rung["eager_error_vs_fp64"] is not None:
         parts.append(f"eager's own error against float64 {number(rung['eager_error_vs_fp64'])}")
-    return f" ({'; '.join(parts)})"
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
+    """Variants and their numbers, one row for all that measured the same; none where the text above says it all."""
+    rows: dict[tuple[Any, Any, Any], list[str]] = {}
+    for rung in report["ladder"]:
+        found = rung["max_abs_error"], rung["error_vs_fp64"], rung["eager_error_vs_fp64"]
+        if found[0] is not None or found[1] is not None:
+            rows.setdefault(found, []).append(rung["rung"])
+    if len(rows) < 2:
+        return []
+    return [
+        (names[0] + (f" and {len(names) - 1} more" if names[1:] else ""), *found)
+        for found, names in rows.items()
+    ]
+
+
+def _variant(name: str) -> str:
+    key, _, value = name.partition("=")
+    if name in BACKENDS:
+        return f'`backend="{name}"`'
+    return f'`{key}="{value}"`' if key == "mode" else f"`{name}`"
 
 
 def grid(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -172,10 +196,10 @@ def grid(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         cells.setdefault(name, {})[dynamic or own] = _cell(rung, report["verdict"])
     return [
         (
-            f'`backend="{name}"`' if name in BACKENDS else f"`{name}`",
-            row.get("None", ""),
-            row.get("True", ""),
-            row.get("False", ""),
+            _variant(name),
+            row.get("None", "–"),
+            row.get("True", "–"),
+            row.get("False", "–"),
         )
         for name, row in cells.items()
     ]

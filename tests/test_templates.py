@@ -54,8 +54,8 @@ def test_issue_says_what_is_asked_for() -> None:
         "backends `eager`, `aot_eager`, `aot_eager_decomp_partition` are right, `inductor` is not",
         "bisection names `take`, application 2.",
         "3 of 3 fresh processes",
-        '| `backend="inductor"` | **raises** | **raises** TypeError \\| x |  |',
-        '| `backend="eager"` | ok |  |  |',
+        '| `backend="inductor"` | **raises** | **raises** TypeError \\| x | – |',
+        '| `backend="eager"` | ok | – | – |',
         "| backward | no |",
         "**Workaround**: `fullgraph=False`",
         "| 2.6.0 | right |",
@@ -68,7 +68,18 @@ def test_issue_says_what_is_asked_for() -> None:
 def test_issue_with_wrong_numbers_shows_them() -> None:
     report = data.gradient_report().to_json()
     text = render_issue(report, evidence(repro=data.text(data.GRADIENT), error_log=""))
-    assert "| inductor | 0.01235 | 0.005152 | 0 |" in text
+    assert "| variant |" not in text  # one row of numbers, which the text has as well
+    more = (
+        *data.gradient_report().ladder,
+        Rung("mode=max-autotune", "differs", "", 0.5, 0.25, 0.0),
+    )
+    several = render_issue(
+        replace(data.gradient_report(), ladder=more).to_json(),
+        evidence(repro=data.text(data.GRADIENT), error_log=""),
+    )
+    assert "| aot_eager and 1 more | 0.01235 | 0.005152 | 0 |" in several
+    assert "| mode=max-autotune | 0.5 | 0.25 | 0 |" in several
+    assert '| `mode="max-autotune"` | **differs** |' in several
     assert "largest absolute difference to eager 0.01235; error against float64 0.005152" in text
     assert "| backward | yes |" in text and 'torch.autocast("cpu", dtype=torch.bfloat16)' in text
     assert "No error is raised" in text
@@ -106,7 +117,7 @@ def test_fence_is_longer_than_any_run_inside() -> None:
 def test_cells_stay_in_their_cell() -> None:
     assert cell("a | b\n<c>") == "a \\| b &lt;c>"
     report = replace(data.crash_report(), ladder=(Rung("eager", "raises", "x\ny | z"),))
-    wanted = '| `backend="eager"` | **raises** x y \\| z |  |  |'
+    wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
     assert wanted in render_issue(report.to_json(), evidence())
 
 
