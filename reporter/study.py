@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import tempfile
 import time
@@ -72,6 +73,7 @@ def study(
             options.jobs,
             say,
             thorough=not (want_program or doubtful),
+            checked=_checks(options),
         )
         clock.append(time.monotonic())
         recorded = _collect(
@@ -152,6 +154,26 @@ def _collect(
         remarks=remarks,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
+
+
+def _checks(options: Options) -> bool:
+    """Whether the script ends badly by its own decision when results are wrong: it asserts, raises or exits."""
+    if options.script is None:
+        return False
+    try:
+        tree = ast.parse((options.cwd / options.script).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return any(
+        isinstance(node, (ast.Assert, ast.Raise))
+        or isinstance(node, (ast.Name, ast.Attribute))
+        and _last(node).startswith(("assert", "exit"))
+        for node in ast.walk(tree)
+    )
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def _timing(

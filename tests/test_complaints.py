@@ -215,3 +215,20 @@ def test_the_summary_names_the_usual_function() -> None:
         "(generic_jump TensorVariable()); recompiled 5 times, most often `step`; "
         "the first guard that failed: n == 0"
     )
+
+
+@pytest.mark.parametrize("check", ["", "assert torch.equal(torch.ones(3) + 1, torch.ones(3) + 1)"])
+def test_a_script_that_checks_results_is_asked_about_results(check: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\n"
+        + BREAKS["print"][0]
+        + f"torch.compile(secret_step, backend='eager')(torch.ones(3))\n{check}\n"
+    )
+    command = [sys.executable, "-m", "reporter", "diagnose", "--json", "--no-input"]
+    done = subprocess.run(
+        [*command, "--python", sys.executable, str(script)], capture_output=True, text=True
+    )
+    document = json.loads(done.stdout)
+    assert done.returncode == 1 and len(document["complaints"]["graph_breaks"]) == 1
+    assert document["verdict"]["kind"] == ("not_reproduced" if check else "graph_break")

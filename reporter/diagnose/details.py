@@ -56,7 +56,9 @@ class _Gatherer:
         timeout: float,
         jobs: int,
         say: Callable[[str], None],
+        checked: bool,
     ) -> None:
+        self.checked = checked
         self.diagnosis = diagnosis
         self.recording = recording
         self.timeout = timeout
@@ -90,7 +92,8 @@ class _Gatherer:
         if found is None:
             return None
         nothing_else = self.diagnosis.kind == "not_reproduced" and self.recording.exit == 0
-        quiet = nothing_else and not self.recording.rejected and not self.recording.findings
+        seen = self.recording.rejected or self.recording.findings
+        quiet = nothing_else and not seen and not self.checked
         kind = "recompiles" if found.limit_hit else "graph_break" if found.graph_breaks else None
         if quiet and kind is not None:
             self.add("complaints", found.to_json(), "")
@@ -145,9 +148,13 @@ def gather(
     jobs: int,
     say: Callable[[str], None],
     thorough: bool,
+    checked: bool,
 ) -> Details:
-    """Measures what a verdict asks for; without `thorough` only what is quick."""
-    gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say)
+    """Measures what a verdict asks for; without `thorough` only what is quick.
+
+    `checked`: the script compares results itself, so whoever wrote it asks whether they are right, not how fast it is.
+    """
+    gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
     gatherer.add("measurement", _measurement(diagnosis), "")
     gatherer.place()
     gatherer.guard()
