@@ -173,3 +173,28 @@ def test_a_nondeterministic_program_is_no_bug(tmp_path: Path) -> None:
         "torch.compile(lambda x: noisy(x) * 2, backend='eager')(x)\n"
     )
     assert verdict(text, tmp_path).kind == "nondeterministic"
+
+
+EXCUSES = {
+    "uninitialized_memory": "y = torch.empty(200, 200)\n    y[:, :3] = x\n    return y.sum(1)",
+    "undefined_value": "return (x * torch.linspace(-900, 900, 3)).to(torch.int8)",
+    "rounding": "return (wide * wide).mean(-1) - wide.mean(-1).square() + x.sum()",
+    "precision_cast": "return torch.exp(torch.sin(half) * 3) * half - half.square()",
+    "ill_conditioned": "return torch.sin(wide.mean(-1) * 1e6) + x.sum()",
+    "rng": "return F.dropout(wide, 0.5)",
+    "nondeterministic": "return x + time.perf_counter()",
+}
+
+
+@pytest.mark.parametrize("kind", EXCUSES)
+def test_what_excuses_a_difference_is_measured(kind: str, tmp_path: Path) -> None:
+    text = (
+        "torch.manual_seed(0)\nwide = torch.randn(64, 1000) + 10000\nhalf = torch.randn(256).half()\n"
+        f"def program(x):\n    {EXCUSES[kind]}\n"
+        "x = torch.tensor([0.31, 0.4567, 0.8])\n"
+        "torch.manual_seed(1)\nexpected = program(x)\n"
+        "torch.manual_seed(1)\nassert torch.equal(torch.compile(program)(x), expected)\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.is_bug) == (kind, False), found.summary
+    assert {"eager mode"} <= set(found.cited)

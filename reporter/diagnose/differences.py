@@ -24,8 +24,8 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
 from reporter.signature import Signature
 
-#: Perturbing the input by one unit in the last place must move eager this much of the compiled error to excuse it.
-_ILL_CONDITIONED = 0.5
+#: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to excuse it.
+_AS_FAR = 0.5
 _SUMMARIES = {
     "wrong_metadata": "The compiled result has other metadata than eager's",
     "wrong_gradient": "The compiled backward pass returns wrong gradients",
@@ -162,20 +162,48 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
         return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
     if _emulated(climber):
         return _precision_cast(climber, compiled.detail, comparison)
-    return _ill_conditioned(climber, comparison)
+    return _restless(climber, comparison) or _ill_conditioned(climber, comparison)
 
 
-def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
-    worst = worst_value(comparison)
-    if worst is None or worst.get("nan_moved") or climber.ladder["aot_eager"].outcome == "differs":
+def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
+    """Eager's own result moves from run to run, within the tolerance but as far as the compiled one is off."""
+    shift = _shift(climber.ladder[AGAIN], comparison)
+    if shift is None:
         return None
-    moved = climber.measure(PERTURBED)
-    if moved.comparison is None:
+    summary = (
+        f"Eager moves by {shift:.3g} from run to run, as far as the compiled result is off "
+        f"({describe(comparison)})."
+    )
+    cited = (EAGER, AGAIN, "compiled")
+    return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
+
+
+def _shift(moved: Rung, comparison: Json) -> float | None:
+    """How far a rung of eager is from eager where the compiled result is off most; None if not nearly as far."""
+    worst = worst_value(comparison)
+    if worst is None or worst.get("nan_moved") or moved.comparison is None:
         return None
     same_place = [item for item in moved.comparison["values"] if item["where"] == worst["where"]]
     shift = max((item.get("max_abs_error") or 0.0 for item in same_place), default=0.0)
-    if shift == 0.0 or shift < _ILL_CONDITIONED * (worst.get("max_abs_error") or 0.0):
+    return shift if shift and shift >= _AS_FAR * (worst.get("max_abs_error") or 0.0) else None
+
+
+def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
+    if climber.ladder["aot_eager"].outcome == "differs":
         return None
+    shift = _shift(climber.measure(PERTURBED), comparison)
+    if shift is None:
+        return None
+    again = climber.ladder[AGAIN].comparison
+    if (
+        again and not again["equal"]
+    ):  # it moves on identical inputs too, so the last bit proves nothing
+        summary = (
+            f"Eager does not return the same twice ({describe(again)}); a later run is off by {shift:.3g}, as far as "
+            f"the compiled result ({describe(comparison)})."
+        )
+        cited = (EAGER, AGAIN, "compiled", PERTURBED)
+        return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
     return made(
         climber,
         "ill_conditioned",
