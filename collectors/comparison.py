@@ -125,6 +125,7 @@ def judge_values(
         "tight": False,
         "max_abs_error": _max_abs(reference, actual),
         "max_ulp": _max_ulp(reference, actual),
+        "rms_error": _rmse(actual, reference),
         "mismatched": int((~alike).sum().item()),
         "elements": reference.numel(),
     }

@@ -176,8 +176,8 @@ def to_double(tensors: Dict[str, torch.Tensor]) -> None:
         tensor.data = torch.as_strided(groups[key], size, stride, offset)
 
 
-def perturb(tensors: Dict[str, torch.Tensor]) -> None:
-    """Moves every second floating-point element by about one unit in the last place."""
+def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
+    """Moves floating-point elements by about one unit in the last place, in turn up and down (`sign` 1) or down and up (-1)."""
     done = set()
     for tensor in tensors.values():
         if not tensor.dtype.is_floating_point or tensor.layout != torch.strided:
@@ -189,11 +189,8 @@ def perturb(tensors: Dict[str, torch.Tensor]) -> None:
         eps = torch.finfo(tensor.dtype).eps
         with torch.no_grad():
             data = tensor.detach()
-            signs = (
-                (torch.arange(data.numel()) % 2)
-                .reshape(data.shape)
-                .to(device=data.device, dtype=data.dtype)
-            )
+            turns = 1 - 2 * (torch.arange(data.numel()) % 2).reshape(data.shape)
+            signs = (sign * turns).to(device=data.device, dtype=data.dtype)
             with contextlib.suppress(RuntimeError):
                 data.copy_(data * (1 + signs * eps))
 
@@ -273,7 +270,7 @@ def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
             if rung.get("fp64"):
                 to_double(reachable)
             if rung.get("perturb"):
-                perturb(reachable)
+                perturb(reachable, int(rung["perturb"]))
             function = _function(call, rung)
             stamps = outputs.stamps(reachable)
             with _around(rung):

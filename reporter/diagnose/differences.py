@@ -13,6 +13,7 @@ from reporter.diagnose.ladder import (
     EAGER,
     EXACT,
     FILLED,
+    OTHERWISE,
     PERTURBED,
     Climber,
     Rung,
@@ -179,19 +180,29 @@ def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
 
 
 def _shift(moved: Rung, comparison: Json) -> float | None:
-    """How far a rung of eager is from eager where the compiled result is off most; None if not nearly as far."""
+    """How far a rung of eager is from eager where the compiled result is off most; None if not nearly as far.
+
+    Both the largest error and the mean square count: one element at a threshold excuses no whole tensor.
+    """
     worst = worst_value(comparison)
     if worst is None or worst.get("nan_moved") or moved.comparison is None:
         return None
     same_place = [item for item in moved.comparison["values"] if item["where"] == worst["where"]]
     shift = max((item.get("max_abs_error") or 0.0 for item in same_place), default=0.0)
-    return shift if shift and shift >= _AS_FAR * (worst.get("max_abs_error") or 0.0) else None
+    far = all(
+        max((item.get(key) or 0.0 for item in same_place), default=0.0)
+        >= _AS_FAR * (worst.get(key) or 0.0)
+        for key in ("max_abs_error", "rms_error")
+    )
+    return shift if shift and far else None
 
 
 def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
     if climber.ladder["aot_eager"].outcome == "differs":
         return None
     shift = _shift(climber.measure(PERTURBED), comparison)
+    name = PERTURBED if shift is not None else OTHERWISE
+    shift = shift or _shift(climber.measure(name), comparison)
     if shift is None:
         return None
     again = climber.ladder[AGAIN].comparison
@@ -202,7 +213,7 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
             f"Eager does not return the same twice ({describe(again)}); a later run is off by {shift:.3g}, as far as "
             f"the compiled result ({describe(comparison)})."
         )
-        cited = (EAGER, AGAIN, "compiled", PERTURBED)
+        cited = (EAGER, AGAIN, "compiled", name)
         return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
     return made(
         climber,
@@ -210,7 +221,7 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
         "none",
         f"A change of the inputs by one unit in the last place moves eager's result by {shift:.3g}, as far as the "
         f"compiled result is off ({describe(comparison)}).",
-        (EAGER, "compiled", PERTURBED),
+        (EAGER, "compiled", name),
         comparison=comparison,
     )
 

@@ -19,13 +19,15 @@ from reporter.recording import Finding
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
+OTHERWISE = "eager mode one ulp off otherwise"
 FILLED = "eager mode with memory filled"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
 RUNGS: Mapping[str, Json] = {
     EAGER: {"how": "eager"},
     AGAIN: {"how": "eager"},
     EXACT: {"how": "eager", "fp64": True},
-    PERTURBED: {"how": "eager", "perturb": True},
+    PERTURBED: {"how": "eager", "perturb": 1},
+    OTHERWISE: {"how": "eager", "perturb": -1},
     FILLED: {"how": "eager", "fill": True},
     "compiled": {"how": "reused"},
     "eager": {"how": "compiled", "backend": "eager"},
