@@ -15,8 +15,9 @@ from anonymizer.ir import Graph
 from reporter import reduction, rewritten, seeds
 from reporter.ablation import ablation
 from reporter.candidate import Candidate, judge, seen
-from reporter.diagnose.culprit import Culprit, find
+from reporter.diagnose.culprit import find
 from reporter.diagnose.experiment import pool_experiment
+from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.errors import CannotJudgeError
 from reporter.progress import Progress

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.culprit import BACKENDS, Culprit, candidates, find
+from reporter.diagnose.culprit import BACKENDS, candidates, find
 from reporter.diagnose.experiment import (
     Abilities,
     Trial,
@@ -23,6 +23,7 @@ from reporter.diagnose.experiment import (
 )
 from reporter.diagnose.judge import judge
 from reporter.diagnose.search import Runner, locate
+from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES, applicable
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
