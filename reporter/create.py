@@ -223,7 +223,8 @@ def _verdict_lines(recorded: Recorded) -> list[str]:
 
 def _ladder_lines(recorded: Recorded) -> list[str]:
     """The rungs with their wall time, as a table."""
+    width = max((len(row["rung"]) for row in recorded.ladder), default=0)
     return [
-        f"  {row['rung']:28} {row['outcome']:8} {row['seconds']:6.1f} s  {row['detail']}".rstrip()
+        f"  {row['rung']:{width}}  {row['outcome']:8} {row['seconds']:6.1f} s  {row['detail']}".rstrip()
         for row in recorded.ladder
     ]

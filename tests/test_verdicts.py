@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge
+from reporter.diagnose.ladder import RUNGS
 from reporter.diagnose.verdict import Diagnosis
+from reporter.settings import Options
 from tests.watched import watch
 
 pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")
@@ -212,3 +216,11 @@ def test_a_last_bit_excuses_what_it_moves_as_far(program: str, kind: str, tmp_pa
         f"print(torch.compile(lambda x: {program}, backend=backend)(x))\n"
     )
     assert verdict(text, tmp_path).kind == kind
+
+
+def test_the_command_of_a_verdict_can_be_typed() -> None:
+    options = Options(script=Path("my train.py"), args=("--epochs", "1"))
+    words = shlex.split(command(options, ("eager mode", "custom", "fresh compile")))
+    named = words[words.index("--rungs") + 1].split(",")
+    assert named == ["eager mode", "fresh compile"] and set(named) <= set(RUNGS)
+    assert words[-3:] == ["my train.py", "--epochs", "1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from reporter.diagnose.ladder import RUNGS
 from reporter.settings import Options
 
 #: By kind: what it means, then what to do.
@@ -49,11 +50,15 @@ def explanation(kind: str) -> str:
 
 
 def command(options: Options, cited: tuple[str, ...]) -> str:
-    """The shell command that runs the script once more and measures the cited rungs again."""
+    """The shell command that runs the script once more and measures the cited rungs again.
+
+    The script's own backend has no name in `RUNGS`; it is measured anyhow.
+    """
     words = ["bugreport", "diagnose"]
     if options.python is not None:
         words += ["--python", str(options.python)]
-    if cited:
-        words += ["--rungs", ",".join(dict.fromkeys(cited))]
+    named = [name for name in dict.fromkeys(cited) if name in RUNGS]
+    if named:
+        words += ["--rungs", ",".join(named)]
     words += ["-m", options.module] if options.module else [str(options.script)]
     return shlex.join([*words, *options.args])

@@ -19,7 +19,7 @@ from reporter.recording import Finding
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
-OTHERWISE = "eager mode one ulp off otherwise"
+OTHERWISE = "eager mode one ulp the other way"
 FILLED = "eager mode with memory filled"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
 RUNGS: Mapping[str, Json] = {
