@@ -94,6 +94,21 @@ def _is_library(value: Any) -> bool:
     )
 
 
+def is_plain(value: Any) -> bool:
+    """Whether an object's attributes are the user's own state."""
+    return hasattr(value, "__dict__") and not callable(value) and not _is_library(type(value))
+
+
+def modes(function: Any) -> Tuple[bool, ...]:
+    """The training flags of the modules behind a callable: a call in the other mode is another call."""
+    return tuple(
+        module.training
+        for _, value in roots(function)
+        if isinstance(value, torch.nn.Module)
+        for module in value.modules()
+    )
+
+
 def roots(function: Any) -> List[Tuple[str, Any]]:
     """(label, object) of everything with state that a callable can reach: modules, tensors, containers."""
     function = getattr(function, "func", function)  # functools.partial
@@ -128,7 +143,11 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
         for index, element in enumerate(value):
             for item in tensors_of(element, "{}[{}]".format(label, index), depth - 1):
                 yield item
-    elif hasattr(value, "__dict__") and not callable(value) and not _is_library(type(value)):
+    elif isinstance(value, torch.optim.Optimizer):
+        for name, held in (("groups", value.param_groups), ("state", list(value.state.values()))):
+            for item in tensors_of(held, "{}.{}".format(label, name), depth):
+                yield item
+    elif is_plain(value):
         for key in list(vars(value)):
             for item in tensors_of(vars(value)[key], "{}.{}".format(label, key), depth - 1):
                 yield item

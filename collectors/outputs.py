@@ -10,6 +10,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
+from . import context
+
+_VALUES = (type(None), bool, int, float, complex, str)
+#: Attributes of plain objects are followed so far.
+_DEEP = 3
 #: What is known of a tensor before a call: version, check sum, shape, stride, dtype, requires_grad.
 Stamp = Tuple[int, Optional[float], Tuple[int, ...], Optional[Tuple[int, ...]], str, bool]
 
@@ -30,7 +35,19 @@ def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
             for key in value.__dataclass_fields__
             for leaf in flatten(getattr(value, key), path + "." + key)
         ]
-    return [(path, value)]
+    if path.count(".") < _DEEP and context.is_plain(value):
+        return [leaf for key in vars(value) for leaf in flatten(vars(value)[key], path + "." + key)]
+    return [(path, _as_tensor(value))]
+
+
+def _as_tensor(value: Any) -> Any:
+    """A NumPy array as a tensor; anything else as it is."""
+    if type(value).__module__ == "numpy" and hasattr(value, "__array_interface__"):
+        try:
+            return torch.from_numpy(value.copy())
+        except (TypeError, ValueError, AttributeError):  # strings, objects, scalars
+            return value
+    return value
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -44,7 +61,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     """A detached CPU copy that can be saved whatever the tensor was (subclass, expanded, inference)."""
     with torch.inference_mode(False), torch.no_grad():
         copy = tensor.detach()
-        if copy.is_sparse:
+        if copy.layout not in (torch.strided, torch.jagged if hasattr(torch, "jagged") else None):
             copy = copy.to_dense()
         return copy.clone(memory_format=torch.contiguous_format).cpu()
 
@@ -63,8 +80,17 @@ def _meta(tensor: torch.Tensor, owners: Dict[int, str]) -> Dict[str, Any]:
 
 
 def stamps(state: Dict[str, torch.Tensor]) -> Dict[str, Stamp]:
-    """The stamp of every tensor. Parameters have no check sum: what writes to them moves their counter."""
-    return {label: _stamp(tensor) for label, tensor in state.items()}
+    """The stamp of every tensor and its gradient. Parameters have no check sum: what writes to them moves their counter."""
+    return {label: _stamp(tensor) for label, tensor in with_grads(state).items()}
+
+
+def with_grads(state: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
+    """The tensors and the gradients that they hold: a training step may be compiled as a whole."""
+    found = dict(state)
+    for label, tensor in state.items():
+        if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:
+            found[label + ".grad"] = tensor.grad
+    return found
 
 
 def _stamp(tensor: torch.Tensor) -> Stamp:
@@ -100,8 +126,12 @@ def take(
     state: Dict[str, torch.Tensor],
     before: Dict[str, Stamp],
     gradients: Optional[Dict[str, Optional[torch.Tensor]]] = None,
+    after: Optional[Dict[str, torch.Tensor]] = None,
 ) -> Dict[str, Any]:
-    """A snapshot that torch.save can hold. `before` are the stamps of `state` before the call."""
+    """A snapshot that torch.save can hold. `before` are the stamps of `state` before the call.
+
+    `after` is what can be reached after it: a buffer or an attribute may be another tensor by then.
+    """
     owners: Dict[int, str] = {}
     for label, tensor in state.items():
         if tensor.layout == torch.strided and tensor.numel():
@@ -119,7 +149,7 @@ def take(
             )
             if leaf.layout == torch.strided and leaf.numel():
                 owners.setdefault(_storage(leaf), "output {}".format(index))
-        elif leaf is None or isinstance(leaf, (bool, int, float, str)):
+        elif type(leaf) in _VALUES:
             leaves.append(
                 {"path": path, "kind": "value", "value": leaf, "type": type(leaf).__name__}
             )
@@ -127,9 +157,13 @@ def take(
             leaves.append({"path": path, "kind": "opaque", "type": type(leaf).__name__})
     changed = {
         label: entry(tensor)
-        for label, tensor in state.items()
+        for label, tensor in with_grads(state).items()
         if _stamp(tensor) != before.get(label)
     }
+    held = {id(tensor) for tensor in state.values()}
+    for label, tensor in (after or {}).items():
+        if id(tensor) not in held and label not in changed:
+            changed[label] = entry(tensor)
     grads = {
         label: None if grad is None else _plain(grad) for label, grad in (gradients or {}).items()
     }

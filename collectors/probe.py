@@ -9,6 +9,8 @@ with what it indexes: where values tie, another index is as right.
 from __future__ import annotations
 
 import os
+import random
+import sys
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -31,6 +33,7 @@ _INDEXING = {
     "cummax": (1, None),
     "cummin": (1, None),
 }
+_CASTS = ("_to_copy", "copy_", "to")
 _EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
 
@@ -59,7 +62,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
-        if short in ("_to_copy", "copy_", "to") and inputs and results:
+        if short in _CASTS and inputs and results:
             self._cast(inputs[-1], results[0])
         if short in _INDEXING and inputs:
             self._index(func, short, args, kwargs or {}, results)
@@ -83,20 +86,8 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         self.indices[index.untyped_storage().data_ptr()] = entry
 
     def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        if (
-            not source.dtype.is_floating_point
-            or target.dtype.is_floating_point
-            or target.dtype.is_complex
-        ):
-            return
-        if target.dtype == torch.bool or source.numel() == 0:
-            return
-        info = torch.iinfo(target.dtype)
-        wide = source.detach().double()
-        outside = (
-            ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
-        )
-        if bool(outside.any()):
+        outside = _outside(source, target)
+        if outside is not None and bool(outside.any()):
             self.undefined_casts.append(
                 {
                     "from": str(source.dtype),
@@ -105,6 +96,27 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
                     "of": source.numel(),
                 }
             )
+
+
+def _outside(source: torch.Tensor, target: torch.Tensor) -> Optional[torch.Tensor]:
+    """Which elements of a cast C++ leaves undefined; None if the types leave none."""
+    if not source.dtype.is_floating_point or source.numel() == 0:
+        return None
+    if target.dtype.is_floating_point or target.dtype.is_complex or target.dtype == torch.bool:
+        return None
+    info = torch.iinfo(target.dtype)
+    wide = source.detach().double()
+    return ~torch.isfinite(wide) | (wide <= float(info.min) - 1) | (wide >= float(info.max) + 1)
+
+
+def _streams() -> Dict[str, str]:
+    """The states of random numbers that are not torch's."""
+    found = {"random": repr(random.getstate())}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        kind, keys, *rest = numpy.random.get_state()
+        found["numpy"] = repr((kind, keys.tolist(), rest))
+    return found
 
 
 def _ties(watch: _Watch, result: Any) -> Dict[int, Dict[str, Any]]:
@@ -131,6 +143,7 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
     """
     watch = _Watch()
+    streams = _streams()
     error = None
     ties: Dict[int, Dict[str, Any]] = {}
     try:
@@ -143,6 +156,7 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
         "undefined_casts": watch.undefined_casts[:20],
         "uninitialized": sorted(set(watch.uninitialized)),
         "random": sorted(set(watch.random)),
+        "streams": [name for name, state in streams.items() if _streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
         "ties": _saved(ties, path),
@@ -164,6 +178,20 @@ class Filled(TorchDispatchMode):  # type: ignore[misc]
             for tensor in tree_flatten(result)[0]:
                 if isinstance(tensor, torch.Tensor) and tensor.numel() > before:
                     _poison(tensor if not before else tensor.flatten()[before:])
+        return result
+
+
+class Recast(TorchDispatchMode):  # type: ignore[misc]
+    """Casts give another value wherever C++ leaves it undefined: a result that moves depends on it."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = str(func)
+        if (name.split(".")[1] if "." in name else name) in _CASTS:
+            tensors = [leaf for leaf in tree_flatten(args)[0] if isinstance(leaf, torch.Tensor)]
+            outside = _outside(tensors[-1], result) if tensors else None
+            if outside is not None:
+                result.bitwise_xor_(85 * outside.expand(result.shape).to(result.dtype))
         return result
 
 

@@ -28,6 +28,18 @@ class _Pending:
         self.flows: Dict[int, Any] = {}
 
 
+class _Seen:
+    """What is known of a call before it runs; `check`: a standby waits to repeat it."""
+
+    def __init__(
+        self, check: bool, shapes: str, reachable: Dict[str, Any], stamps: Dict[str, Any]
+    ) -> None:
+        self.check = check
+        self.shapes = shapes
+        self.reachable = reachable
+        self.stamps = stamps
+
+
 class Watched:
     """One result of torch.compile: the original callable, the options, and the shapes it has been called with."""
 
@@ -98,14 +110,44 @@ class Recorder:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
     ) -> Any:
-        from . import context, environment, rungs
 
         started = time.time()
-        self.flush_gradients()
-        number = self.calls
+        number, seen = self.calls, None
         self.calls += 1
         watched.calls += 1
-        shapes = repr(_signature((args, kwargs)))
+        try:
+            self.flush_gradients()
+            seen = self._before(watched, compiled, args, kwargs, number)
+        except Exception as error:  # the script must not fail by being watched
+            self._unchecked(number, error)
+        self.overhead += time.time() - started
+        try:
+            result = compiled(*args, **kwargs)
+        except BaseException as error:
+            self._raised(number, error, seen is not None and seen.check)
+            raise
+        started = time.time()
+        try:
+            if seen is not None:
+                self._after(watched, args, kwargs, number, result, seen)
+        except Exception as error:  # as above
+            self._unchecked(number, error)
+        self.overhead += time.time() - started
+        return result
+
+    def _before(
+        self,
+        watched: Watched,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        number: int,
+    ) -> _Seen:
+        """Forks the standby if the call is worth it, and stamps what it can change."""
+        from . import context, environment, outputs, rungs
+
+        state = context.capture()
+        shapes = repr((_signature((args, kwargs)), state, context.modes(watched.function)))
         check = self._worth_checking(watched, shapes)
         if check:
             call = rungs.Call(
@@ -115,31 +157,38 @@ class Recorder:
                 kwargs,
                 watched.options,
                 list(watched.history),
-                context.capture(),
+                state,
                 environment.changed_settings(),
             )
             self._begin(call, number, watched)
             check = self.watching
         reachable = context.reachable(watched.function, args, kwargs) if check else {}
-        from . import outputs
+        return _Seen(check, shapes, reachable, outputs.stamps(reachable))
 
-        stamps = outputs.stamps(reachable)
-        self.overhead += time.time() - started
-        try:
-            result = compiled(*args, **kwargs)
-        except BaseException as error:
-            self._raised(number, error, check)
-            raise
-        started = time.time()
-        if shapes not in watched.seen:
-            watched.seen.add(shapes)
+    def _after(
+        self,
+        watched: Watched,
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        number: int,
+        result: Any,
+        seen: _Seen,
+    ) -> None:
+        """Remembers the call for later replays, and hands over what it left behind."""
+        from . import context, rungs
+
+        if seen.shapes not in watched.seen:
+            watched.seen.add(seen.shapes)
             watched.history = (watched.history + [(rungs.forget(args), rungs.forget(kwargs))])[
                 -_MAX_HISTORY:
             ]
-        if check:
-            self._returned(number, result, reachable, stamps)
-        self.overhead += time.time() - started
-        return result
+        if seen.check:
+            after = context.reachable(watched.function, args, kwargs)
+            self._returned(number, result, seen, after)
+
+    def _unchecked(self, number: int, error: Exception) -> None:
+        """Tells the host that a call could not be looked at."""
+        self.ask({"event": "unchecked", "call": number, "reason": type(error).__name__})
 
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
         from . import standby
@@ -169,21 +218,14 @@ class Recorder:
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _returned(
-        self, number: int, result: Any, reachable: Dict[str, Any], stamps: Dict[str, Any]
-    ) -> None:
+    def _returned(self, number: int, result: Any, seen: _Seen, after: Dict[str, Any]) -> None:
         import torch
 
         from . import outputs
 
         path = os.path.join(self.spec["folder"], "returned-{}.pt".format(number))
-        try:
-            torch.save(outputs.take(result, reachable, stamps), path)
-        except (
-            Exception
-        ) as error:  # outputs that cannot be saved (full disk, exotic tensors) are not checked
-            self.ask({"event": "unchecked", "call": number, "reason": str(error)[:200]})
-            return
+        # outputs that cannot be saved (full disk, exotic tensors) raise here and are not checked
+        torch.save(outputs.take(result, seen.reachable, seen.stamps, None, after), path)
         leaves = [
             (i, leaf)
             for i, (_, leaf) in enumerate(outputs.flatten(result))
@@ -269,12 +311,12 @@ def _signature(value: Any) -> Any:
 
 def _public_options(options: Dict[str, Any]) -> Dict[str, Any]:
     """The torch.compile arguments as JSON; a callable backend becomes a marker."""
-    shown: Dict[str, Any] = {}
-    for key, value in options.items():
-        if callable(value):
-            shown[key] = {"callable": True}
-        elif isinstance(value, (str, bool, int, float, type(None), dict)):
-            shown[key] = value
-        else:
-            shown[key] = {"repr": type(value).__name__}
-    return shown
+    return {key: _public(value) for key, value in options.items()}
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _public(item) for key, item in value.items()}
+    if isinstance(value, (str, bool, int, float, type(None))):
+        return value
+    return {"callable": True} if callable(value) else {"repr": type(value).__name__}

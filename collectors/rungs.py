@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import random
 import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from . import bisection, context, failure, outputs
+from . import bisection, context, failure, outputs, restoring
 
 
 class Call:
@@ -39,6 +40,7 @@ class Call:
         self.history = history
         self.state = state
         self.settings = settings or {}
+        self.random = random.getstate()  # Python seeds anew in every fork
 
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""
@@ -237,7 +239,7 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     """Runs one rung in this (forked) process and saves its snapshot.
 
     `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`, `replay`, `fp64`,
-    `perturb`, `fill`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
+    `perturb`, `fill`, `recast`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
     of `bisection.apply`. A setting that this release lacks makes the outcome `skipped`.
     """
     quiet_compile_workers()
@@ -252,10 +254,11 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
 
 def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     started = time.time()
-    phase = "forward"
     state = dict(call.state)
     if rung.get("fp64"):
         state["autocast"] = {}
+    random.setstate(call.random)
+    stage = _Stage()
     try:
         with context.applied(state):
             if rung["how"] == "probe":
@@ -271,34 +274,59 @@ def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
                 to_double(reachable)
             if rung.get("perturb"):
                 perturb(reachable, int(rung["perturb"]))
-            function = _function(call, rung)
+            with stage("forward"):
+                function = _function(call, rung)
             stamps = outputs.stamps(reachable)
-            with _around(rung):
+            with _around(rung), stage("forward"):
                 result = function(*call.args, **call.kwargs)
-        phase = "backward"
         # outside the call's contexts: a training script calls backward outside its autocast region
-        gradients = _gradients(result, reachable, rung.get("grads"))
-        snapshot = outputs.take(result, reachable, stamps, gradients)
+        with stage("backward"):
+            gradients = _gradients(result, reachable, rung.get("grads"))
+        after = context.reachable(call.function, call.args, call.kwargs)
+        snapshot = outputs.take(result, reachable, stamps, gradients, after)
+        torch.save(snapshot, rung["snapshot"] + ".part")
     except BaseException as error:
+        seconds = time.time() - started
+        if (
+            error is not stage.error
+        ):  # the program ran; it is we who cannot look at what it returned
+            return {"outcome": "error", "detail": str(error)[:200], "seconds": seconds}
+        described = failure.describe(error)
         return {
             "outcome": "raises",
-            "phase": phase,
-            "failure": failure.describe(error),
-            "seconds": time.time() - started,
+            "phase": stage.name,
+            "failure": described,
+            "seconds": seconds,
         }
-    torch.save(snapshot, rung["snapshot"] + ".part")
     os.replace(rung["snapshot"] + ".part", rung["snapshot"])
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
 
 
+class _Stage:
+    """Tells the program's own exceptions from those of the code around it."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.error: Optional[BaseException] = None
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        self.name = name
+        try:
+            yield
+        except BaseException as error:
+            self.error = error
+            raise
+
+
 def _around(rung: Dict[str, Any]) -> Any:
-    """What an eager run happens in: everything in float64, or fresh memory filled, or nothing special."""
+    """What an eager run happens in: everything in float64, fresh memory filled, undefined casts changed, or nothing special."""
     if rung.get("fp64"):
         return promoted()
-    if rung.get("fill"):
+    if rung.get("fill") or rung.get("recast"):
         from . import probe
 
-        return probe.Filled()
+        return probe.Filled() if rung.get("fill") else probe.Recast()
     return contextlib.nullcontext()
 
 
@@ -311,9 +339,8 @@ def _function(call: Call, rung: Dict[str, Any]) -> Any:
     if rung.get("mark_dynamic"):
         _mark_changing(call)
     if rung.get("replay"):
-        rng = torch.get_rng_state()
-        _replay(call, function)
-        torch.set_rng_state(rng)
+        with restoring.state_kept(call):
+            _replay(call, function)
     return function
 
 

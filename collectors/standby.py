@@ -235,14 +235,21 @@ def _compare(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
     from . import comparison, context
 
+    def load(name: str) -> Any:
+        try:  # our own files, which may hold classes of the user's
+            return torch.load(request[name], weights_only=False)
+        except TypeError:  # an early release without that argument
+            return torch.load(request[name])
+
     baseline = context.reachable(call.function, call.args, call.kwargs)
-    exact = torch.load(request["exact"]) if request.get("exact") else None
+    exact = load("exact") if request.get("exact") else None
     result = comparison.compare(
-        torch.load(request["reference"]),
-        torch.load(request["actual"]),
+        load("reference"),
+        load("actual"),
         exact,
         request.get("origin"),
         baseline,
-        torch.load(request["ties"]) if request.get("ties") else None,
+        load("ties") if request.get("ties") else None,
+        bool(request.get("random")),
     )
     return {"outcome": "ok", "comparison": result}

@@ -7,65 +7,21 @@ standby and compares; a call that raised where eager does not, died, or returned
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from reporter import target
-from reporter.lab import Connection, Json, Lab
-from reporter.standbys import LastCall, Standbys
+from reporter.findings import Finding, Recording
+from reporter.lab import Connection, Json
+from reporter.standbys import Standbys
 
 _MAX_FINDINGS = 4
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious."""
-
-    call: int
-    symptom: str
-    lab: Lab
-    options: Json
-    context: Json
-    replay: bool
-    failure: Json | None = None
-    comparison: Json | None = None
-    grads: str | None = None
-    signal: str | None = None
-    returned: str | None = None
-
-
-@dataclass
-class Recording:
-    """Everything one run of the script showed."""
-
-    folder: Path
-    findings: list[Finding] = field(default_factory=list)
-    calls: int = 0
-    compiles: int = 0
-    overhead: float = 0.0
-    seconds: float = 0.0
-    exit: int | None = None
-    script_exception: Json | None = None
-    output: str = ""
-    unsupported: str | None = None
-    rejected: Json | None = None
-    labs: list[Lab] = field(default_factory=list)
-    last_calls: list[LastCall] = field(default_factory=list)
-    complaints: Json = field(default_factory=dict)
-
-    def close(self) -> None:
-        """Ends every process of the recording and removes its working files."""
-        for lab in self.labs:
-            lab.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _ORDER = {
@@ -93,7 +49,9 @@ class Session:
         cache: Path,
         echo: IO[bytes] | None,
         talk: Callable[[str], None],
+        every_call: bool = False,
     ) -> None:
+        self.every_call = every_call
         self.python = python
         self.command = command
         self.module = module
@@ -120,11 +78,8 @@ class Session:
         server.listen(64)
         threading.Thread(target=self._accept, args=(server,), daemon=True).start()
         spec = self.recording.folder / "spec.json"
-        spec.write_text(
-            json.dumps(
-                {"socket": socket_path, "folder": str(self.recording.folder), "module": self.module}
-            )
-        )
+        asked = {"socket": socket_path, "folder": str(self.recording.folder), "module": self.module}
+        spec.write_text(json.dumps(asked | ({"check_first": 1 << 30} if self.every_call else {})))
         started = time.monotonic()
         process = subprocess.Popen(
             [str(self.python), str(target.COLLECTORS / "bootstrap.py"), str(spec), *self.command],
@@ -168,6 +123,7 @@ class Session:
                 if call is not None:
                     self._add(call, "hang")
                 else:
+                    self.recording.stopped = True
                     self.talk(f"the script was stopped after {self.timeout:.0f} s (--timeout)")
                 return
 
@@ -255,7 +211,7 @@ class Session:
         elif event == "gradients":
             self._gradients(message)
         else:
-            self._reply()
+            self._unchecked(call)
 
     # -- judging one call, while the script waits -------------------------------------------------
 
@@ -263,19 +219,38 @@ class Session:
         rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
         return self.standbys.lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
 
-    def _compare(self, call: int, reference: str, actual: str, exact: str | None = None) -> Json:
+    def _unchecked(self, call: int) -> None:
+        """Nothing can be said about a call: what it returned cannot be saved, or eager does not end in a fork."""
+        self.recording.unchecked += 1
+        self.standbys.drop(call)
+        self._reply(keep=False)
+
+    def _compare(
+        self, call: int, reference: str, actual: str, exact: str | None = None
+    ) -> Json | None:
         answer = self.standbys.lab(call).request(
             {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
         )
-        return dict(
-            answer.get("comparison")
-            or {"equal": True, "same": True, "tight": True, "metadata": [], "values": []}
-        )
+        comparison = answer.get("comparison")
+        return dict(comparison) if comparison else None
+
+    def _judged(self, call: int, name: str, eager: Json, actual: str, **rung: Any) -> Json | None:
+        """What eager and compiled left behind compared, with float64 where that may excuse it; None if it cannot be."""
+        if eager["outcome"] != "ok":
+            return None
+        comparison = self._compare(call, eager["snapshot"], actual)
+        if comparison is None or comparison["same"] or comparison["metadata"]:
+            return comparison
+        exact = self._run(call, f"fp64-{name}", how="eager", fp64=True, **rung)
+        if exact["outcome"] != "ok":
+            return comparison
+        return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
 
     def _raised(self, message: Json) -> None:
         call = int(message["call"])
         if message["checked"]:
             eager = self._run(call, "eager", how="eager")
+            self.recording.compared += 1
             both = eager["outcome"] == "raises"
             if both:
                 self.recording.rejected = eager["failure"]
@@ -291,15 +266,11 @@ class Session:
             self._add(call, "accepts", failure=eager["failure"])
             self._reply(keep=False)
             return
-        if eager["outcome"] != "ok":
-            self.standbys.drop(call)
-            self._reply(keep=False)
+        comparison = self._judged(call, "eager", eager, path)
+        if comparison is None:
+            self._unchecked(call)
             return
-        comparison = self._compare(call, eager["snapshot"], path)
-        if not comparison["same"] and not comparison["metadata"]:
-            exact = self._run(call, "fp64", how="eager", fp64=True)
-            if exact["outcome"] == "ok":
-                comparison = self._compare(call, eager["snapshot"], path, exact["snapshot"])
+        self.recording.compared += 1
         keep = bool(message["differentiable"])
         if not comparison["same"]:
             self._add(call, "differs", comparison=comparison, returned=path)
@@ -315,14 +286,10 @@ class Session:
         eager = self._run(call, "eager-grad", how="eager", grads=path)
         compiled = self._run(call, "compiled-grad", how="compiled", grads=path, replay=replay)
         if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
-            comparison = self._compare(call, eager["snapshot"], compiled["snapshot"])
-            if not comparison["same"] and not comparison["metadata"]:
-                exact = self._run(call, "fp64-grad", how="eager", fp64=True, grads=path)
-                if exact["outcome"] == "ok":
-                    comparison = self._compare(
-                        call, eager["snapshot"], compiled["snapshot"], exact["snapshot"]
-                    )
-            if not comparison["same"]:
+            comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
+            if comparison is None:
+                self.standbys.drop(call)
+            elif not comparison["same"]:
                 self._add(call, "gradient", comparison=comparison, grads=path)
             elif not comparison["equal"]:
                 self._add(call, "suspicious", comparison=comparison, grads=path)

@@ -18,9 +18,10 @@ from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError, UsageError
+from reporter.findings import Recording
 from reporter.progress import Progress
 from reporter.recorded import Recorded
-from reporter.recording import Recording, Session
+from reporter.recording import Session
 from reporter.reduce.warm_cache import prefill
 from reporter.settings import Options
 
@@ -91,8 +92,23 @@ def study(
 
 
 def _record(options: Options, python: Path, folder: Path, progress: Progress) -> Recording:
+    """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
+    recording = _session(options, python, folder, progress).run()
+    skipped = recording.calls - recording.compared - recording.unchecked
+    if script_failed(recording) and not recording.findings and skipped > 0:
+        progress.note(
+            f"the script fails, and {skipped} of its compiled calls were not compared: once more, all of them"
+        )
+        recording.close()
+        recording = _session(options, python, folder, progress, every_call=True).run()
+    return recording
+
+
+def _session(
+    options: Options, python: Path, folder: Path, progress: Progress, every_call: bool = False
+) -> Session:
     command = [options.module] if options.module else [str(options.script)]
-    session = Session(
+    return Session(
         python,
         [*command, *options.args],
         module=options.module is not None,
@@ -101,8 +117,8 @@ def _record(options: Options, python: Path, folder: Path, progress: Progress) ->
         cache=folder / "cache",
         echo=_echo(options.json),
         talk=progress.note,
+        every_call=every_call,
     )
-    return session.run()
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:
@@ -167,7 +183,11 @@ def _checks(options: Options) -> bool:
     return any(
         isinstance(node, (ast.Assert, ast.Raise))
         or isinstance(node, (ast.Name, ast.Attribute))
-        and _last(node).startswith(("assert", "exit"))
+        and _last(node).startswith("assert")
+        or isinstance(node, ast.Call)
+        and isinstance(node.func, (ast.Name, ast.Attribute))
+        and _last(node.func) == "exit"
+        and not any(isinstance(status, ast.Call) for status in node.args)  # sys.exit(main())
         for node in ast.walk(tree)
     )
 

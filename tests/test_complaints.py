@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reporter.diagnose.complaints import Complaints, GraphBreak, Recompile, collect
-from reporter.recording import Recording
+from reporter.findings import Recording
 from tests.watched import watch
 
 torch = pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")

@@ -11,7 +11,8 @@ import pytest
 
 from reporter.diagnose import divergence
 from reporter.diagnose.divergence import Point, Profile
-from reporter.recording import Recording, Session
+from reporter.findings import Recording
+from reporter.recording import Session
 
 pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reporter.diagnose.guards import MissingGuard, find
-from reporter.recording import Recording
+from reporter.findings import Recording
 from tests.watched import watch
 
 torch = pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.recording import Recording, Session
+from reporter.findings import Recording
+from reporter.recording import Session
 
 torch = pytest.importorskip("torch", reason="scripts are run with this interpreter's torch")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from reporter.recording import Recording, Session
+from reporter.findings import Recording
+from reporter.recording import Session
 
 
 def watch(text: str, folder: Path, timeout: float = 120) -> Recording:

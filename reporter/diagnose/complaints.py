@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.findings import Recording
 from reporter.lab import Json
-from reporter.recording import Recording
 from reporter.standbys import LastCall
 
 #: Dynamo's short names of older releases, in words.

@@ -13,8 +13,8 @@ from reporter.diagnose import complaints, culprit, divergence, guards
 from reporter.diagnose.experiment import lab_abilities, lab_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
+from reporter.findings import Recording
 from reporter.lab import Json
-from reporter.recording import Recording
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis.
 BUDGETS = (90.0, 60.0)
@@ -92,7 +92,9 @@ class _Gatherer:
         if found is None:
             return None
         nothing_else = self.diagnosis.kind == "not_reproduced" and self.recording.exit == 0
-        seen = self.recording.rejected or self.recording.findings
+        seen = self.recording.rejected or any(
+            finding.symptom != "suspicious" for finding in self.recording.findings
+        )
         quiet = nothing_else and not seen and not self.checked
         kind = "recompiles" if found.limit_hit else "graph_break" if found.graph_breaks else None
         if quiet and kind is not None:

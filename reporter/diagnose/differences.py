@@ -13,13 +13,14 @@ from reporter.diagnose.ladder import (
     EAGER,
     EXACT,
     FILLED,
+    NUMPY,
     OTHERWISE,
     PERTURBED,
+    RECAST,
     Climber,
     Rung,
     describe,
     reference,
-    worst_value,
 )
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
@@ -44,6 +45,10 @@ def difference(climber: Climber) -> Diagnosis:
     climb(climber)
     # the gradients of a fresh compile are what was compared
     compiled = ladder[climber.own_name() if climber.finding.grads else "compiled"]
+    if facts.get("streams"):
+        excuse = _numpy(climber, compiled)
+        if excuse:
+            return excuse
     if facts.get("random"):
         excuse = _random(climber, compiled)
         if excuse:
@@ -72,16 +77,52 @@ def _differs(rung: Rung) -> bool:
 def _eager_twice(climber: Climber) -> Diagnosis | None:
     again, facts = climber.ladder[AGAIN], climber.ladder.facts
     names = ", ".join(facts.get("uninitialized") or ())
-    if names and climber.measure(FILLED).outcome == "differs":
+    filled = climber.measure(FILLED) if names else again
+    if names and filled.outcome == "differs" and _moves(filled, climber.finding.comparison):
         summary = (
             f"The result depends on memory that {names} hands out and nothing writes to: filling that memory changes "
             f"eager's own result ({climber.ladder[FILLED].detail})."
         )
         return made(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
-    if again.outcome != "differs":
+    if again.outcome != "differs" or not _moves(again, climber.finding.comparison):
         return None
     summary = f"Eager differs from eager: {again.detail}."
     return made(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
+
+
+def _moves(rung: Rung, comparison: Json | None) -> bool:
+    """Whether a variation of eager moves every part of the result that is to be excused."""
+    if rung.comparison is None or comparison is None:
+        return True
+    moved = {_place(item) for item in rung.comparison["values"]}
+    return {_place(item) for item in _minded(comparison) or comparison["values"]} <= moved
+
+
+def _minded(comparison: Json) -> list[Json]:
+    return [item for item in comparison["values"] if not item["same"]]
+
+
+def _place(item: Json) -> str:
+    """Inputs and gradients are numbered among those that differ; their labels stay."""
+    return str(item.get("label") or item["where"])
+
+
+def _numpy(climber: Climber, compiled: Rung) -> Diagnosis | None:
+    """NumPy's random numbers are torch's in compiled code unless it is told otherwise."""
+    if "numpy" not in climber.ladder.facts["streams"] or compiled.outcome != "differs":
+        return None
+    if not climber.measure(NUMPY).good:
+        return None
+    return made(
+        climber,
+        "rng",
+        "none",
+        "The difference is NumPy's random stream, which compiled code replaces by torch's: with "
+        "torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result agrees with eager "
+        f"(without: {compiled.detail}).",
+        (EAGER, "compiled", NUMPY),
+        comparison=compiled.comparison,
+    )
 
 
 def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
@@ -153,13 +194,13 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
     facts = climber.ladder.facts
     if comparison["metadata"]:
         return None
-    if facts.get("undefined_casts") and climber.ladder["aot_eager"].good:
+    if facts.get("undefined_casts") and _recast(climber, comparison):
         cast = facts["undefined_casts"][0]
         summary = (
             f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when cast from "
             f"{cast['from']}, which C++ leaves undefined ({compiled.detail})."
         )
-        cited = (EAGER, "aot_eager", "compiled")
+        cited = (EAGER, "aot_eager", "compiled", RECAST)
         return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
     if _emulated(climber):
         return _precision_cast(climber, compiled.detail, comparison)
@@ -179,22 +220,35 @@ def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
     return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
 
 
+def _recast(climber: Climber, comparison: Json) -> bool:
+    """Whether what differs depends on casts that C++ leaves undefined."""
+    if not climber.ladder["aot_eager"].good:
+        return False
+    changed = climber.measure(RECAST)
+    return (
+        changed.outcome == "raises"
+        or changed.comparison is not None
+        and _moves(changed, comparison)
+    )
+
+
 def _shift(moved: Rung, comparison: Json) -> float | None:
-    """How far a rung of eager is from eager where the compiled result is off most; None if not nearly as far.
+    """How far a rung of eager is from eager; None if not nearly as far everywhere as the compiled result is off.
 
     Both the largest error and the mean square count: one element at a threshold excuses no whole tensor.
     """
-    worst = worst_value(comparison)
-    if worst is None or worst.get("nan_moved") or moved.comparison is None:
-        return None
-    same_place = [item for item in moved.comparison["values"] if item["where"] == worst["where"]]
-    shift = max((item.get("max_abs_error") or 0.0 for item in same_place), default=0.0)
-    far = all(
-        max((item.get(key) or 0.0 for item in same_place), default=0.0)
-        >= _AS_FAR * (worst.get(key) or 0.0)
-        for key in ("max_abs_error", "rms_error")
-    )
-    return shift if shift and far else None
+    found = {_place(item): item for item in (moved.comparison or {"values": ()})["values"]}
+    shifts = []
+    for item in _minded(comparison):
+        other = found.get(_place(item), {})
+        far = all(
+            (other.get(key) or 0.0) >= _AS_FAR * (item.get(key) or 0.0)
+            for key in ("max_abs_error", "rms_error")
+        )
+        if not far or not other.get("max_abs_error") or item.get("nan_moved"):
+            return None
+        shifts.append(float(other["max_abs_error"]))
+    return max(shifts, default=None)
 
 
 def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:

@@ -110,6 +110,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             "actual": str(path),
             "exact": ladder[EXACT].snapshot if ladder[EXACT].outcome == "ok" else None,
             "origin": "torch.bfloat16" if ladder.facts.get("coarse") else None,
+            "random": bool(ladder.facts.get("random") or ladder.facts.get("streams")),
         }
         trial: Future[Trial] = Future()
         started = time.monotonic()

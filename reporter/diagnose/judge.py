@@ -15,7 +15,7 @@ from reporter.diagnose.evidence import climb, first_bad, made, often, steadiness
 from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError
-from reporter.recording import Finding, Recording
+from reporter.findings import Finding, Recording
 from reporter.signature import Signature, of_crash
 
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
@@ -51,7 +51,7 @@ def tight(finding: Finding) -> bool:
 
 def script_failed(recording: Recording) -> bool:
     """Whether the script itself ended badly, by its own check or otherwise."""
-    return recording.exit not in (0, None)
+    return recording.exit not in (0, None) and not recording.stopped
 
 
 def without_finding(recording: Recording) -> Diagnosis:
@@ -62,6 +62,10 @@ def without_finding(recording: Recording) -> Diagnosis:
         return Diagnosis(
             "invalid_program", "eager", f"The program fails without the compiler: {line}."
         )
+    if recording.calls == 0 and recording.stopped:
+        raise CannotJudgeError(
+            "the script was stopped after its time limit and had compiled nothing by then; give it more with --timeout"
+        )
     if recording.calls == 0:
         return Diagnosis(
             "not_reproduced",
@@ -71,15 +75,27 @@ def without_finding(recording: Recording) -> Diagnosis:
     if rejected and script_failed(recording):
         line = f"{rejected['exception']}: {rejected['first_line']}"
         return Diagnosis("invalid_program", "eager", f"Eager fails as well: {line}.")
-    calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
-    if script_failed(recording):
-        return Diagnosis(
-            "not_reproduced",
-            "none",
-            f"The script fails, but in each of its {calls} the compiled result equals eager's on the same inputs, "
-            "so the failing check would fail without the compiler as well.",
+    if not recording.compared:
+        raise CannotJudgeError(
+            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their inputs or outputs "
+            "cannot be copied, or eager takes too long), so nothing can be said about them"
         )
-    return Diagnosis("not_reproduced", "none", f"What {calls} returned agrees with eager.")
+    return Diagnosis("not_reproduced", "none", _all_agree(recording))
+
+
+def _all_agree(recording: Recording) -> str:
+    """What was looked at, and no more."""
+    made = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
+    if recording.compared < recording.calls:
+        made = f"{recording.compared} of {made}, those that were compared,"
+    if script_failed(recording):
+        return (
+            f"The script fails, but what {made} returned agrees with eager on the same inputs: what fails is not "
+            "the result of a compiled call."
+        )
+    until = " until the script was stopped after its time limit (--timeout)"
+    refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
+    return f"What {made} returned{until if recording.stopped else ''} agrees with eager{refused}."
 
 
 def _judge_finding(
@@ -178,6 +194,8 @@ def _hang(climber: Climber) -> Diagnosis:
     """The compiled call did not end within its limit."""
     names = climb(climber)
     stuck = climber.ladder["compiled"]
+    if stuck.outcome == "died":
+        return _death(climber)
     if stuck.outcome != "timeout":
         summary = (
             f"The script's compiled call was slower than the limit, but ends when repeated ({stuck.seconds:.0f} s); "

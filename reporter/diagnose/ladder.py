@@ -13,14 +13,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from reporter.findings import Finding
 from reporter.lab import Json
-from reporter.recording import Finding
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
 OTHERWISE = "eager mode one ulp the other way"
 FILLED = "eager mode with memory filled"
+RECAST = "eager mode with undefined casts changed"
+NUMPY = "use_numpy_random_stream"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
 RUNGS: Mapping[str, Json] = {
     EAGER: {"how": "eager"},
@@ -29,6 +31,7 @@ RUNGS: Mapping[str, Json] = {
     PERTURBED: {"how": "eager", "perturb": 1},
     OTHERWISE: {"how": "eager", "perturb": -1},
     FILLED: {"how": "eager", "fill": True},
+    RECAST: {"how": "eager", "recast": True},
     "compiled": {"how": "reused"},
     "eager": {"how": "compiled", "backend": "eager"},
     "aot_eager": {"how": "compiled", "backend": "aot_eager"},
@@ -37,6 +40,13 @@ RUNGS: Mapping[str, Json] = {
     "fallback_random": {
         "how": "compiled",
         "config": {"torch._inductor.config.fallback_random": True},
+    },
+    NUMPY: {
+        "how": "compiled",
+        "config": {
+            "torch._dynamo.config.use_numpy_random_stream": True,
+            "torch._inductor.config.fallback_random": True,
+        },
     },
     "emulate_precision_casts": {
         "how": "compiled",
@@ -217,6 +227,7 @@ class Climber:
                 "exact": self._exact,
                 "origin": "torch.bfloat16" if self.ladder.facts.get("coarse") else None,
                 "ties": self._ties,
+                "random": bool(self.ladder.facts.get("random") or self.ladder.facts.get("streams")),
             },
             self.timeout,
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import Place
+from reporter.findings import Finding
 from reporter.lab import Json
-from reporter.recording import Finding
 from reporter.signature import Signature
 
 BUGS = frozenset(

@@ -1,0 +1,142 @@
+"""Puts back what earlier calls change, so that replaying them leaves the state of the moment before the call.
+
+Replayed calls decide what is compiled and recompiled, but they also move batch statistics, caches and counters.
+Tensors get their contents back in place, so that aliases and guards on identity hold.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import random
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Set
+
+import torch
+
+from . import context, outputs
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_CONTAINERS = (list, dict, set, collections.deque)
+
+
+@contextlib.contextmanager
+def state_kept(call: Any) -> Iterator[None]:
+    """What the body does to tensors, modules, plain objects and random numbers that the call reaches is undone."""
+    undo = [_tensors(call), random_kept()]
+    seen: Set[int] = set()
+    with contextlib.suppress(Exception):  # objects may refuse to be looked at
+        for _, value in context.roots(call.function):
+            undo += _objects(value, 4, seen)
+    undo += _globals(call.function)
+    try:
+        yield
+    finally:
+        for step in undo:
+            with contextlib.suppress(Exception):
+                step()
+
+
+def random_kept() -> Callable[[], None]:
+    """A function that puts the random states of torch, Python and NumPy back to what they are now."""
+    default, plain = torch.get_rng_state(), random.getstate()
+    numpy = sys.modules.get("numpy")
+    arrays = numpy.random.get_state() if numpy is not None else None
+
+    def restore() -> None:
+        torch.set_rng_state(default)
+        random.setstate(plain)
+        if numpy is not None:
+            numpy.random.set_state(arrays)
+
+    return restore
+
+
+def _tensors(call: Any) -> Callable[[], None]:
+    state = context.reachable(call.function, call.args, call.kwargs)
+    before = outputs.stamps(state)
+    kept = {}
+    for label, tensor in outputs.with_grads(state).items():
+        with contextlib.suppress(Exception):  # what cannot be copied cannot be put back either
+            kept[label] = (tensor, tensor.detach().clone())
+    grads = {label: tensor.grad for label, tensor in state.items() if tensor.is_leaf}
+
+    def restore() -> None:
+        for label, grad in grads.items():
+            if state[label].grad is not grad:
+                state[label].grad = grad
+        moved = [label for label, stamp in outputs.stamps(state).items() if before[label] != stamp]
+        with torch.no_grad():
+            for tensor, copy in (kept[label] for label in moved if label in kept):
+                tensor.detach().copy_(copy)
+
+    return restore
+
+
+def _objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
+    """Steps that put back the attributes of modules and plain objects, and the contents of containers."""
+    if depth <= 0 or id(value) in seen or isinstance(value, (*_PLAIN, torch.Tensor, type)):
+        return []
+    seen.add(id(value))
+    steps: List[Callable[[], None]] = []
+    if isinstance(value, torch.nn.Module):
+        for module in value.modules():
+            steps += _attributes(module, depth, seen)
+    elif isinstance(value, _CONTAINERS):
+        steps.append(_contents(value))
+        for item in list(value.values()) if isinstance(value, dict) else list(value):
+            steps += _objects(item, depth - 1, seen)
+    elif isinstance(value, tuple):
+        for item in value:
+            steps += _objects(item, depth - 1, seen)
+    elif context.is_plain(value):
+        steps += _attributes(value, depth, seen)
+    return steps
+
+
+def _attributes(owner: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
+    attributes = vars(owner)
+    seen.add(id(owner))
+    steps = [_contents(attributes)]
+    for name, item in list(attributes.items()):
+        if isinstance(item, _CONTAINERS) and name != "_modules":
+            steps += _objects(item, depth - 1, seen)
+        elif not isinstance(owner, torch.nn.Module):
+            steps += _objects(item, depth - 1, seen)
+    return steps
+
+
+def _contents(container: Any) -> Callable[[], None]:
+    kept = container.copy()
+
+    def restore() -> None:
+        if isinstance(container, list):
+            container[:] = kept
+        elif isinstance(container, collections.deque):
+            container.clear()
+            container.extend(kept)
+        elif container != kept if isinstance(container, set) else not _same_items(container, kept):
+            container.clear()
+            container.update(kept)
+
+    return restore
+
+
+def _same_items(one: Dict[Any, Any], other: Dict[Any, Any]) -> bool:
+    """Whether two dictionaries hold the same objects: writing to one that is unchanged would trip Dynamo's guards."""
+    return list(one) == list(other) and all(one[key] is other[key] for key in one)
+
+
+def _globals(function: Any) -> List[Callable[[], None]]:
+    """Steps that put back plain global variables that a function names."""
+    function = getattr(function, "func", function)
+    function = getattr(function, "__func__", function)
+    code, names = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    if code is None:
+        return []
+    kept = {
+        name: names[name]
+        for name in code.co_names
+        if name in names and isinstance(names[name], _PLAIN)
+    }
+    return [lambda: names.update(kept)]

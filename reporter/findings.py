@@ -1,0 +1,60 @@
+"""What watching one run of a script showed: the calls that need an explanation, and the run as a whole."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reporter.lab import Json, Lab
+from reporter.standbys import LastCall
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious."""
+
+    call: int
+    symptom: str
+    lab: Lab
+    options: Json
+    context: Json
+    replay: bool
+    failure: Json | None = None
+    comparison: Json | None = None
+    grads: str | None = None
+    signal: str | None = None
+    returned: str | None = None
+
+
+@dataclass
+class Recording:
+    """Everything one run of the script showed.
+
+    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls of a known kind are
+    not looked at. `stopped`: by us, after the time limit.
+    """
+
+    folder: Path
+    findings: list[Finding] = field(default_factory=list)
+    calls: int = 0
+    compiles: int = 0
+    overhead: float = 0.0
+    seconds: float = 0.0
+    exit: int | None = None
+    stopped: bool = False
+    compared: int = 0
+    unchecked: int = 0
+    script_exception: Json | None = None
+    output: str = ""
+    unsupported: str | None = None
+    rejected: Json | None = None
+    labs: list[Lab] = field(default_factory=list)
+    last_calls: list[LastCall] = field(default_factory=list)
+    complaints: Json = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Ends every process of the recording and removes its working files."""
+        for lab in self.labs:
+            lab.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
