@@ -124,6 +124,7 @@ def judge_values(
     """
     if "float8" in str(reference.dtype):
         reference, actual = reference.float(), actual.float()
+        exact = exact.float() if exact is not None else None
         origin = origin or torch.bfloat16
     alike = _alike(reference, actual)
     if bool(alike.all()):

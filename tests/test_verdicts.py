@@ -224,3 +224,80 @@ def test_the_command_of_a_verdict_can_be_typed() -> None:
     named = words[words.index("--rungs") + 1].split(",")
     assert named == ["eager mode", "fresh compile"] and set(named) <= set(RUNGS)
     assert words[-3:] == ["my train.py", "--epochs", "1"]
+
+
+OFF = "def backend(gm, inputs):\n    return lambda *a: tuple(o + 1 for o in gm(*a))\n"
+TRIPLES = BACKWARD[: BACKWARD.index("net =")]
+#: Wrong results that are not tensors which a call returns, or that something else in the call would excuse.
+HIDDEN = {
+    "array": OFF + "torch.compile(lambda v: (v * 2).numpy(), backend=backend)(x)",
+    "object": OFF
+    + "class Box:\n    def __init__(self, t):\n        self.t = t\n"
+    + "torch.compile(lambda v: Box(v * 2), backend=backend)(x)",
+    "float8": "def backend(gm, inputs):\n"
+    "    return lambda *a: tuple((o.float() + 1).to(o.dtype) for o in gm(*a))\n"
+    "torch.compile(lambda v: (v * 2).to(torch.float8_e4m3fn), backend=backend)(x)",
+    "rebound buffer": OFF
+    + "class Mean(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.register_buffer('mean', torch.zeros(3))\n"
+    "    def forward(self, v):\n        self.mean = 0.9 * self.mean + 0.1 * v\n"
+    "torch.compile(Mean(), backend=backend)(x)",
+    "backward inside": TRIPLES + "w = torch.nn.Parameter(torch.ones(3))\ndef step(v):\n"
+    "    (w * v).sum().backward()\ntorch.compile(step, backend=backend)(x)",
+    "optimizer": "w = torch.nn.Parameter(torch.ones(3))\nw.grad = torch.ones(3)\n"
+    "optimizer = torch.optim.SGD([w], lr=0.1)\n"
+    "torch.compile(lambda: optimizer.step(), backend=lambda gm, i: lambda *a: (w.data.add_(5), gm(*a))[1])()",
+    "other mode": "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.0))\ndef backend(gm, inputs):\n"
+    "    off = 0.0 if net.training else 1.0\n    return lambda *a: tuple(o + off for o in gm(*a))\n"
+    "f = torch.compile(net, backend=backend)\nfor _ in range(10):\n    f(x)\nnet.eval()\nf(x)",
+    "random": OFF
+    + "torch.compile(lambda v: v + torch.exp(v) * torch.randn_like(v), backend=backend)(x)",
+    "beside a cast": "def backend(gm, inputs):\n"
+    "    return lambda *a: (lambda o: (o[0] + 1, o[1]))(gm(*a))\n"
+    "torch.compile(lambda v: (v * 2, (v * 1e12).to(torch.int32)), backend=backend)(x)",
+    "beside a threshold": "def backend(gm, inputs):\n"
+    "    return lambda *a: (lambda o: (o[0] * 0, o[1] + 1))(gm(*a))\n"
+    "torch.compile(lambda v: (torch.floor(v), torch.exp(v)), backend=backend)(x)",
+}
+
+
+@pytest.mark.parametrize("program", HIDDEN.values(), ids=HIDDEN)
+def test_a_wrong_result_is_found_wherever_it_is(program: str, tmp_path: Path) -> None:
+    found = verdict(program + "\n", tmp_path)
+    assert found.is_bug and found.kind in ("wrong_result", "wrong_gradient"), found.summary
+
+
+HARMLESS = {
+    "batch norm in a loop": "net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))\n"
+    "f = torch.compile(net, backend='aot_eager')\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for _ in range(3):\n    opt.zero_grad()\n    f(torch.randn(8, 3)).square().mean().backward()\n    opt.step()",
+    "counter": "class Count(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.n, self.seen = 0, []\n    def forward(self, v):\n        self.n += 1\n"
+    "        self.seen.append(self.n)\n        return v * self.n + len(self.seen)\n"
+    "f = torch.compile(Count(), backend='eager')\nfor i in range(3):\n    f(torch.ones(i + 2))",
+    "lazy": "torch.compile(torch.nn.LazyLinear(2), backend='eager')(x)\n"
+    "torch.compile(lambda v: v + 1, backend='eager')(x)",
+    "options": "def pass_(graph): return None\n"
+    "torch.compile(lambda v: v + 1, options={'joint_custom_post_pass': pass_})(x)",
+    "seeded random": "import random\nrandom.seed(0)\n"
+    "torch.compile(lambda v: v * random.random(), backend='eager')(x)",
+}
+
+
+@pytest.mark.parametrize("program", HARMLESS.values(), ids=HARMLESS)
+def test_state_and_odd_inputs_raise_no_alarm(program: str, tmp_path: Path) -> None:
+    recording = watch(HEAD + program + "\n", tmp_path)
+    try:
+        assert recording.exit == 0, recording.output
+        assert judge(recording, 60.0, lambda _: None).kind == "not_reproduced"
+    finally:
+        recording.close()
+
+
+def test_numpy_draws_its_own_random_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    text = (
+        "import numpy as np\nnp.random.seed(0)\n"
+        "torch.compile(lambda v: v + torch.from_numpy(np.random.randn(3)), backend='eager')(x)\n"
+    )
+    assert verdict(text, tmp_path).kind == "rng"
