@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from . import comparison, context, outputs, rungs
+from . import context, outputs, rule, rungs
 from .prefix import cut, describe, note_values
 from .public_names import public_names
 
@@ -350,5 +350,5 @@ def _judged(
         "max_ulp": None,
         "mismatched": 0,
         "elements": a.numel(),
-        **comparison.judge_values(a, b, exact, origin),
+        **rule.judge_values(a, b, exact, origin),
     }

@@ -39,7 +39,7 @@ SUMMARIES = {
     "accepts_invalid": "Eager refuses the call with {exception}; the compiled call returns a result.",
     "process_death": "The compiled call ends the process with {signal}.",
     "hang": "The compiled call does not end.",
-    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right.",
+    "stale_graph": "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it is right.",
 }
 _TITLES = {
     "crash": "torch.compile raises {exception}: {message}",

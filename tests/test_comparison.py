@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="the rule is applied to tensors")
 comparison: Any = importlib.import_module("collectors.comparison")
 outputs: Any = importlib.import_module("collectors.outputs")
+rule: Any = importlib.import_module("collectors.rule")
 
 
 def judged(a: Any, b: Any, exact: Any = None, **more: Any) -> dict[str, Any]:
     tensors = [torch.as_tensor(value) if value is not None else None for value in (a, b, exact)]
-    return dict(comparison.judge_values(*tensors, **more))
+    return dict(rule.judge_values(*tensors, **more))
 
 
 def test_equal_means_the_same_values_with_nan_in_the_same_places() -> None:
@@ -43,6 +45,23 @@ def test_nan_that_moves_is_never_the_same() -> None:
 def test_infinities_are_counted_on_both_sides() -> None:
     found = judged([1.0, float("inf")], [1.0, 3.0])
     assert found["inf"] == [1, 0] and not found["same"]
+
+
+def test_what_is_infinite_on_all_sides_leaves_the_rest_to_float64() -> None:
+    exact = torch.linspace(0, 1, 2000, dtype=torch.float64)
+    exact[::5] = -math.inf
+    eager, compiled = (exact + 0.01).float(), (exact - 0.001).float()
+    assert judged(eager, compiled, exact)["same"] and not judged(compiled, eager, exact)["same"]
+    compiled[0] = 0.0
+    assert not judged(eager, compiled, exact)["same"]
+
+
+def test_float64_is_no_judge_where_it_drew_other_random_numbers() -> None:
+    eager, exact = torch.randn(2000), torch.randn(2000, dtype=torch.float64)
+    assert judged(eager, eager + 0.8, exact)["same"]
+    assert not judged(eager, eager + 0.8, exact, random=True)["same"]
+    near = judged(eager, eager + 2e-4, eager.double() + 3e-4, random=True)
+    assert near["same"] and "error_vs_fp64" in near
 
 
 def test_the_largest_difference_is_told_in_units_in_the_last_place() -> None:

@@ -32,7 +32,7 @@ _SUMMARIES = {
     "wrong_metadata": "The compiled result has other metadata than eager's",
     "wrong_gradient": "The compiled backward pass returns wrong gradients",
     "wrong_result": "The compiled call returns wrong values without an error",
-    "stale_graph": "A compiled graph that is reused for another shape returns wrong values; compiled afresh it is right",
+    "stale_graph": "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it is right",
 }
 
 
