@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -301,3 +304,20 @@ def test_numpy_draws_its_own_random_numbers(tmp_path: Path) -> None:
         "torch.compile(lambda v: v + torch.from_numpy(np.random.randn(3)), backend='eager')(x)\n"
     )
     assert verdict(text, tmp_path).kind == "rng"
+
+
+def test_a_late_call_of_a_failing_script_is_looked_at_too(tmp_path: Path) -> None:
+    script = tmp_path / "late.py"
+    script.write_text(
+        "import torch\nruns = []\ndef backend(gm, inputs):\n    def run(*a):\n        runs.append(0)\n"
+        "        return tuple(o + (len(runs) > 10) for o in gm(*a))\n    return run\n"
+        "f = torch.compile(lambda v: v * 2, backend=backend)\n"
+        "for i in range(11):\n    out = f(torch.ones(3))\nassert out.sum() == 6\n"
+    )
+    command = [sys.executable, "-m", "reporter", "diagnose", "--json", "--no-input"]
+    done = subprocess.run(
+        [*command, "--python", sys.executable, str(script)], capture_output=True, text=True
+    )
+    found = json.loads(done.stdout)["verdict"]
+    assert (found["kind"], found["layer"]) == ("wrong_result", "backend"), done.stderr
+    assert "once more, all of them" in done.stderr
