@@ -224,15 +224,38 @@ def formatted(text: str) -> str:
     return black.format_str(text, mode=black.Mode())
 
 
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.MatMult: "torch.matmul",
+    ast.Add: "torch.add",
+    ast.Sub: "torch.sub",
+    ast.Mult: "torch.mul",
+    ast.Div: "torch.div",
+    ast.FloorDiv: "torch.floor_divide",
+    ast.Mod: "torch.remainder",
+    ast.Pow: "torch.pow",
+}
+_ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+
+
 def operators(text: str) -> tuple[str, ...]:
-    """Names of the torch operations in `forward` (or `repro`), in order, each once."""
+    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in are none."""
     found: dict[str, None] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
-            for call in ast.walk(node):
-                if isinstance(call, ast.Call):
-                    found[_called(call.func)] = None
-    return tuple(name for name in found if name)
+            contexts = {
+                id(item.context_expr)
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.With)
+                for item in inner.items
+            }
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Call) and id(inner) not in contexts:
+                    found[_called(inner.func)] = None
+                elif isinstance(inner, ast.BinOp) and type(inner.op) in _SIGNS:
+                    found[_SIGNS[type(inner.op)]] = None
+    # Python's arithmetic is told only where there is nothing else to tell
+    told = [name for name in found if name and name not in _ARITHMETIC]
+    return tuple(told or [name for name in found if name])
 
 
 def _called(node: ast.expr) -> str:

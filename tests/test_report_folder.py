@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reporter import folder
+from reporter.build import operators
 from reporter.errors import UsageError
 from reporter.folder import check_output, write_report
 from reporter.report import Rung
@@ -193,3 +194,12 @@ def test_report_json_without_repro_and_with_numbers_json_lacks() -> None:
     document = json.loads(report.dumps())
     assert "repro" not in document and "audit" not in document
     assert document["ladder"][0]["max_abs_error"] == "inf"
+
+
+def test_operators_are_named_as_people_call_them() -> None:
+    text = (
+        "def repro(x, y):\n    with torch.autocast('cpu'):\n        v0 = x @ y\n    v1 = v0 + 1\n"
+        "    v2 = torch.take(v1, v0)\n    return v2.size(0)\n"
+    )
+    assert set(operators(text)) == {"torch.matmul", "torch.take", "size"}
+    assert operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
