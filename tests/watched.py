@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from reporter.findings import Recording
 from reporter.recording import Session
+
+#: One for all: probing the C++ compiler anew would take longer than most tests. It goes when the tests end.
+_CACHE = tempfile.TemporaryDirectory(prefix="bugreport-tests-", ignore_cleanup_errors=True)
 
 
 def watch(text: str, folder: Path, timeout: float = 120) -> Recording:
@@ -20,7 +24,7 @@ def watch(text: str, folder: Path, timeout: float = 120) -> Recording:
         module=False,
         cwd=folder,
         timeout=timeout,
-        cache=folder / "cache",
+        cache=Path(_CACHE.name),
         echo=None,
         talk=lambda _: None,
     )
