@@ -1,4 +1,4 @@
-"""Confusion table of `diagnose` over a folder of cases: python bench/verdicts.py FOLDER [INTERPRETER] [--only REGEX].
+"""Confusion table of `diagnose` over a folder of cases: python bench/verdicts.py [FOLDER] [INTERPRETER].
 
 A case is a sub-folder with `script.py` and `truth.json`; the truth holds, per torch release, whether it is a bug
 and the kinds and layers that count as right. The release is the interpreter's. One line per case (wall seconds,
@@ -55,10 +55,13 @@ class Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("python", nargs="?", default=sys.executable)
     parser.add_argument("--only", default="", help="a regular expression on case names")
     options = parser.parse_args()
+    if options.folder is None:
+        print("nothing to do: name a folder of cases, each with a script.py and a truth.json")
+        return 0
     version = _version(options.python)
     results = []
     for truth in sorted(options.folder.glob("*/truth.json")):
@@ -126,7 +129,9 @@ def _summary(version: str, results: list[Result]) -> int:
     print(
         f"kinds {kinds}/{len(results)}, layers {layers}/{len(counted)}, false alarms called a bug {alarms}"
     )
-    ratios = sorted(result.seconds / (result.script + result.measured) for result in results)
+    ratios = sorted(
+        result.seconds / (result.script + result.measured) for result in results if result.script
+    ) or [float("nan")]
     print(
         "wall time over the script's own run and all measurements one after another: "
         f"median {ratios[len(ratios) // 2]:.2f}, worst {ratios[-1]:.2f}"
