@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reporter import readers
 from reporter.errors import UsageError
 
 ENVIRONMENT_PREFIX = "BUGREPORT_"
@@ -26,7 +28,8 @@ class Setting:
     """How one option is spoken about: its flags, its help, and the reader of its values.
 
     `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option with
-    `everywhere=False` exists on the command line alone, because it makes sense for one run only.
+    `everywhere=False` exists on the command line alone, because it makes sense for one run only. One with `many=True`
+    may be given several times; its value is then a list of texts.
     """
 
     flags: tuple[str, ...]
@@ -34,6 +37,7 @@ class Setting:
     read: Callable[[object], object]
     metavar: str | None = None
     everywhere: bool = True
+    many: bool = False
 
     @property
     def is_switch(self) -> bool:
@@ -55,70 +59,16 @@ class Source:
     folder: Path
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text that is not empty")
-    return value
-
-
-def _path(value: object) -> Path:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a path")
-    return Path(value).expanduser()
-
-
-def _whole(value: object, least: int) -> int:
-    try:
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
-            number = int(value)
-            if number >= least:
-                return number
-    except ValueError:
-        pass
-    raise ValueError(f"a whole number of at least {least}")
-
-
-def _count(value: object) -> int:
-    return _whole(value, 1)
-
-
-def _seed(value: object) -> int:
-    return _whole(value, 0)
-
-
-def _seconds(value: object) -> float:
-    try:
-        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-            number = float(value)
-            if 0.1 <= number < float("inf"):
-                return number
-    except (ValueError, OverflowError):
-        pass
-    raise ValueError("a number of seconds of at least 0.1")
-
-
-def _switch(value: object) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True}
-    words |= {"0": False, "false": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or value.strip().lower() not in words:
-        raise ValueError("true or false")
-    return words[value.strip().lower()]
-
-
-def _names(value: object) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in _text(value).split(",") if name.strip())
-    if not names:
-        raise ValueError("names with commas between them")
-    return names
-
-
 def _usable_cpus() -> int:
     """The CPUs this process may use, which in a container are fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _safe_workers() -> str:
+    """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive it."""
+    return "spawn" if sys.platform == "darwin" else "fork"
 
 
 def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: Any) -> Any:
@@ -134,14 +84,14 @@ class Options:
     """What one run was asked to do.
 
     `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to `cwd`.
-    `output` and `resume` are absolute. `python` is absolute unless it is a bare command name, which
-    `reporter.interpreter.find` looks up on PATH. `timeout` is in seconds.
+    `output` and `resume` are absolute. `python` and those of `differs_from` are absolute unless they are bare command
+    names, which `reporter.interpreter` looks up on PATH. `timeout` is in seconds, `memory` in GiB.
     """
 
     script: Path | None = None
     module: str | None = _option(
         None,
-        _text,
+        readers.text,
         "-m",
         "--module",
         metavar="MODULE",
@@ -151,25 +101,33 @@ class Options:
     args: tuple[str, ...] = ()
     python: Path | None = _option(
         None,
-        _path,
+        readers.path,
         "--python",
         metavar="PATH",
         help="Interpreter that has your torch.  [default: the active environment's, else the tool's own]",
     )
+    differs_from: tuple[Path, ...] = _option(
+        (),
+        readers.paths,
+        "--differs-from",
+        metavar="PATH",
+        many=True,
+        help="Interpreter with another torch in which the repro must pass; may be given several times.",
+    )
     output: Path | None = _option(
         None,
-        _path,
+        readers.path,
         "-o",
         "--output",
         metavar="DIR",
         help="Report folder.  [default: a new folder bugreport-report in the working directory]",
     )
     json: bool = _option(
-        False, _switch, "--json", help="One JSON document on stdout, all talk on stderr."
+        False, readers.switch, "--json", help="One JSON document on stdout, all talk on stderr."
     )
     jobs: int = _option(
         _usable_cpus,
-        _count,
+        readers.count,
         "-j",
         "--jobs",
         metavar="N",
@@ -177,32 +135,46 @@ class Options:
     )
     timeout: float = _option(
         300.0,
-        _seconds,
+        readers.seconds,
         "--timeout",
         metavar="SECONDS",
         help="Longest that one run may take.  [default: 300]",
     )
+    memory: float = _option(
+        4.0,
+        readers.gib,
+        "--memory",
+        metavar="GIB",
+        help="Memory that one candidate may take.  [default: 4]",
+    )
+    workers: str = _option(
+        _safe_workers,
+        readers.workers,
+        "--workers",
+        metavar="fork|spawn",
+        help="How candidates get their processes.  [default: fork, on macOS spawn]",
+    )
     seed: int = _option(
-        0, _seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"
+        0, readers.seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"
     )
     resume: Path | None = _option(
         None,
-        _path,
+        readers.path,
         "--resume",
         metavar="DIR",
         everywhere=False,
         help="Go on with the interrupted run that left this report folder.",
     )
-    no_input: bool = _option(False, _switch, "--no-input", help="Never ask anything.")
+    no_input: bool = _option(False, readers.switch, "--no-input", help="Never ask anything.")
     keep_source: bool = _option(
         False,
-        _switch,
+        readers.switch,
         "--keep-source",
         help="The code is public: do not look for its names in the report.",
     )
     repo: str | None = _option(
         None,
-        _text,
+        readers.text,
         "-R",
         "--repo",
         metavar="[HOST/]OWNER/REPO",
@@ -210,24 +182,30 @@ class Options:
     )
     summary: str | None = _option(
         None,
-        _text,
+        readers.text,
         "--summary",
         metavar="TEXT",
         everywhere=False,
         help="A sentence of your own for the issue.",
     )
     force: bool = _option(
-        False, _switch, "--force", everywhere=False, help="Replace a report that is already there."
+        False,
+        readers.switch,
+        "--force",
+        everywhere=False,
+        help="Replace a report that is already there.",
     )
     rungs: tuple[str, ...] = _option(
         (),
-        _names,
+        readers.names,
         "--rungs",
         metavar="NAME,…",
         everywhere=False,
         help="Measure these rungs of the ladder as well, such as fallback_random or dynamic=False.",
     )
-    verbose: bool = _option(False, _switch, "-v", "--verbose", help="Say more about each stage.")
+    verbose: bool = _option(
+        False, readers.switch, "-v", "--verbose", help="Say more about each stage."
+    )
     cwd: Path = field(default_factory=Path.cwd)
 
 
@@ -264,11 +242,19 @@ def _read(name: str, value: object, source: Source) -> object:
         raise UsageError(
             f"{place} is {value!r}, but must be {wanted}; correct it or leave it out"
         ) from None
-    if not isinstance(result, Path):
-        return result
-    if name == "python" and not os.path.dirname(str(value)):
-        return result  # a bare command name
-    return Path(os.path.abspath(source.folder / result))
+    if isinstance(result, tuple):
+        spoken = readers.words(value) if settings()[name].many else result
+        return tuple(_placed(name, item, word, source) for item, word in zip(result, spoken))
+    return _placed(name, result, value, source)
+
+
+def _placed(name: str, item: object, spoken: object, source: Source) -> object:
+    """A path as seen from the place that names it; anything else as it is."""
+    if not isinstance(item, Path):
+        return item
+    if name in ("python", "differs_from") and not os.path.dirname(str(spoken)):
+        return item  # a bare command name
+    return Path(os.path.abspath(source.folder / item))
 
 
 def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:

@@ -33,7 +33,9 @@ def taking(
             assert isinstance(words, (list, tuple))
             first, rest = _split(given, [str(word) for word in words])
             _mind(names, rest)
-            return function(resolve(given, first, rest))
+            # typer hands over an empty list for an option that may be repeated and was not given
+            spoken = {name: None if value == [] else value for name, value in given.items()}
+            return function(resolve(spoken, first, rest))
 
         parameters = [_parameter(name, settings()[name]) for name in names]
         if script:
@@ -78,6 +80,8 @@ def _parameter(name: str, setting: Setting) -> inspect.Parameter:
         info = typer.Option(
             *setting.flags, metavar=setting.metavar, help=setting.help, show_default=False
         )
+        if setting.many:
+            return _keyword(name, Annotated[list[str] | None, info])
         return _keyword(name, Annotated[str | None, info])
     *short, long = setting.flags
     pair = long if not setting.everywhere else f"{long}/{_opposite(long)}"

@@ -1,0 +1,108 @@
+"""How the text of a setting, or its TOML value, becomes what `Options` holds.
+
+Each reader raises ValueError with what it wants instead; the sentence around it names the place that the value came from.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def text(value: object) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def path(value: object) -> Path:
+    """One path; `~` is the home folder."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a path")
+    return Path(value).expanduser()
+
+
+def words(value: object) -> tuple[object, ...]:
+    """The parts of a value that may have several: a list's, or a text's between the separators of PATH."""
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    return tuple(parts) if isinstance(parts, (list, tuple)) else (parts,)
+
+
+def paths(value: object) -> tuple[Path, ...]:
+    """Several paths, in the order given."""
+    try:
+        found = tuple(path(part) for part in words(value))
+    except ValueError:
+        found = ()
+    if not found:
+        raise ValueError(f"one path or several (in a text with {os.pathsep!r} between them)")
+    return found
+
+
+def count(value: object) -> int:
+    """A whole number of at least 1."""
+    return _whole(value, 1)
+
+
+def seed(value: object) -> int:
+    """A whole number of at least 0."""
+    return _whole(value, 0)
+
+
+def _whole(value: object, least: int) -> int:
+    try:
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            number = int(value)
+            if number >= least:
+                return number
+    except ValueError:
+        pass
+    raise ValueError(f"a whole number of at least {least}")
+
+
+def seconds(value: object) -> float:
+    """A number of seconds."""
+    return _amount(value, "seconds")
+
+
+def gib(value: object) -> float:
+    """An amount of memory in GiB."""
+    return _amount(value, "GiB")
+
+
+def _amount(value: object, unit: str) -> float:
+    try:
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            number = float(value)
+            if 0.1 <= number < float("inf"):
+                return number
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f"a number of {unit} of at least 0.1")
+
+
+def workers(value: object) -> str:
+    """How processes are made."""
+    if value not in ("fork", "spawn"):
+        raise ValueError("fork or spawn")
+    return str(value)
+
+
+def switch(value: object) -> bool:
+    """A truth value, also as one of the words that people write into variables."""
+    known = {"1": True, "true": True, "yes": True, "on": True}
+    known |= {"0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.strip().lower() not in known:
+        raise ValueError("true or false")
+    return known[value.strip().lower()]
+
+
+def names(value: object) -> tuple[str, ...]:
+    """Names with commas between them."""
+    found = tuple(name.strip() for name in text(value).split(",") if name.strip())
+    if not found:
+        raise ValueError("names with commas between them")
+    return found
