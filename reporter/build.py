@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from reporter.diagnose.culprit import find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
+from reporter.elsewhere import Elsewhere, Refusals, verify
 from reporter.errors import CannotJudgeError
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -52,6 +53,7 @@ class Built:
     others: tuple[Json, ...]
     seconds: float
     reduced_from: str
+    differs_from: tuple[Json, ...] = ()
 
 
 class Builder:
@@ -65,6 +67,7 @@ class Builder:
         warm: Path,
         journal: Journal | None,
         progress: Progress,
+        places: Sequence[Elsewhere] = (),
     ) -> None:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
@@ -76,6 +79,8 @@ class Builder:
         self.backend = rewritten.backend(recorded) if recorded.layer == "backend" else None
         self.others: dict[str, Json] = {}
         self.size = ""
+        self.places = places
+        self.refusals = Refusals(places, judge(self.wanted))
         self.scheduler = Scheduler(
             pool,
             judge(self.wanted),
@@ -83,7 +88,9 @@ class Builder:
             self._count,
             options.seed,
             self._other,
-            max_seconds=max(600.0, 4 * options.timeout),
+            max_seconds=max(600.0, 4 * options.timeout) * (1 + len(places)),
+            contrast=[place.stage for place in places],
+            on_refused=self.refusals.add,
         )
         self.ask = Questions(self.scheduler, self._shrunk)
 
@@ -121,6 +128,10 @@ class Builder:
                 f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh processes, so it is not reported; "
                 "the candidates are kept in the private folder"
             )
+        # a failure that comes and goes has to stay away there as often as it was looked for here
+        differs_from = verify(
+            self.places, text, 1 if hits == COLD_RUNS else COLD_RUNS, self.options.jobs
+        )
         self.progress.stage("ablation", f"seen in {hits} of {COLD_RUNS}")
         return Built(
             candidate=reduced,
@@ -134,6 +145,7 @@ class Builder:
             others=tuple(self.others.values()),
             seconds=round(time.monotonic() - started, 1),
             reduced_from=before,
+            differs_from=differs_from,
         )
 
     # -- seeds -------------------------------------------------------------------------------------
@@ -143,6 +155,9 @@ class Builder:
             found = self.ask.first(candidates)
             if found is not None:
                 return found
+        same = self.refusals.sentence()
+        if same is not None:
+            raise CannotJudgeError(same)
         reasons = sorted(
             {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
         )

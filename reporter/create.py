@@ -5,16 +5,19 @@ Whatever was learnt before an interruption stays in `private/` of the output fol
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reporter import interpreter, target
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
+from reporter.elsewhere import Elsewhere
 from reporter.errors import CannotJudgeError, Interrupted
 from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
@@ -70,16 +73,19 @@ def create(options: Options) -> Result:
     if resumed is not None:
         python = Path(resumed.python)
         info = interpreter.probe(python)
+        options = replace(options, differs_from=tuple(map(Path, resumed.differs_from)))
     else:
         python, info = prepare(options)
+    others = interpreter.others(options, info)
     with open_progress(options) as progress, working_folder() as name:
         _warn(progress)
-        bench = Bench(options, python, Path(name))
+        bench = Bench(options, python, Path(name), others)
         try:
-            bench.pool.start()  # warms up while the script runs
+            bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, want_program=True)
             if not recorded.is_bug:
                 return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
+            recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
             progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
@@ -95,32 +101,66 @@ def create(options: Options) -> Result:
 
 
 class Bench:
-    """The workers of one run and their compiler cache; made at once, started when first needed."""
+    """The workers of one run and their compiler caches; made at once, started when first needed.
 
-    def __init__(self, options: Options, python: Path, folder: Path) -> None:
+    `places` are those of the other interpreters that a candidate must pass in.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        python: Path,
+        folder: Path,
+        others: Sequence[interpreter.InterpreterInfo] = (),
+    ) -> None:
+        self.folder = folder
+        self.python = python
+        self._options = options
+        with contextlib.ExitStack() as stack:
+            self.warm = self._warm(python)
+            self.pool = stack.enter_context(self._pool(python, self.warm, "workers"))
+            self.places: list[Elsewhere] = []
+            for number, info in enumerate(others):
+                warm = self._warm(info.path)
+                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{number}"))
+                self.places.append(Elsewhere(info, pool, warm))
+            self._pools = stack.pop_all()
+
+    def _warm(self, python: Path) -> Path:
+        """The folder of an interpreter's warm-up cache, which outlives the run."""
         import platformdirs
 
         cache = platformdirs.user_cache_path("bugreport", appauthor=False)
-        self.warm = cache / "warm" / str(hash_of(str(python)))
+        warm = cache / "warm" / str(hash_of(str(python)))
         try:
-            self.warm.mkdir(parents=True, exist_ok=True)
+            warm.mkdir(parents=True, exist_ok=True)
         except OSError:  # a read-only home costs seconds, not the run
-            self.warm = folder / "warm"
-        self.folder = folder
-        self.python = python
-        (folder / "workers").mkdir(exist_ok=True)
-        self.pool = WorkerPool(
+            return self.folder / "warm" / warm.name
+        return warm
+
+    def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
+        """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever they run."""
+        options = self._options
+        (self.folder / name).mkdir(exist_ok=True)
+        return WorkerPool(
             python,
             options.jobs,
             target.environment(),
-            folder / "workers",
+            self.folder / name,
             "inductor",
-            warm_cache=self.warm,
+            memory_limit=int(options.memory * 2**30),
+            isolation="spawn" if options.workers == "spawn" else "fork",
+            warm_cache=warm,
         )
+
+    def start(self) -> None:
+        """Starts all warm-ups, side by side."""
+        for pool in (self.pool, *(place.pool for place in self.places)):
+            pool.start()
 
     def close(self) -> None:
         """Ends the workers."""
-        self.pool.close()
+        self._pools.close()
 
 
 def _build_and_write(
@@ -136,8 +176,11 @@ def _build_and_write(
     from reporter.publish import publish
 
     subject = f"{recorded.python} torch {info.torch}"
+    subject += "".join(f", differs from {place.name}" for place in bench.places)
     with Journal(output / "private" / JOURNAL, subject) as journal:
-        builder = Builder(recorded, options, bench.pool, bench.warm, journal, progress)
+        builder = Builder(
+            recorded, options, bench.pool, bench.warm, journal, progress, bench.places
+        )
         try:
             built = builder.build()
         except CannotJudgeError as error:

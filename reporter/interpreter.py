@@ -27,6 +27,7 @@ OLDEST_TORCH = (2, 0)
 # Importing torch from a cold network disk takes a minute; longer than this is a hang.
 PROBE_SECONDS = 180
 WAY_OUT = "choose another with --python PATH"
+_OTHER_WAY_OUT = "choose another with --differs-from PATH"
 DEFAULT_FOLDER = "bugreport-report"
 
 # A line of its own marks the answer, since an import may print. The empty first entry of sys.path is the
@@ -40,9 +41,10 @@ def answer(**facts):
 """
 
 _PROBE = """
-import platform
+import os, platform
 facts = {"version": platform.python_version(), "platform": platform.platform()}
 facts["python"] = list(sys.version_info[:2])
+facts["prefix"] = os.path.realpath(sys.prefix)
 try:
     import torch
 except ImportError as error:
@@ -87,7 +89,10 @@ answer(found=found)
 
 @dataclass(frozen=True)
 class InterpreterInfo:
-    """What an interpreter says about itself; `torch_git` is the commit that its torch was built from."""
+    """What an interpreter says about itself.
+
+    `torch_git` is the commit that its torch was built from, `prefix` the folder of its environment.
+    """
 
     path: Path
     version: str
@@ -95,6 +100,7 @@ class InterpreterInfo:
     torch_git: str | None
     has_cuda: bool
     platform: str
+    prefix: str
 
 
 def find(options: Options) -> Path:
@@ -104,7 +110,7 @@ def find(options: Options) -> Path:
     Raises UsageError if the one that was chosen does not exist.
     """
     if options.python is not None:
-        return _named(options.python, options.cwd)
+        return _named(options.python, options.cwd, WAY_OUT)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = os.environ.get(variable)
         if folder:
@@ -116,18 +122,36 @@ def find(options: Options) -> Path:
     return Path(sys.executable)
 
 
-def _named(path: Path, cwd: Path) -> Path:
+def others(options: Options, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
+    """The interpreters of --differs-from, each asked as `probe` does and each another one than `here`.
+
+    Two of the same torch release are fine: they may be different builds, or differ in what is installed beside it.
+    Raises UsageError.
+    """
+    found: list[InterpreterInfo] = []
+    for path in options.differs_from:
+        info = probe(_named(path, options.cwd, _OTHER_WAY_OUT), way_out=_OTHER_WAY_OUT)
+        if info.prefix == here.prefix:
+            raise UsageError(
+                f"{path} is the interpreter that the script runs in ({here.path}), so nothing can differ; {_OTHER_WAY_OUT}"
+            )
+        if info.prefix not in [known.prefix for known in found]:
+            found.append(info)
+    return tuple(found)
+
+
+def _named(path: Path, cwd: Path, way_out: str) -> Path:
     if path.is_dir():
         python = _python_in(path)
         if python is None:
-            raise UsageError(f"{path} is a folder without a Python interpreter; {WAY_OUT}")
+            raise UsageError(f"{path} is a folder without a Python interpreter; {way_out}")
         return python
     if path.parent == Path():  # a bare command name
         found = shutil.which(str(path))
         if found is not None:
             return Path(found)
     if not path.exists():
-        raise UsageError(f"there is no interpreter {path}; {WAY_OUT}")
+        raise UsageError(f"there is no interpreter {path}; {way_out}")
     return Path(os.path.abspath(cwd / path))
 
 
@@ -136,27 +160,29 @@ def _python_in(folder: Path) -> Path | None:
     return next((path for name in names if (path := folder / name).exists()), None)
 
 
-def probe(python: Path, timeout: float = PROBE_SECONDS) -> InterpreterInfo:
+def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) -> InterpreterInfo:
     """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
+
+    `way_out` is what a refusal advises.
 
     Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be used.
     """
-    facts = ask(python, _PROBE, timeout=timeout)
+    facts = ask(python, _PROBE, timeout=timeout, way_out=way_out)
     if tuple(facts["python"]) < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         raise UsageError(
-            f"{python} is Python {facts['version']}, but at least {wanted} is needed; {WAY_OUT}"
+            f"{python} is Python {facts['version']}, but at least {wanted} is needed; {way_out}"
         )
     if facts.get("missing"):
-        raise UsageError(f"{python} has no torch; install it there or {WAY_OUT}")
+        raise UsageError(f"{python} has no torch; install it there or {way_out}")
     if "error" in facts:
         reason = facts["error"].strip().splitlines()[0]
         raise UsageError(
-            f"the torch of {python} cannot be imported ({reason}); repair it or {WAY_OUT}"
+            f"the torch of {python} cannot be imported ({reason}); repair it or {way_out}"
         )
     if _release(facts["torch"]) < OLDEST_TORCH:
         name = f"torch {facts['torch']}" if facts["torch"] else "a torch without a version"
-        raise UsageError(f"{python} has {name}, but torch.compile needs at least 2.0; {WAY_OUT}")
+        raise UsageError(f"{python} has {name}, but torch.compile needs at least 2.0; {way_out}")
     return InterpreterInfo(
         path=python,
         version=facts["version"],
@@ -164,6 +190,7 @@ def probe(python: Path, timeout: float = PROBE_SECONDS) -> InterpreterInfo:
         torch_git=facts["torch_git"],
         has_cuda=facts["has_cuda"],
         platform=facts["platform"],
+        prefix=facts["prefix"],
     )
 
 
@@ -179,6 +206,7 @@ def ask(
     arguments: Sequence[str] = (),
     cwd: Path | None = None,
     timeout: float = PROBE_SECONDS,
+    way_out: str = WAY_OUT,
 ) -> dict[str, Any]:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 
@@ -196,17 +224,17 @@ def ask(
             timeout=timeout,
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{python} gave no answer within {timeout:g} seconds; {WAY_OUT}") from None
+        raise UsageError(f"{python} gave no answer within {timeout:g} seconds; {way_out}") from None
     except OSError as error:
-        raise UsageError(f"{python} cannot be run ({error.strerror or error}); {WAY_OUT}") from None
+        raise UsageError(f"{python} cannot be run ({error.strerror or error}); {way_out}") from None
     for line in done.stdout.splitlines():
         if line.startswith(_MARK):
             facts: dict[str, Any] = json.loads(line[len(_MARK) :])
             return facts
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
-        raise UsageError(f"the torch of {python} cannot be imported (killed by {name}); {WAY_OUT}")
-    raise UsageError(f"{python} does not behave like a Python interpreter; {WAY_OUT}")
+        raise UsageError(f"the torch of {python} cannot be imported (killed by {name}); {way_out}")
+    raise UsageError(f"{python} does not behave like a Python interpreter; {way_out}")
 
 
 def check_script(options: Options, python: Path | None = None) -> None:

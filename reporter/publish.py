@@ -26,7 +26,8 @@ from reporter.settings import Options
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
-from templates.wording import SUMMARIES
+from templates.releases import regressions
+from templates.wording import SUMMARIES, difference
 
 Json = dict[str, Any]
 
@@ -100,10 +101,11 @@ def _report(
         device=flow.device_of(recorded),
         requires=_requires(built),
         repro=repro,
-        labels=tuple(_labels(recorded, built)),
+        labels=tuple(_labels(recorded, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         details={"culprit": built.culprit.to_json()} if built.culprit else {},
+        differs_from=built.differs_from,
     )
 
 
@@ -146,7 +148,7 @@ def _requires(built: Built) -> Requires:
     )
 
 
-def _labels(recorded: Recorded, built: Built) -> list[str]:
+def _labels(recorded: Recorded, built: Built, torch: str) -> list[str]:
     failure = _failure(built)
     outcome = {row["rung"]: row["outcome"] for row in built.ablation}
     given = dict(built.candidate.check.arguments)
@@ -161,6 +163,7 @@ def _labels(recorded: Recorded, built: Built) -> list[str]:
         dynamic_false_fixes=right == "ok"
         and wrong not in ("ok", "skipped")
         and given.get("dynamic") == "True",
+        earlier_release_right=bool(regressions(torch, built.differs_from)),
         signal=_signal(built),
     )
 
@@ -275,7 +278,16 @@ def _last_words(report: Report, output: Path) -> list[str]:
         report.verdict.summary,
         f"repro: {repro.statements} tensor operation{'s' if repro.statements != 1 else ''}, {repro.lines} lines, "
         f"seen in {seen} of {of} fresh processes, {repro.candidates} candidates, {repro.seconds:.0f} s",
+        *_difference(report),
         f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
         f"report: {output}",
         f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
     ]
+
+
+def _difference(report: Report) -> list[str]:
+    """The line about other releases that are right."""
+    if not report.differs_from:
+        return []
+    word, sentence = difference(report.to_json())
+    return [f"{word.lower()}: {sentence}"]

@@ -22,7 +22,10 @@ _VERSION = 2
 
 @dataclass(frozen=True)
 class Recorded:
-    """The verdict with its measurements, and all that candidates are made from."""
+    """The verdict with its measurements, and all that candidates are made from.
+
+    `python` and `differs_from` are interpreters: the one the script ran in, and those that a candidate must pass in.
+    """
 
     kind: str
     layer: str
@@ -45,6 +48,7 @@ class Recorded:
     details: Json = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     script: Json = field(default_factory=dict)
+    differs_from: tuple[str, ...] = ()
 
     def save(self, path: Path) -> None:
         """Writes the recording; mode 0600 by its folder."""
@@ -65,6 +69,7 @@ class Recorded:
                 data["internals"]
             )
             data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
+            data["differs_from"] = tuple(data.get("differs_from", ()))
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(

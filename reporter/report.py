@@ -88,6 +88,9 @@ class AuditSummary:
 class Report:
     """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document.
 
+    `differs_from` has a row for each other interpreter in which the repro passes (`torch`, `python`, `outcome`); the document
+    leaves it out where there is none.
+
     `details` holds what else was measured, each part at the top level of the document: `measurement` (the rule's numbers
     per output), `stack`, `missing_guard`, `divergence`, `culprit`, `complaints`, and `timing` (wall seconds of the stages,
     and what all measurements would have taken one after another).
@@ -104,14 +107,15 @@ class Report:
     other_findings: tuple[Mapping[str, Any], ...] = ()
     audit: AuditSummary | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    differs_from: tuple[Mapping[str, Any], ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, `schema_version` first."""
         document = _plain(self)
         assert isinstance(document, dict)
-        for name in ("repro", "audit"):
-            if document[name] is None:
+        for name in ("repro", "audit", "differs_from"):
+            if not document[name]:
                 del document[name]
         details = document.pop("details")
         return {"schema_version": document.pop("schema_version"), **document, **details}

@@ -67,6 +67,7 @@ def _body(report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
         sentences=wording.description(report, evidence.culprit),
         expected=expected,
         actual=actual,
+        difference=wording.difference(report) if report.get("differs_from") else None,
         grid=wording.grid(report),
         measured=wording.measured(report),
         requirements=wording.requirements(report),

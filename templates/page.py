@@ -22,6 +22,7 @@ def render_page(report: Mapping[str, Any], evidence: Evidence) -> str:
         sentences=[_plain(sentence) for sentence in wording.description(report, evidence.culprit)],
         expected=_plain(expected),
         actual=_plain(actual),
+        difference=wording.difference(report) if report.get("differs_from") else None,
         requirements=[(name, _plain(value)) for name, value in wording.requirements(report)],
         log=tidy_log(evidence.error_log).strip(),
         versions=versions_block(evidence.environment),

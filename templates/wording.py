@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from templates.releases import is_earlier, regressions
 from templates.text import number, one_line
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
@@ -108,6 +109,18 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     return (
         sentence + (f", and bisection names {culprit.strip().rstrip('.')}" if culprit else "") + "."
     )
+
+
+def difference(report: Mapping[str, Any]) -> tuple[str, str]:
+    """What other releases do with the same repro, and the word for it; `report` has rows in `differs_from`."""
+    rows = report["differs_from"]
+    word = "Regression" if regressions(report["torch"], rows) else "Difference"
+    places = []
+    for row in rows:
+        later = "the later " if is_earlier(report["torch"], row["torch"]) else ""
+        python = f" with Python {row['python']}" if row["torch"] == report["torch"] else ""
+        places.append(f"{later}torch {row['torch']}{python}")
+    return word, f"fails on torch {report['torch']}, passes on {' and '.join(places)} (same repro)"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from reporter.settings import Options
     "json",
     "jobs",
     "timeout",
+    "memory",
+    "workers",
     "seed",
     "no_input",
     "rungs",

@@ -79,7 +79,9 @@ class Scheduler:
     """Asks a pool about candidates; see `first`, `all` and `ask`.
 
     ``contrast`` holds further stages, asked only about candidates the judge likes
-    (``--differs-from``).  ``on_other`` gets each settled candidate that fails in another way.
+    (``--differs-from``).  ``on_other`` gets each settled candidate that fails in another way,
+    ``on_refused`` each one that the judge likes and a further stage does not, after the name of that
+    stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
     ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
     limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
     Raises whatever the pool's futures raise.
@@ -96,6 +98,7 @@ class Scheduler:
         contrast: Sequence[Stage] = (),
         max_candidates: int | None = None,
         max_seconds: float | None = None,
+        on_refused: Callable[[str, str, Answer], None] | None = None,
     ) -> None:
         self.stages = (Stage(pool, judge), *contrast)
         self.seed = seed
@@ -105,6 +108,7 @@ class Scheduler:
         self._journal = journal
         self._progress = progress
         self._on_other = on_other
+        self._on_refused = on_refused
         self._max_candidates = max_candidates
         self._max_seconds = max_seconds
         self._started = time.monotonic()
@@ -311,9 +315,18 @@ class Scheduler:
             liked = self.stages[0].judge(answer)
             if self._on_other is not None and answer.outcome in _FAILURES and not liked:
                 self._on_other(trial.text, answer)
+            if self._on_refused is not None and liked and not verdict:
+                self._on_refused(*self._refusal(trial))
             if self._progress is not None:
                 self._progress(self.counts)
         return verdict
+
+    def _refusal(self, trial: _Trial) -> tuple[str, str, Answer]:
+        """The first stage that does not like the candidate, with the candidate and its answer."""
+        for stage, key in zip(self.stages, trial.keys, strict=True):
+            if not stage.judge(self._memo[key]):
+                return stage.name, trial.text, self._memo[key]
+        raise AssertionError("every stage likes it")
 
     def _is_over(self, trial: _Trial) -> bool:
         """Whether a limit forbids one more new candidate."""
