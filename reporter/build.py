@@ -161,6 +161,10 @@ class Builder:
         reasons = sorted(
             {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
         )
+        if self.scheduler.out_of_memory:
+            reasons.append(
+                f"{self.scheduler.out_of_memory} programs needed more than the {self.options.memory:g} GiB of --memory"
+            )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         raise CannotJudgeError(
             f"the failure ({self.wanted.text()}) could not be shown by a program with public parts and synthetic values{more}; "

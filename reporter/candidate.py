@@ -10,7 +10,7 @@ from typing import Protocol
 from anonymizer import emit, harness
 from anonymizer.harness import Body, Check
 from anonymizer.ir import Graph
-from reporter.reduce.answer import Answer
+from reporter.reduce.answer import Answer, is_about_memory
 from reporter.signature import Signature, of_assertion, of_crash, same_failure
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
@@ -91,11 +91,18 @@ def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
 
 
 def judge(wanted: Signature) -> Callable[[Answer], bool]:
-    """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash."""
+    """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
+
+    A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised the wanted class, shows
+    nothing, unless running out of memory is the wanted failure.
+    """
     plain = replace(wanted, kind="crash") if wanted.kind == "crash_on_recompile" else wanted
+    memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
     def interesting(answer: Answer) -> bool:
         found = seen(answer)
-        return found is not None and same_failure(plain, found)
+        if found is None or answer.out_of_memory and not memory_too:
+            return False
+        return same_failure(plain, found)
 
     return interesting

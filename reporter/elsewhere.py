@@ -78,12 +78,11 @@ class Refusals:
 
     def _happened(self, answers: Sequence[Answer], torch: str) -> str:
         """The same failure beats another one, which beats not knowing."""
-        if any(self._shows(answer) for answer in answers):
-            return f"fails under torch {torch} too, in the same way"
-        another = next((a for a in answers if a.outcome in ("fails", "died", "timeout")), None)
-        if another is not None:
-            return f"fails under torch {torch} too, though in another way: {_said(another)}"
-        return f"cannot be judged under torch {torch}: {_said(answers[0])}"
+        failures = [a for a in answers if a.outcome in ("fails", "died", "timeout")]
+        if not failures:
+            return f"cannot be judged under torch {torch}: {_said(answers[0])}"
+        told = next((answer for answer in failures if self._shows(answer)), failures[0])
+        return f"fails under torch {torch} too: {_said(told)}"
 
 
 def _said(answer: Answer) -> str:

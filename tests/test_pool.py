@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from reporter.candidate import judge
 from reporter.errors import CannotJudgeError
 from reporter.reduce.pool import Answer, WorkerPool, run_cold
+from reporter.signature import Signature, of_crash
 
 pytest.importorskip("torch")
 
@@ -114,6 +116,51 @@ def test_ending(pool: WorkerPool, name: str) -> None:
         account = answer.failure
         assert said in "{exception}: {message}".format(**account)
     assert answer.stdout == ("hello\n" if name == "passes" else "")
+
+
+OUT_OF_MEMORY: dict[str, str] = {
+    "tensors": str(ENDINGS["memory"][0]),
+    "objects": "kept = []\nwhile True: kept.append(bytearray(1 << 26))",
+    "eager alone": "import sys, torch\ntry:\n    torch.ones(1 << 30)\n"
+    "except Exception as error:\n    print('eager fails here:', error)\n    sys.exit(125)",
+    "the C++ library": "import sys, torch\n"
+    "sys.stderr.write('terminate called after throwing an instance of std::bad_alloc')\n"
+    "sys.stderr.flush()\nimport os; os.abort()",
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_MEMORY)
+def test_running_out_of_memory_is_an_answer_and_no_bug(pool: WorkerPool, name: str) -> None:
+    answer = pool.submit(OUT_OF_MEMORY[name], timeout=30).result(60)
+    assert answer.out_of_memory, answer
+    assert answer.outcome in ("fails", "cannot_judge", "died")
+    wanted = [
+        Signature("process_death", signal="SIGABRT"),
+        Signature("crash", exception="RuntimeError", message="no valid layout"),
+        Signature("crash", exception="RuntimeError"),
+        Signature("wrong_result"),
+        Signature("hang"),
+    ]
+    assert not any(judge(signature)(answer) for signature in wanted)
+    small = pool.submit("import torch; torch.ones(1 << 20)").result(60)
+    assert small.outcome == "passes" and not small.out_of_memory
+
+
+def test_a_program_whose_bug_is_the_memory_it_takes_is_recognised() -> None:
+    failure = {
+        "exception": "RuntimeError",
+        "first_line": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
+        "message": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
+        "innermost_is_torch": True,
+    }
+    answer = Answer("fails", failure)
+    assert answer.out_of_memory
+    assert judge(of_crash("crash", "inductor", failure))(answer)
+
+
+def test_a_death_of_another_cause_still_counts(pool: WorkerPool) -> None:
+    answer = pool.submit(ENDINGS["abort"][0]).result(60)
+    assert judge(Signature("process_death", signal="SIGABRT"))(answer)
 
 
 def test_endless_loop_is_stopped_and_its_stack_is_told(pool: WorkerPool) -> None:

@@ -15,6 +15,11 @@ Outcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken"
 #: The target side's entry point; it is run by location and imports nothing of the host's.
 MAIN = Path(__file__).resolve().parents[2] / "collectors" / "worker_main.py"
 TAIL = 4000
+#: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
+_NO_MEMORY = re.compile(
+    r"MemoryError|bad_alloc|can(?:'t|not) allocate memory|out of memory|memory exhausted",
+    re.IGNORECASE,
+)
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL|^GH_|^GITHUB_", re.IGNORECASE)
 
 
@@ -37,6 +42,20 @@ class Answer:
     seconds: float = 0.0
     bisect: Mapping[str, Any] | None = None
 
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether memory ran out, as far as the process could say so: of an exception its own words, else the streams.
+
+        Such an answer tells about the limit and nothing about a bug, though the process may die of it by the same signal.
+        """
+        if self.outcome == "passes":
+            return False
+        if self.failure:
+            return is_about_memory(
+                f"{self.failure.get('exception')}: {self.failure.get('message')}"
+            )
+        return is_about_memory(f"{self.stderr}\n{self.stdout}")
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form, which `from_json` reads."""
         return asdict(self)
@@ -55,6 +74,11 @@ class Answer:
             seconds=float(data.get("seconds", 0.0)),
             bisect=data.get("bisect"),
         )
+
+
+def is_about_memory(text: str) -> bool:
+    """Whether a message says that there is no memory left."""
+    return _NO_MEMORY.search(text) is not None
 
 
 def kill_group(pid: int) -> None:

@@ -84,6 +84,7 @@ class Scheduler:
     stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
     ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
     limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
+    `out_of_memory` counts settled candidates that ran out of it.
     Raises whatever the pool's futures raise.
     """
 
@@ -105,6 +106,7 @@ class Scheduler:
         self.exhausted: str | None = None
         self.ran = 0
         self.interesting = 0
+        self.out_of_memory = 0
         self._journal = journal
         self._progress = progress
         self._on_other = on_other
@@ -312,6 +314,7 @@ class Scheduler:
             self._settled.add(trial.keys[0])
             self.interesting += verdict
             answer = self._memo[trial.keys[0]]
+            self.out_of_memory += answer.out_of_memory
             liked = self.stages[0].judge(answer)
             if self._on_other is not None and answer.outcome in _FAILURES and not liked:
                 self._on_other(trial.text, answer)
