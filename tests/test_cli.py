@@ -67,6 +67,7 @@ SPLITS: list[tuple[str, Script]] = [
     ("-mm -v", (None, "m", ("-v",))),
     ("-vm pkg -v", (None, "pkg", ("-v",))),
     ("--seed 1 -j2 -v train.py -m x", (Path("train.py"), None, ("-m", "x"))),
+    ("--memory 2 -j1 train.py --memory 3", (Path("train.py"), None, ("--memory", "3"))),
     ("-j 2 -m pkg -j 3", (None, "pkg", ("-j", "3"))),
     ("", (None, None, ())),
 ]
@@ -85,7 +86,8 @@ def test_what_follows_the_script_belongs_to_the_script(
 
 def test_every_option_of_create_arrives(work: FakeWork, tmp_path: Path) -> None:
     line = "--python /x/python -o out --json -j 3 --timeout 9.5 --seed 7 --no-input --keep-source"
-    line += " -R pytorch/pytorch --summary T --force -v train.py"
+    line += " -R pytorch/pytorch --summary T --force -v --memory 2.5 --workers spawn"
+    line += " --differs-from /y/python --differs-from=/z train.py"
     assert run(["create", *line.split()]) == 0
     assert work.seen[0] == Options(
         script=Path("train.py"),
@@ -101,6 +103,9 @@ def test_every_option_of_create_arrives(work: FakeWork, tmp_path: Path) -> None:
         summary="T",
         force=True,
         verbose=True,
+        memory=2.5,
+        workers="spawn",
+        differs_from=(Path("/y/python"), Path("/z")),
     )
 
 

@@ -86,6 +86,28 @@ def test_a_report_of_another_release(
     _check(name, kind, layers, most, tmp_path, release_python(env))
 
 
+@pytest.mark.slow
+def test_spawned_workers_lead_to_the_same_report(tmp_path: Path) -> None:
+    """Where a fork is unsafe each candidate is a fresh process: slower, and nothing else."""
+    reports = {}
+    for workers in ("fork", "spawn"):
+        (tmp_path / workers).mkdir()
+        made = create("toy", tmp_path / workers, None, "--workers", workers)
+        check_report(made, None, SECRETS.get("toy"))
+        reports[workers] = made
+    assert reports["spawn"].repro == reports["fork"].repro
+    searched = [
+        {
+            (entry["key"], entry["answer"]["outcome"])
+            for entry in map(json.loads, text.splitlines()[1:])
+        }
+        for text in (
+            (made.folder / "private" / "journal.jsonl").read_text() for made in reports.values()
+        )
+    ]
+    assert searched[0] == searched[1]
+
+
 def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
     created = create("both_nan_compare", tmp_path)
     assert created.code == 1

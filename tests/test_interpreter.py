@@ -120,6 +120,56 @@ def test_without_a_name_the_active_environment_then_the_tool(
     assert interpreter.find(Options()) == tmp_path / "bin" / "python"
 
 
+@pytest.fixture
+def environment(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes an environment around the base of this interpreter and returns its folder."""
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        (folder / "bin").mkdir(parents=True)
+        base = PYTHON.resolve()
+        (folder / "pyvenv.cfg").write_text(f"home = {base.parent}\n")
+        for program in ("python", "python3"):
+            (folder / "bin" / program).symlink_to(base)
+        return folder
+
+    return make
+
+
+def test_the_others_are_other_environments_each_once(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    here = interpreter.probe(environment("here") / "bin" / "python")
+    old = environment("old")
+    named = (old, old / "bin" / "python3", environment("new") / "bin" / "python")
+    found = interpreter.others(Options(differs_from=named), here)
+    assert [info.path for info in found] == [old / "bin" / "python", named[2]]
+    assert interpreter.others(Options(), here) == ()
+    for same in (here.path, here.path.with_name("python3"), here.path.parents[1]):
+        options = Options(differs_from=(old, same))
+        message = refusal(lambda options=options: interpreter.others(options, here))
+        assert str(same) in message and "nothing can differ" in message
+
+
+def test_the_others_need_a_torch_too(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None], tmp_path: Path
+) -> None:
+    torch_of("__version__ = '1.13.1'")
+    here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "", "/x")
+
+    def message(path: Path) -> str:
+        return refusal(lambda: interpreter.others(Options(differs_from=(path,)), here))
+
+    assert "needs at least 2.0; choose another with --differs-from" in message(environment("old"))
+    assert "there is no interpreter" in message(tmp_path / "gone")
+    assert "--differs-from" in message(tmp_path / "gone")
+    (tmp_path / "packages" / "torch" / "__init__.py").write_text(
+        "raise ModuleNotFoundError('No module named torch', name='torch')"
+    )
+    assert "has no torch; install it there or choose" in message(environment("bare"))
+
+
 SCRIPTS: list[tuple[bytes, str]] = [
     (b"x = (1,\ny = 2\n", "train.py, line 1 is not valid Python"),
     (b"def f():\nreturn 1\n", "train.py, line 2 is not valid Python"),

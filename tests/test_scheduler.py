@@ -149,6 +149,47 @@ def test_contrast_asks_the_other_interpreter_only_about_what_fails_here() -> Non
     assert Scheduler(here, is_bug, contrast=[fixed]).first(["a", "b bug"]) is None
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(jobs: int) -> None:
+    """`there` passes what has a "new" in it; all pools together run no more than `jobs` candidates."""
+    under_way, most, lock = set(), [0], threading.Lock()
+
+    class There(FakePool):
+        def _end(self, future: Future[Answer], text: str) -> None:
+            super()._end(future, "" if "new" in text else text)
+
+    def counted(pool: FakePool) -> FakePool:
+        submit = pool.submit
+
+        def counting(text: str, timeout: Any = None, overrides: Any = None) -> Future[Answer]:
+            ticket = object()
+            with lock:
+                under_way.add(ticket)
+                most[0] = max(most[0], len(under_way))
+            future: Future[Answer] = submit(text, timeout, overrides)
+            future.add_done_callback(lambda _: under_way.discard(ticket))
+            return future
+
+        pool.submit = counting  # type: ignore[method-assign]
+        return pool
+
+    here, there, far = FakePool(jobs, 1), There(jobs, 2), There(jobs, 3)
+    refused: list[tuple[str, str]] = []
+    scheduler = Scheduler(
+        counted(here),
+        is_bug,
+        contrast=[
+            Stage(counted(pool), lambda answer: answer.outcome == "passes", name)
+            for name, pool in (("there", there), ("far", far))
+        ],
+        on_refused=lambda name, text, answer: refused.append((name, text)),
+    )
+    assert scheduler.first(["a", "b bug", "c bug", "d", "e new bug", "f bug", "g new bug"]) == 4
+    assert refused == [("there", "b bug"), ("there", "c bug")]
+    assert "e new bug" in far.submitted and "b bug" not in far.submitted
+    assert most[0] <= jobs
+
+
 def test_limits_are_soft_and_named() -> None:
     scheduler = Scheduler(FakePool(4), is_bug, max_candidates=3)
     assert scheduler.first(["a", "b", "c", "d bug"]) is None

@@ -74,6 +74,10 @@ READS: list[tuple[str, object, object]] = [
     ("json", False, False),
     ("no_input", "0", False),
     ("repo", "pytorch/pytorch", "pytorch/pytorch"),
+    ("memory", "0.5", 0.5),
+    ("workers", "spawn", "spawn"),
+    ("differs_from", ["/a/python", "python3.12"], (Path("/a/python"), Path("python3.12"))),
+    ("differs_from", "/a/python:/b", (Path("/a/python"), Path("/b"))),
 ]
 
 
@@ -97,6 +101,13 @@ REFUSALS: list[tuple[str, object]] = [
     ("python", ""),
     ("python", 3),
     ("repo", " "),
+    ("memory", "0"),
+    ("memory", "much"),
+    ("workers", "threads"),
+    ("differs_from", []),
+    ("differs_from", "/a::/b"),
+    ("differs_from", ["/a", 3]),
+    ("differs_from", 3),
 ]
 
 
@@ -152,6 +163,17 @@ def test_paths_are_relative_to_the_place_that_names_them(places: Path) -> None:
     assert resolved(places).output == project / "out"
     assert resolved(places, output="out").output == project / "deep" / "out"
     assert resolved(places, output="/tmp/out").output == Path("/tmp/out")
+
+
+def test_each_of_several_paths_is_relative_to_the_place_that_names_it(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_project(places, "differs-from = ['envs/old', 'python3.9']")
+    project = places / "project"
+    assert resolved(places).differs_from == (project / "envs" / "old", Path("python3.9"))
+    monkeypatch.setenv("BUGREPORT_DIFFERS_FROM", "old:./new")
+    assert resolved(places).differs_from == (Path("old"), project / "deep" / "new")
+    assert resolved(places, differs_from=["/x"]).differs_from == (Path("/x"),)
 
 
 def test_a_bare_command_name_is_left_for_the_search_path(places: Path) -> None:
