@@ -27,6 +27,16 @@ class Slot:
         self._borrowed = 0
         os.makedirs(self.cache, exist_ok=True)
 
+    def fill(self, warm: str) -> None:
+        """Take over what the warm-up has built, the slow checks of the C++ toolchain above all."""
+        if not os.path.isdir(warm):
+            return
+        for name in os.listdir(warm):
+            if len(name) == 2:
+                shutil.copytree(
+                    os.path.join(warm, name), os.path.join(self.cache, name), dirs_exist_ok=True
+                )
+
     def clear(self) -> None:
         """Empty the working folder and forget the previous answer."""
         for name in ("run", "out"):

@@ -9,7 +9,7 @@ but speed is shared between candidates: each of the places ("slots") in which th
 compiler cache of its own, from which everything an aborted candidate touched is deleted.
 
 Where fork is unsafe (CUDA, macOS) each candidate gets a fresh process of the same interpreter,
-started in advance so that it has imported torch by the time it is needed.
+started in advance so that it is as warm by the time it is needed: the same time limits hold.
 
 One JSON line per message: requests and ``{"cancel": id}`` come in; ``{"ready": …}``, ``{"id",
 "pid"}`` at a start and the answer at the end go out.  The end of the request pipe ends the worker
@@ -145,8 +145,7 @@ class Worker:
     def serve(self) -> int:
         """Run until the request pipe ends."""
         started = time.time()
-        fork = self.options.isolation == "fork"
-        warm = warm_up(self.options.warm) if fork else "standby"
+        warm = warm_up(self.options.warm)
         gc.collect()
         gc.freeze()
         self.send({"ready": {"warm": warm, "seconds": round(time.time() - started, 2)}})
@@ -207,6 +206,8 @@ class Worker:
         else:
             slot = Slot(os.path.join(self.options.workdir, f"slot{self.slots}"))
             self.slots += 1
+            if self.options.isolation == "spawn":
+                slot.fill(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
         job = Job(message, slot)
         self.jobs[message["id"]] = job
         ready = threading.Event()
@@ -262,7 +263,7 @@ class Worker:
         process = job.slot.standby or self._standby(job.slot)
         job.slot.standby = None
         assert process.stdin is not None and process.stdout is not None
-        process.stdout.read(1)  # it has imported torch; the clock starts now
+        process.stdout.read(1)  # it is warm; the clock starts now
         job.slot.clear()
         job.slot.borrow(self.published)
         job.started = time.time()
@@ -354,6 +355,7 @@ def once(options: argparse.Namespace) -> int:
     """Run the one request on stdin in this process, which ends as an ordinary interpreter does."""
     if options.warm:
         import torch
+        import torch._inductor.compile_fx  # the slow half of a first compilation
 
         settle()
         if torch.cuda.is_available():

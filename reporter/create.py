@@ -18,7 +18,7 @@ from reporter import interpreter, target
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
 from reporter.elsewhere import Elsewhere
-from reporter.errors import CannotJudgeError, Interrupted
+from reporter.errors import CannotJudgeError, Interrupted, UsageError
 from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
 from reporter.reduce.journal import Journal
@@ -70,16 +70,10 @@ def create(options: Options) -> Result:
     interpreter.check_script(options)
     output = interpreter.check_output(options)
     resumed = Recorded.load(output / "private" / RECORDING) if options.resume else None
-    if resumed is not None:
-        python = Path(resumed.python)
-        info = interpreter.probe(python)
-        options = replace(options, differs_from=tuple(map(Path, resumed.differs_from)))
-    else:
-        python, info = prepare(options)
-    others = interpreter.others(options, info)
+    info, others = interpreters(options, resumed)
     with open_progress(options) as progress, working_folder() as name:
         _warn(progress)
-        bench = Bench(options, python, Path(name), others)
+        bench = Bench(options, info.path, Path(name), others)
         try:
             bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, want_program=True)
@@ -98,6 +92,29 @@ def create(options: Options) -> Result:
             raise
         finally:
             bench.close()
+
+
+def interpreters(
+    options: Options, resumed: Recorded | None
+) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
+    """The script's interpreter and those it has to differ from: a resumed run keeps the ones that it began with.
+
+    Raises UsageError if one of them cannot be used, or if a resumed run is asked for others.
+    """
+    if resumed is None:
+        _, info = prepare(options)
+        return info, interpreter.others(options, info)
+    info = interpreter.probe(Path(resumed.python))
+    before = tuple(map(Path, resumed.differs_from))
+    others = interpreter.others(replace(options, differs_from=before), info)
+    if options.differs_from:
+        asked = interpreter.others(options, info)
+        if [item.prefix for item in asked] != [item.prefix for item in others]:
+            kept = ", ".join(map(str, before)) or "none"
+            raise UsageError(
+                f"--differs-from is not that of the interrupted run ({kept}); give the same again, or start anew without --resume"
+            )
+    return info, others
 
 
 class Bench:
@@ -207,8 +224,6 @@ def hash_of(text: str) -> int:
 
 
 def _private_folder(output: Path) -> Path:
-    from reporter.errors import UsageError
-
     private = output / "private"
     try:
         private.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from reporter import interpreter
+from reporter.create import interpreters
 from reporter.errors import UsageError
+from reporter.recorded import Recorded
 from reporter.settings import Options
 
 PYTHON = Path(sys.executable)
@@ -168,6 +170,23 @@ def test_the_others_need_a_torch_too(
         "raise ModuleNotFoundError('No module named torch', name='torch')"
     )
     assert "has no torch; install it there or choose" in message(environment("bare"))
+
+
+def test_a_resumed_run_keeps_the_interpreters_it_began_with(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    here, old, new = (environment(name) / "bin" / "python" for name in ("here", "old", "new"))
+    begun = Recorded(
+        *("crash", "inductor", "", True, None, None, (), None, (), None, {}, (), (), {}),
+        python=str(here),
+        differs_from=(str(old),),
+    )
+    for given in ((), (old,), (old.parents[1],)):
+        info, others = interpreters(Options(differs_from=given), begun)
+        assert (info.path, [item.path for item in others]) == (here, [old])
+    message = refusal(lambda: interpreters(Options(differs_from=(new,)), begun))
+    assert str(old) in message and "start anew without --resume" in message
 
 
 SCRIPTS: list[tuple[bytes, str]] = [
