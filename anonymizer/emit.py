@@ -205,6 +205,13 @@ class Emitter:
                 if depth:
                     depth.pop()
                 continue
+            if node.target in _IN_PLACE:  # a statement, which has no expression
+                name = f"v{counter}"
+                counter += 1
+                self.text[node.name] = name
+                lines.append(f"{indent}{name} = {self._arg(node.args[0])}")
+                lines.append(f"{indent}{name} {_IN_PLACE[node.target]} {self._arg(node.args[1])}")
+                continue
             expression = self._expression(node)
             last = index == len(self.graph.nodes) - 1
             if last and outputs == [node.name] and not depth:
@@ -219,11 +226,7 @@ class Emitter:
             name = f"v{counter}"
             counter += 1
             self.text[node.name] = name
-            if node.target in _IN_PLACE:
-                lines.append(f"{indent}{name} = {self._arg(node.args[0])}")
-                lines.append(f"{indent}{name} {_IN_PLACE[node.target]} {self._arg(node.args[1])}")
-            else:
-                lines.append(f"{indent}{name} = {expression}")
+            lines.append(f"{indent}{name} = {expression}")
         names = [self.text[name] for name in outputs]
         lines.append(
             "return "

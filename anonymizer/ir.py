@@ -6,6 +6,7 @@ Arguments are Python constants, `Ref`s to values, `Atom`s (torch constants by na
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -103,7 +104,11 @@ class Layer:
 
 @dataclass(frozen=True)
 class Node:
-    """One operation. `op`: function, method, module, enter, exit, grad_mode. `meta`: of its result(s), if known."""
+    """One operation. `op`: function, method, module, enter, exit, grad_mode. `meta`: of its result(s), if known.
+
+    `stand_in` is how to make values like its result's, for a graph in which the result is an input; `symbols` are the
+    sizes of that input, as `Input` has them.
+    """
 
     name: str
     op: str
@@ -113,6 +118,8 @@ class Node:
     meta: Any = None
     block: tuple[int, ...] = ()
     layer: Layer | None = None
+    stand_in: Recipe | None = field(default=None, compare=False)
+    symbols: tuple[Any, ...] = field(default=(), compare=False)
 
     def refs(self) -> Iterator[str]:
         """Names of the values this node reads, with repetitions."""
@@ -150,13 +157,24 @@ class Graph:
     outputs: tuple[Ref, ...]
     runs: tuple[tuple[tuple[str, int], ...], ...] = field(default=(), compare=False)
 
+    # A graph of thousands of nodes is asked for names thousands of times.
+    @functools.cached_property
+    def _by_name(self) -> Mapping[str, Node | Input]:
+        return {**{node.name: node for node in self.nodes}, **{i.name: i for i in self.inputs}}
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all values, inputs first."""
+        return (*(item.name for item in self.inputs), *(node.name for node in self.nodes))
+
     def node(self, name: str) -> Node | None:
         """The node of that name, if any."""
-        return next((node for node in self.nodes if node.name == name), None)
+        found = self._by_name.get(name)
+        return found if isinstance(found, Node) else None
 
     def input(self, name: str) -> Input | None:
         """The input of that name, if any."""
-        return next((item for item in self.inputs if item.name == name), None)
+        found = self._by_name.get(name)
+        return found if isinstance(found, Input) else None
 
     def users(self) -> dict[str, list[str]]:
         """For each value, the nodes that read it, in order."""
@@ -281,6 +299,8 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
         if module:
             kwargs = tuple((key, _json_value(value)) for key, value in module["kwargs"].items())
             layer = Layer(module["class"], kwargs, module["training"])
+        meta = meta_from_json(item.get("meta"))
+        known = isinstance(meta, TensorMeta) and bool(item.get("stats"))
         nodes.append(
             Node(
                 item["name"],
@@ -288,9 +308,11 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
                 item["target"],
                 tuple(_value(value) for value in item["args"]),
                 tuple((key, _value(value)) for key, value in item["kwargs"].items()),
-                meta_from_json(item.get("meta")),
+                meta,
                 tuple(item.get("block") or ()),
                 layer,
+                recipe(meta, {**item["stats"], "intermediate": True}) if known else None,
+                tuple(item.get("symbols") or ()),
             )
         )
     outputs = tuple(value for value in map(_value, data["outputs"]) if isinstance(value, Ref))

@@ -40,9 +40,13 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
         if not meta.is_float and not meta.dtype.startswith("complex"):
             return _integer(meta, stats, level)
         low, high = stats.get("min"), stats.get("max")
-        if level == "plain" or low is None or high is None:
+        if low is None or high is None:
             return Recipe("randn")
-        if level == "positive":
+        # what is converted to an integer keeps its range: C++ leaves the conversion of other floats undefined
+        if level == "plain" and not stats.get("cast"):
+            # an intermediate that is never negative is often read by what needs that (a root, a logarithm)
+            return Recipe("rand" if stats.get("intermediate") and low >= 0 else "randn")
+        if level == "positive" and not stats.get("cast"):
             return Recipe("rand") if low >= 0 else Recipe("randn")
         if stats.get("constant"):
             return Recipe("full", _tidy(low), 0)

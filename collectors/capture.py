@@ -27,6 +27,11 @@ def _hint(size: Any) -> int:
     return int(size)
 
 
+def _symbols(value: torch.Tensor) -> List[Any]:
+    """The sizes of a tensor, those that vary as the text of their expression."""
+    return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
+
+
 def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
     """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as numbers."""
     return {
@@ -81,8 +86,70 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     return found
 
 
+_WHOLE = 1 << 24
+
+
+def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
+    """The few numbers that an intermediate's stand-in must respect; None where there is nothing to respect.
+
+    Taken of every intermediate while the graph runs, and nothing else is kept of it: so a graph of thousands
+    of operations needs no more memory than its own run.
+    """
+    data = tensor.detach()
+    plain = not data.is_complex() and data.dtype != torch.bool and data.layout == torch.strided
+    if not plain or not 0 < data.numel() <= _WHOLE:
+        return None
+    if data.is_floating_point():
+        finite = data.float()[torch.isfinite(data)]
+        found: Dict[str, Any] = {"nan": bool(torch.isnan(data).any())}
+        found["inf"] = bool(torch.isinf(data).any())
+        if finite.numel():
+            found.update(min=float(finite.min()), max=float(finite.max()))
+        return found
+    low, high = int(data.min()), int(data.max())
+    found = {"min": low, "max": high, "constant": low == high}
+    if data.numel() <= 10000 and high - low == data.numel() - 1:
+        found["unique"] = bool(data.unique().numel() == data.numel())
+    return found
+
+
+class Watching(torch.fx.Interpreter):  # type: ignore[misc]
+    """Runs a graph as it is and notes the `span` of every result under its node's name."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self.spans: Dict[str, Dict[str, Any]] = {}
+
+    def run_node(self, n: Any) -> Any:
+        value = super().run_node(n)
+        if isinstance(value, torch.Tensor) and n.op != "placeholder":
+            try:
+                noted = span(value)
+            except (
+                Exception
+            ):  # a subclass or a device that cannot say: there is only less known then
+                noted = None
+            if noted is not None:
+                self.spans[n.name] = noted
+        return value
+
+
+_CASTS = frozenset("to type int long short byte char type_as _to_copy convert_element_type".split())
+
+
+def _is_cast(node: Any) -> bool:
+    """Whether some user converts the node's values to integers: C++ leaves that undefined for most of the floats."""
+    for user in node.users:
+        result = user.meta.get("example_value")
+        short = getattr(user.target, "__name__", str(user.target)).split(".")[0]
+        if short in _CASTS and isinstance(result, torch.Tensor):
+            if not (result.is_floating_point() or result.is_complex()):
+                return True
+    return False
+
+
 class Translator:
-    """Translates one GraphModule; `values` are its real inputs if it ran, else None."""
+    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` what `Watching` noted then."""
 
     def __init__(
         self,
@@ -90,7 +157,9 @@ class Translator:
         values: Optional[Tuple[Any, ...]],
         owned: Dict[int, str],
         names: Dict[int, str],
+        spans: Optional[Dict[str, Dict[str, Any]]] = None,
     ) -> None:
+        self.spans = spans or {}
         self.module = module
         self.values = values
         self.owned = owned
@@ -145,9 +214,11 @@ class Translator:
         tensor = value if isinstance(value, torch.Tensor) else fake
         if not isinstance(tensor, torch.Tensor):
             raise Unsupported("an input that is not a tensor")
-        self._input(node.name, tensor, fake, value)
+        self._input(node.name, tensor, fake, value, _is_cast(node))
 
-    def _input(self, name: str, tensor: torch.Tensor, fake: Any, value: Any) -> None:
+    def _input(
+        self, name: str, tensor: torch.Tensor, fake: Any, value: Any, cast: bool = False
+    ) -> None:
         label = self.owned.get(id(value), "")
         kind = (
             "param"
@@ -165,12 +236,12 @@ class Translator:
         if isinstance(value, torch.Tensor):
             entry["meta"]["requires_grad"] = bool(value.requires_grad)
         if isinstance(fake, torch.Tensor):
-            entry["symbols"] = [
-                str(size) if isinstance(size, torch.SymInt) else int(size) for size in fake.shape
-            ]
+            entry["symbols"] = _symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             entry["stats"] = statistics(value)
             self._alias(entry, value)
+            if cast:
+                entry["stats"]["cast"] = True
         self.inputs.append(entry)
         self.refs[name] = public
 
@@ -272,6 +343,13 @@ class Translator:
             "meta": _meta(node.meta.get("example_value")),
             "block": self._block(node),
         }
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor) and any(
+            isinstance(n, torch.SymInt) for n in value.shape
+        ):
+            entry["symbols"] = _symbols(value)
+        if node.name in self.spans:
+            entry["stats"] = dict(self.spans[node.name], cast=_is_cast(node))
         if op == "module":
             entry["module"] = stock_constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
@@ -290,6 +368,8 @@ class Translator:
             return "enter", _ENTER[short]
         if short in _EXIT and torch_owned(node.target):
             return "exit", "exit"
+        if short == "_log_api_usage_once" and torch_owned(node.target):
+            return "skip", ""  # a note to torch's own telemetry, which computes nothing
         if short == "_set_grad_enabled":
             return "grad_mode", "torch._C._set_grad_enabled"
         return "function", public_name(node.target, self.names)
@@ -311,14 +391,17 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
     """
     rungs.quiet_compile_workers()
     captured: List[Tuple[Any, List[Tuple[Any, ...]]]] = []
+    watching: List[Watching] = []
 
     def backend(module: Any, example_inputs: Any) -> Any:
         runs: List[Tuple[Any, ...]] = []
         captured.append((module, runs))
+        watching.append(Watching(module))
+        watched = watching[-1]
 
         def run(*inputs: Any) -> Any:
             runs.append(inputs)
-            return module.forward(*inputs)
+            return watched.run(*inputs)
 
         return run
 
@@ -350,7 +433,8 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         if not ran_now and error is None and request.get("replay"):
             continue
         try:
-            graph = Translator(module, runs[-1] if runs else None, owned, names).translate()
+            inputs = runs[-1] if runs else None
+            graph = Translator(module, inputs, owned, names, watching[index].spans).translate()
             graph["runs"] = _bindings(
                 module, [inputs for _, all_runs in captured for inputs in all_runs]
             )

@@ -12,6 +12,7 @@ import contextlib
 import glob
 import importlib.machinery
 import importlib.util
+import inspect
 import os
 import platform
 import re
@@ -73,6 +74,7 @@ def environment() -> Dict[str, Any]:
         "packages": _packages(),
         "variables": _variables(),
         "configs": configs(),
+        "choices": _choices(),
         "caches": _caches(),
     }
 
@@ -212,6 +214,22 @@ def configs() -> Dict[str, Any]:
     Only modules that are loaded: the others can hold no change. Values are compared, not "was it set".
     """
     return {name: _shown(name, value) for name, value in changed_settings().items()}
+
+
+def _choices() -> List[str]:
+    """The changed settings whose value is a string that torch's own configuration file spells out: a choice it offers.
+
+    Any other string is the user's (a path, a name), and no report may repeat it.
+    """
+    found = []
+    for name, value in changed_settings().items():
+        module = name.partition(".config.")[0] + ".config"
+        if isinstance(value, str) and not _PRIVATE_KEY.search(name.rpartition(".")[2]):
+            with contextlib.suppress(OSError, TypeError):
+                source = inspect.getsource(sys.modules[module])
+                if re.search("[\"']" + re.escape(value) + "[\"']", source):
+                    found.append(name)
+    return found
 
 
 def changed_settings() -> Dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +14,14 @@ from anonymizer.harness import Check
 from anonymizer.ir import Graph
 from reporter import reduction, rewritten, seeds
 from reporter.ablation import ablation
-from reporter.candidate import Candidate, judge, seen
+from reporter.candidate import Candidate, judge
 from reporter.diagnose.culprit import find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.elsewhere import Elsewhere, Refusals, verify
 from reporter.errors import CannotJudgeError
+from reporter.others import Other, Others
 from reporter.progress import Progress
 from reporter.recorded import Recorded
 from reporter.reduce.answer import Answer
@@ -29,6 +30,7 @@ from reporter.reduce.journal import Journal
 from reporter.reduce.passes import Questions
 from reporter.reduce.pool import WorkerPool
 from reporter.reduce.scheduler import Counts, Scheduler
+from reporter.reduce.slices import Slices
 from reporter.settings import Options
 from reporter.signature import Signature
 
@@ -50,9 +52,11 @@ class Built:
     ablation: tuple[Json, ...]
     culprit: Culprit | None
     counts: Counts
-    others: tuple[Json, ...]
+    others: tuple[Other, ...]
+    unverified: tuple[Other, ...]
     seconds: float
     reduced_from: str
+    timing: Json
     differs_from: tuple[Json, ...] = ()
 
 
@@ -77,17 +81,18 @@ class Builder:
         self.progress = progress
         self.wanted = recorded.signature
         self.backend = rewritten.backend(recorded) if recorded.layer == "backend" else None
-        self.others: dict[str, Json] = {}
+        self.others = Others(self.wanted)
         self.size = ""
         self.places = places
         self.refusals = Refusals(places, judge(self.wanted))
+        self.stages: list[tuple[str, float]] = []
         self.scheduler = Scheduler(
             pool,
             judge(self.wanted),
             journal,
             self._count,
             options.seed,
-            self._other,
+            self.others.note,
             max_seconds=max(600.0, 4 * options.timeout) * (1 + len(places)),
             contrast=[place.stage for place in places],
             on_refused=self.refusals.add,
@@ -101,25 +106,15 @@ class Builder:
         self.size = reduction.size_of(candidate)
         self.progress.update(self.scheduler.counts.settled, self.size)
 
-    def _other(self, text: str, answer: Answer) -> None:
-        """Another failure met on the way: kept with its smallest candidate, never swapped in."""
-        signature = seen(answer)
-        if signature is None or signature.kind == self.wanted.kind and signature.kind != "crash":
-            return
-        key = signature.text()
-        known = self.others.get(key)
-        if known is None or len(text) < len(known["candidate"]):
-            self.others[key] = {"kind": signature.kind, "signature": key, "candidate": text}
-
     def build(self) -> Built:
         """Seed, reduce, verify. Raises CannotJudgeError if no public program shows the failure."""
         started = time.monotonic()
-        self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
+        self._stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         before = reduction.size_of(seed)
-        self.progress.stage("reduce", f"from {before}")
+        self._stage("reduce", f"from {before}")
         reduced = self._reduce(seed)
-        self.progress.stage("verify", f"{COLD_RUNS} fresh processes")
+        self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
@@ -132,27 +127,43 @@ class Builder:
         differs_from = verify(
             self.places, text, 1 if hits == COLD_RUNS else COLD_RUNS, self.options.jobs
         )
-        self.progress.stage("ablation", f"seen in {hits} of {COLD_RUNS}")
+        self._stage("ablation", f"seen in {hits} of {COLD_RUNS}")
+        rows = tuple(ablation(self.pool, text, reduced.check, self.wanted))
+        culprit = self._culprit(text, reduced.check)
+        others = self.others.shown_again(
+            Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
+        )
         return Built(
             candidate=reduced,
             text=text,
             signature=replace(self.wanted),
             cold=cold,
             reproduced=(hits, len(cold)),
-            ablation=tuple(ablation(self.pool, text, reduced.check, self.wanted)),
-            culprit=self._culprit(text, reduced.check),
+            ablation=rows,
+            culprit=culprit,
             counts=self.scheduler.counts,
-            others=tuple(self.others.values()),
+            others=tuple(replace(other, text=formatted(other.text)) for other in others),
+            unverified=self.others.all(),
             seconds=round(time.monotonic() - started, 1),
             reduced_from=before,
+            timing=self._timing(),
             differs_from=differs_from,
         )
+
+    def _stage(self, name: str, detail: str) -> None:
+        self.stages.append((name, time.monotonic()))
+        self.progress.stage(name, detail)
+
+    def _timing(self) -> Json:
+        """Wall seconds of each stage so far."""
+        ends = [start for _, start in self.stages[1:]] + [time.monotonic()]
+        return {name: round(end - start, 2) for (name, start), end in zip(self.stages, ends)}
 
     # -- seeds -------------------------------------------------------------------------------------
 
     def _seed(self) -> Candidate:
-        for candidates in self._sources():
-            found = self.ask.first(candidates)
+        for search in self._sources():
+            found = search()
             if found is not None:
                 return found
         same = self.refusals.sentence()
@@ -171,10 +182,26 @@ class Builder:
             "the verdict stands, but there is no repro to report"
         )
 
-    def _sources(self) -> Iterator[Iterator[Candidate]]:
-        graphs = self._graphs()
-        sources = self._rewritten()
+    def _sources(self) -> Iterator[Callable[[], Candidate | None]]:
+        """Ways to a first candidate, likeliest and cheapest first."""
+
+        def graphs() -> Candidate | None:
+            return self._slice() or self.ask.first(self._graphs())
+
+        def sources() -> Candidate | None:
+            return self.ask.first(self._rewritten())
+
         yield from (sources, graphs) if self.recorded.layer == "dynamo" else (graphs, sources)
+
+    def _slice(self) -> Candidate | None:
+        """A small piece of a captured graph that shows the failure alone."""
+        check = self._check()
+        for captured, way in self.recorded.captures:
+            for graph, make in seeds.slices(captured, way, check, self.recorded.layer):
+                found = Slices(self.ask, make).find(graph, self.recorded.failure)
+                if found is not None:
+                    return found
+        return None
 
     def _check(self) -> Check:
         """The recorded check; a backend of the user's own comes along as rewritten code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from collections.abc import Mapping
@@ -42,7 +43,7 @@ def publish(
 ) -> flow.Result:
     """Renders, audits and writes the report folder. Raises LeakError, and then no outgoing file is written."""
     terms = private_terms(
-        {} if options.keep_source else recorded.sources, frozenset(recorded.vocabulary), ()
+        {} if options.keep_source else recorded.sources, recorded.public_words(), ()
     )
     identity = Identity.of_this_machine()
     report = _report(recorded, built, info, seconds, terms_checked(terms, identity))
@@ -90,8 +91,8 @@ def _report(
         seconds=round(seconds, 1),
     )
     others = [
-        {"kind": item["kind"], "lines": len(item["candidate"].splitlines())}
-        for item in built.others
+        {**other.to_json(), "path": _other_path(number)}
+        for number, other in enumerate(built.others, 1)
     ]
     return Report(
         verdict=_verdict(recorded, built),
@@ -104,7 +105,10 @@ def _report(
         labels=tuple(_labels(recorded, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
-        details={"culprit": built.culprit.to_json()} if built.culprit else {},
+        details={
+            **({"culprit": built.culprit.to_json()} if built.culprit else {}),
+            "timing": {**(recorded.details.get("timing") or {}), **built.timing},
+        },
         differs_from=built.differs_from,
     )
 
@@ -143,7 +147,7 @@ def _requires(built: Built) -> Requires:
         backward=check.backward != "none",
         dynamic=dynamic,
         mode=given.get("mode", "").strip("'") or None,
-        config=dict(check.config),
+        config={name: ast.literal_eval(value) for name, value in check.config},
         contexts=check.contexts,
     )
 
@@ -221,7 +225,12 @@ def _files(
         "issue.md": render_issue(document, evidence),
         "report.html": render_page(document, evidence),
         "report.json": report.dumps(),
+        **{_other_path(number): other.text for number, other in enumerate(built.others, 1)},
     }
+
+
+def _other_path(number: int) -> str:
+    return f"other_findings/finding{number}.py"
 
 
 def _formatted_test(document: Json, text: str) -> str:
@@ -259,8 +268,9 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
             indent=2,
         ),
     }
-    if built.others:
-        private["other_findings.json"] = json.dumps(list(built.others), indent=2)
+    if built.unverified:
+        rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
+        private["other_findings.json"] = json.dumps(rows, indent=2)
     program = getattr(built.candidate.content, "program", None)
     if program is not None:
         private["mapping.json"] = json.dumps(dict(program.mapping), indent=2, ensure_ascii=False)
@@ -279,6 +289,10 @@ def _last_words(report: Report, output: Path) -> list[str]:
         f"repro: {repro.statements} tensor operation{'s' if repro.statements != 1 else ''}, {repro.lines} lines, "
         f"seen in {seen} of {of} fresh processes, {repro.candidates} candidates, {repro.seconds:.0f} s",
         *_difference(report),
+        *(
+            f"met on the way, another failure ({other['kind']}): {output / str(other['path'])}"
+            for other in report.other_findings
+        ),
         f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
         f"report: {output}",
         f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",

@@ -50,6 +50,12 @@ class Recorded:
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
 
+    def public_words(self) -> frozenset[str]:
+        """torch's own words, and the values of settings that are choices torch offers."""
+        configs = self.environment.get("configs") or {}
+        chosen = (str(configs.get(name)) for name in self.environment.get("choices") or ())
+        return frozenset(self.vocabulary).union(chosen)
+
     def save(self, path: Path) -> None:
         """Writes the recording; mode 0600 by its folder."""
         path.write_text(json.dumps({"version": _VERSION, **asdict(self)}), encoding="utf-8")

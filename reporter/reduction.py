@@ -10,17 +10,20 @@ from reporter.reduce import passes, shapes
 from reporter.reduce.passes import Pass, Questions
 
 GRAPH_PASSES: Sequence[Pass] = (
-    passes.Options(),
     passes.Calls(),
     passes.Window(),
+    passes.Delta(),
     passes.Outputs(),
     passes.Nodes(),
+    # from here on a candidate is small, and each of the many questions cheap
     passes.Backward(),
     passes.Options(),
     passes.Unstock(),
+    passes.Precision(),
     passes.Inputs(),
     shapes.CallSizes(),
     shapes.Shapes(),
+    shapes.Ranks(),
     shapes.DimByDim(),
     shapes.Literals(),
 )

@@ -6,7 +6,8 @@ that shows the failure in a worker is where reduction starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +38,7 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Che
         if enabled:
             contexts.append(f'torch.autocast("{device}", dtype={dtype})')
     random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind.startswith("wrong")
-    config = config_lines(environment.get("configs") or {})
+    config = config_lines(environment.get("configs") or {}, environment.get("choices") or ())
     if random and diagnosis.layer in ("inductor", "decomposition"):
         config = (*config, ("torch._inductor.config.fallback_random", "True"))
     if diagnosis.ladder["emulate_precision_casts"].outcome == "differs":
@@ -76,11 +77,13 @@ def settings(context: Json, environment: Json) -> str:
     return "\n".join(lines)
 
 
-def config_lines(configs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Non-default torch configuration as assignments; only plain values under torch's own names."""
+def config_lines(
+    configs: Mapping[str, Any], choices: Collection[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Non-default torch configuration as assignments; only plain values, and strings that torch offers (`choices`)."""
     kept = []
     for name, value in configs.items():
-        plain = isinstance(value, (bool, int, float)) or value is None
+        plain = isinstance(value, (bool, int, float)) or value is None or name in choices
         if (
             plain
             and name.startswith("torch.")
@@ -163,13 +166,41 @@ def graph_candidates(
             )
 
 
+def slices(
+    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
+    """A captured graph whose pieces may show the failure alone, with how to make a candidate of a piece.
+
+    Once with plain values, and for wrong values once more with the ranges that were seen. A failure that needs several
+    calls is left to the whole graph, whose sizes change together.
+    """
+    if "unsupported" in captured or way.get("replay") or check.kind in _SEQUENCES:
+        return
+    for level in ("plain", "range") if check.kind.startswith("wrong") else ("plain",):
+        try:
+            graph = from_json(captured, values.recipe_for(level))
+        except (NotPublic, KeyError, ValueError, TypeError):
+            return
+        for variant in _variants(graph, way, check, layer)[1][:1]:
+            yield graph, functools.partial(_piece, variant)
+
+
+_SEQUENCES = ("stale_graph", "crash_on_recompile")
+
+
+def _piece(check: Check, piece: Graph) -> Candidate:
+    return Candidate(piece, replace(check, double=check.double and _has_floats(piece)))
+
+
+def _has_floats(graph: Graph) -> bool:
+    return any(i.meta.is_float or i.meta.dtype.startswith("complex") for i in graph.inputs)
+
+
 def _variants(
     graph: Graph, way: Mapping[str, Any], check: Check, layer: str
 ) -> tuple[Graph, list[Check]]:
     """The checks to try on a graph: a cheaper backend that has the fault too before the user's own, sums before weights."""
-    if not any(
-        item.meta.is_float or item.meta.dtype.startswith("complex") for item in graph.inputs
-    ):
+    if not _has_floats(graph):
         check = replace(check, double=False)  # nothing float64 could be nearer to
     if way.get("replay") and len(graph.runs) > 1:
         graph, calls = sequence(graph)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.ir import Graph, Input, Node, Recipe, Ref, TensorMeta, Value, prune
+from anonymizer.ir import (
+    Atom,
+    Graph,
+    Input,
+    Node,
+    Recipe,
+    Ref,
+    Seq,
+    TensorMeta,
+    Value,
+    prune,
+)
 
 
 def is_tensor(graph: Graph, name: str) -> bool:
@@ -14,7 +25,10 @@ def is_tensor(graph: Graph, name: str) -> bool:
 
 
 def stand_in(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
-    """Values for an intermediate that becomes an input: an integer keeps the range of what it was computed from."""
+    """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the range of its origin."""
+    node = graph.node(name)
+    if node is not None and node.stand_in is not None:
+        return node.stand_in
     if meta.is_float or meta.dtype.startswith("complex"):
         return Recipe("randn")
     if meta.dtype == "bool":
@@ -32,6 +46,14 @@ def stand_in(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
     return Recipe("randint", 0, 2)
 
 
+def as_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
+    """An input that stands for an intermediate."""
+    node = graph.node(name)
+    meta = replace(meta, requires_grad=meta.requires_grad and meta.is_float)
+    symbols = node.symbols if node is not None else ()
+    return Input(name, "input", meta, stand_in(graph, name, meta), symbols=symbols)
+
+
 def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
     """The graph with the given tensor values turned into inputs (fed synthetically), their producers dropped if unused."""
     fresh: list[Input] = []
@@ -40,10 +62,8 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
         meta = graph.meta_of(name)
         if not isinstance(meta, TensorMeta):
             return None
-        recipe = stand_in(graph, name, meta)
         new = f"c{name}"
-        requires = meta.requires_grad and meta.is_float
-        fresh.append(Input(new, "input", replace(meta, requires_grad=requires), recipe))
+        fresh.append(replace(as_input(graph, name, meta), name=new))
         replaced[name] = new
 
     def change(ref: Ref) -> Value:
@@ -141,3 +161,35 @@ def other_range(graph: Graph, name: str) -> Iterator[Graph]:
 def static(graph: Graph, sizes: dict[str, int]) -> Graph:
     """The graph with symbolic input sizes fixed."""
     return replace(graph, inputs=tuple(replace(item, symbols=()) for item in graph.inputs), runs=())
+
+
+def retyped(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph:
+    """The graph with dtypes replaced wherever they are named, and all on `device` (None: where it is)."""
+
+    def meta(of: TensorMeta) -> TensorMeta:
+        return replace(of, dtype=dtypes.get(of.dtype, of.dtype), device=device or of.device)
+
+    def atom(value: Value) -> Value:
+        if isinstance(value, Atom):
+            kind, _, name = value.text.partition(".")
+            if kind == "torch" and name in dtypes:
+                return Atom(f"torch.{dtypes[name]}")
+            if device and value.text.startswith("torch.device("):
+                return Atom(f'torch.device("{device}")')
+        if isinstance(value, Seq) and value.kind != "dict":
+            return Seq(value.kind, tuple(atom(item) for item in value.items))
+        return value
+
+    return replace(
+        graph,
+        inputs=tuple(replace(item, meta=meta(item.meta)) for item in graph.inputs),
+        nodes=tuple(
+            replace(
+                node,
+                args=tuple(atom(value) for value in node.args),
+                kwargs=tuple((key, atom(value)) for key, value in node.kwargs),
+                meta=meta(node.meta) if isinstance(node.meta, TensorMeta) else node.meta,
+            )
+            for node in graph.nodes
+        ),
+    )

@@ -7,9 +7,10 @@ driver repeats the round while it shrinks — and its choices depend on nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from anonymizer import stock
 from anonymizer.emit import NotPublic
@@ -31,12 +32,19 @@ from reporter.reduce.cuts import (
     is_tensor,
     other_range,
     prefix,
+    retyped,
     static,
     substitute,
     suffix,
     with_input,
 )
+from reporter.reduce.pieces import Cutter
 from reporter.reduce.scheduler import Scheduler
+
+T = TypeVar("T")
+
+#: A smaller candidate made from one, or None where there is nothing to change.
+Change = Callable[[Candidate], "Candidate | None"]
 
 
 def written(candidate: Candidate | None) -> str | None:
@@ -54,22 +62,27 @@ class Questions:
         self.scheduler = scheduler
         self._progress = progress
 
-    def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
-        """The first candidate, in order, that shows the failure."""
-        kept: list[Candidate] = []
+    def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
+        """The first option, in order, whose candidate shows the failure; the option's tag says which it was."""
+        kept: list[tuple[T, Candidate]] = []
 
         def texts() -> Iterator[str]:
-            for candidate in candidates:
+            for tag, candidate in options:
                 text = written(candidate)
-                if text is not None:
-                    kept.append(candidate)
+                if text is not None and candidate is not None:
+                    kept.append((tag, candidate))
                     yield text
 
         index = self.scheduler.first(texts())
         if index is None:
             return None
-        self._progress(kept[index])
+        self._progress(kept[index][1])
         return kept[index]
+
+    def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The first candidate, in order, that shows the failure."""
+        found = self.pick((None, candidate) for candidate in candidates)
+        return found[1] if found is not None else None
 
     def holds(self, candidate: Candidate | None, hints: Iterable[Candidate | None] = ()) -> bool:
         """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on idle workers."""
@@ -81,6 +94,31 @@ class Questions:
             return False
         self._progress(candidate)
         return True
+
+    def sweep(self, candidate: Candidate, changes: Iterable[Change]) -> Candidate:
+        """One change after another, each kept if the failure stays; runs ahead as if none of them would be.
+
+        A change says None where it does not apply. Each is tried once, on what those before it have left.
+        """
+        left = list(changes)
+        while left:
+            found = self.pick((at, _applied(change, candidate)) for at, change in enumerate(left))
+            if found is None:
+                break
+            at, candidate = found
+            left = left[at + 1 :]
+        return candidate
+
+    def passed(self, candidate: Candidate) -> bool:
+        """Whether a candidate that was asked about ran to its end and showed nothing."""
+        text = written(candidate)
+        answer = self.scheduler.answer(text) if text is not None else None
+        return answer is not None and answer.outcome == "passes"
+
+
+def _applied(change: Change, candidate: Candidate) -> Candidate | None:
+    made = change(candidate)
+    return made if made != candidate else None
 
 
 class Pass(Protocol):
@@ -107,29 +145,30 @@ class Options:
         self.last = last  # the backend goes last: a cheaper one than the user's makes every candidate before cheaper
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        return ask.sweep(candidate, self._changes(candidate))
+
+    def _changes(self, candidate: Candidate) -> Iterator[Change]:
         check = candidate.check
         # of a program that draws, nothing is dropped that makes both sides draw alike
         fixed = candidate.draws and check.kind.startswith("wrong")
         for context in check.contexts:
-            left = tuple(item for item in candidate.check.contexts if item != context)
-            candidate = ask.first([candidate.with_check(contexts=left)]) or candidate
-        for name, _ in check.config:
-            if fixed and name.endswith("fallback_random"):
+            yield functools.partial(_without, "contexts", context)
+        for item in check.config:
+            if fixed and item[0].endswith("fallback_random"):
                 continue
-            if name.endswith("emulate_precision_casts") and candidate.coarse:
+            if item[0].endswith("emulate_precision_casts") and candidate.coarse:
                 continue  # without it the difference could be a skipped rounding, which is no bug
-            left_config = tuple(item for item in candidate.check.config if item[0] != name)
-            candidate = ask.first([candidate.with_check(config=left_config)]) or candidate
-        for name, _ in check.arguments:
-            if name == "backend" and (fixed or not self.last):
-                continue
-            simpler = replace(candidate, check=candidate.check.without_argument(name))
-            candidate = ask.first([simpler]) or candidate
-        if check.evaluation:
-            candidate = ask.first([candidate.with_check(evaluation=False)]) or candidate
-        if check.compare_inputs:
-            candidate = ask.first([candidate.with_check(compare_inputs=False)]) or candidate
-        return candidate
+            yield functools.partial(_without, "config", item)
+        for item in check.arguments:
+            if item[0] != "backend" or self.last and not fixed:
+                yield functools.partial(_without, "arguments", item)
+        yield lambda c: c.with_check(evaluation=False)
+        yield lambda c: c.with_check(compare_inputs=False)
+
+
+def _without(field: str, item: object, candidate: Candidate) -> Candidate:
+    left = tuple(each for each in getattr(candidate.check, field) if each != item)
+    return candidate.with_check(**{field: left})
 
 
 class Calls:
@@ -213,23 +252,53 @@ class Outputs:
                 return found
         best = candidate
 
-        def batch(options: Iterable[list[Ref]]) -> int | None:
+        def fewer(refs: list[Ref]) -> Candidate | None:
+            part = prune(replace(graph, outputs=tuple(refs)))
+            return candidate.with_graph(part) if refs else None
+
+        def batch(options: Sequence[list[Ref]]) -> int | None:
             nonlocal best
-            made = [
-                (
-                    candidate.with_graph(prune(replace(graph, outputs=tuple(option))))
-                    if option
-                    else None
-                )
-                for option in options
-            ]
-            for index, item in enumerate(made):
-                if item is not None and ask.first([item]) is not None:
-                    best = item
-                    return index
-            return None
+            found = ask.pick((at, fewer(refs)) for at, refs in enumerate(options))
+            if found is None:
+                return None
+            at, best = found
+            return at
 
         ddmin.minimise_list(list(graph.outputs), batch)
+        return best
+
+
+class Delta:
+    """Delta debugging over the nodes: any of them may go, and what others read of them becomes an input.
+
+    Asks `2 k log2(n)` times for `k` nodes to blame out of `n`.
+    """
+
+    name = "delta"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        graph = graph_of(candidate)
+        operations = [node.name for node in graph.nodes if node.counts]
+        if len(operations) < 3:
+            return candidate
+        cutter = Cutter(graph)
+        best = candidate
+
+        def shorter(names: list[str]) -> Candidate | None:
+            part = cutter.cut(names) if names else None
+            if part is None or part.statements >= graph_of(best).statements:
+                return None
+            return candidate.with_graph(replace(part, runs=graph.runs))
+
+        def batch(options: Sequence[list[str]]) -> int | None:
+            nonlocal best
+            found = ask.pick((at, shorter(names)) for at, names in enumerate(options))
+            if found is None:
+                return None
+            at, best = found
+            return at
+
+        ddmin.minimise_list(operations, batch)
         return best
 
 
@@ -239,14 +308,23 @@ class Nodes:
     name = "nodes"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        names = [node.name for node in graph_of(candidate).nodes]
-        for name in reversed(names):
-            graph = graph_of(candidate)
-            node = graph.node(name)
-            if node is not None:
-                smaller = (candidate.with_graph(option) for option in self._options(graph, node))
-                candidate = ask.first(smaller) or candidate
+        names = [node.name for node in reversed(graph_of(candidate).nodes)]
+        while names:
+            found = ask.pick(self._everywhere(candidate, names))
+            if found is None:
+                break
+            at, candidate = found
+            names = names[at + 1 :]
         return candidate
+
+    def _everywhere(
+        self, candidate: Candidate, names: Sequence[str]
+    ) -> Iterator[tuple[int, Candidate]]:
+        graph = graph_of(candidate)
+        for at, name in enumerate(names):
+            node = graph.node(name)
+            for option in self._options(graph, node) if node is not None else ():
+                yield at, candidate.with_graph(option)
 
     def _options(self, graph: Graph, node: Node) -> Iterator[Graph]:
         size = len(graph.nodes)
@@ -302,25 +380,22 @@ class Inputs:
     name = "inputs"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        for name in [item.name for item in graph_of(candidate).inputs]:
-            for change in (
-                self._no_grad,
-                self._argument,
-                self._no_alias,
-                self._layout,
-                self._recipe,
-                self._dtype,
-            ):
-                item = graph_of(candidate).input(name)
-                changed = change(item) if item is not None else None
-                if item is not None and changed is not None and changed != item:
-                    candidate = (
-                        ask.first(
-                            [candidate.with_graph(with_input(graph_of(candidate), item, changed))]
-                        )
-                        or candidate
-                    )
-        return candidate
+        names = [item.name for item in graph_of(candidate).inputs]
+        steps = (
+            self._no_grad,
+            self._argument,
+            self._no_alias,
+            self._layout,
+            self._recipe,
+            self._dtype,
+        )
+        changes = [functools.partial(_changed, name, step) for name in names for step in steps]
+        everything = candidate
+        for change in changes:
+            everything = change(everything) or everything
+        if everything != candidate and (found := ask.first([everything])) is not None:
+            return found
+        return ask.sweep(candidate, changes)
 
     @staticmethod
     def _no_grad(item: Input) -> Input | None:
@@ -365,6 +440,33 @@ class Inputs:
         if item.meta.is_float and item.meta.dtype != "float32":
             return replace(item, meta=replace(item.meta, dtype="float32"))
         return None
+
+
+def _changed(
+    name: str, step: Callable[[Input], Input | None], candidate: Candidate
+) -> Candidate | None:
+    graph = graph_of(candidate)
+    item = graph.input(name)
+    new = step(item) if item is not None else None
+    return candidate.with_graph(with_input(graph, item, new)) if item and new else None
+
+
+class Precision:
+    """Dtype and device of the whole program at once: the CPU, and single precision, if the failure shows there too."""
+
+    name = "precision"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        return ask.sweep(
+            candidate,
+            [
+                lambda c: c.with_graph(retyped(graph_of(c), {}, "cpu")),
+                lambda c: c.with_graph(retyped(graph_of(c), _SINGLE, None)),
+            ],
+        )
+
+
+_SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
 
 
 class Unstock:

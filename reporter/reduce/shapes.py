@@ -6,14 +6,16 @@ nodes, and its multiples in proportion. Layers follow by themselves, since they 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.ir import Graph, Input, Recipe, TensorMeta, Value, map_constants
+from anonymizer.ir import Graph, Input, Node, Recipe, TensorMeta, Value, map_constants
 from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
-from reporter.reduce.passes import Questions, graph_of
+from reporter.reduce.cuts import with_input
+from reporter.reduce.passes import Change, Questions, graph_of
 
 _SMALL = (1, 2, 3, 4, 8, 16)
 
@@ -24,6 +26,7 @@ class Shapes:
     name = "shapes"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        candidate = ask.first(self._at_once(graph_of(candidate), candidate)) or candidate
         tried: set[int] = set()
         while True:
             sizes = sorted(
@@ -40,6 +43,20 @@ class Shapes:
             found = ask.first(smaller)
             if found is not None:
                 candidate = found
+
+    @staticmethod
+    def _at_once(graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
+        """All sizes two, or small and as different as they were; multiples stay multiples where that can be."""
+        sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
+        if len(sizes) < 2:
+            return
+        for targets in ([2] * len(sizes), list(range(2, 2 + len(sizes)))):
+            made: Graph | None = graph
+            for size, target in zip(sizes, targets):
+                if made is not None and size > target:
+                    made = resize(made, size, target, True)
+            if made is not None and made != graph:
+                yield candidate.with_graph(made)
 
     def _candidates(self, candidate: Candidate, size: int) -> Iterator[Candidate]:
         graph = graph_of(candidate)
@@ -59,22 +76,59 @@ class DimByDim:
     name = "dimensions"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        for index, item in enumerate(graph_of(candidate).inputs):
-            for dim in range(len(item.meta.shape)):
-                current = graph_of(candidate).inputs[index]
-                if current.alias is None and current.meta.shape[dim] > 1:
-                    candidate = ask.first(self._candidates(candidate, index, dim)) or candidate
-        return candidate
+        return ask.sweep(
+            candidate,
+            [
+                functools.partial(self._shorter, item.name, dim, step)
+                for item in graph_of(candidate).inputs
+                for dim in range(len(item.meta.shape))
+                for step in (1, 2, 3, 4, 8)
+            ],
+        )
 
-    def _candidates(self, candidate: Candidate, index: int, dim: int) -> Iterator[Candidate]:
+    @staticmethod
+    def _shorter(name: str, dim: int, step: int, candidate: Candidate) -> Candidate | None:
         graph = graph_of(candidate)
-        item = graph.inputs[index]
-        for step in (1, 2, 3, 4, 8):
-            if step < item.meta.shape[dim]:
-                shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
-                inputs = list(graph.inputs)
-                inputs[index] = replace(item, meta=restride(item.meta, shape), symbols=())
-                yield candidate.with_graph(replace(graph, inputs=tuple(inputs)))
+        item = graph.input(name)
+        if item is None or item.alias is not None or step >= item.meta.shape[dim]:
+            return None
+        shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
+        new = replace(item, meta=restride(item.meta, shape), symbols=())
+        return candidate.with_graph(with_input(graph, item, new))
+
+
+class Ranks:
+    """Fewer dimensions: of all tensors of the largest rank the first one dropped, while that is possible."""
+
+    name = "ranks"
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        while True:
+            found = ask.first(self._candidates(graph_of(candidate), candidate))
+            if found is None:
+                return candidate
+            candidate = found
+
+    def _candidates(self, graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
+        ranks = [len(item.meta.shape) for item in graph.inputs if item.kind == "input"]
+        rank = max(ranks, default=0)
+        aliased = any(i.alias or any(isinstance(s, str) for s in i.symbols) for i in graph.inputs)
+        if rank < 2 or aliased:
+            return
+        for target in dict.fromkeys((1, rank - 1)):
+            inputs = tuple(
+                self._flat(item, target) if len(item.meta.shape) == rank else item
+                for item in graph.inputs
+            )
+            yield candidate.with_graph(replace(graph, inputs=inputs))
+
+    @staticmethod
+    def _flat(item: Input, rank: int) -> Input:
+        if item.kind != "input":
+            return item
+        shape = item.meta.shape[len(item.meta.shape) - rank :]
+        meta = replace(item.meta, shape=shape, stride=contiguous(shape))
+        return replace(item, meta=meta, symbols=())
 
 
 class CallSizes:
@@ -191,46 +245,44 @@ class Literals:
     name = "literals"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        for index in range(len(graph_of(candidate).nodes)):
-            if index < len(graph_of(candidate).nodes):
-                candidate = ask.first(self._dropped(candidate, index)) or candidate
-                candidate = ask.first(self._simpler(candidate, index)) or candidate
-        return candidate
+        changes: list[Change] = []
+        for node in graph_of(candidate).nodes:
+            if node.op not in ("enter", "exit"):
+                for key, _ in node.kwargs:
+                    changes.append(functools.partial(self._dropped, node.name, key))
+                changes.append(functools.partial(self._dropped, node.name, None))
+            changes += [
+                functools.partial(self._simpler, node.name, plain) for plain in (2.0, 1.0, 0.5)
+            ]
+        return ask.sweep(candidate, changes)
 
-    def _dropped(self, candidate: Candidate, index: int) -> Iterator[Candidate]:
-        node = graph_of(candidate).nodes[index]
-        if node.op in ("enter", "exit"):
-            return
-        for key, _ in node.kwargs:
+    def _dropped(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
+        """Without one keyword argument, or (None) without the last argument if that is a plain number."""
+        node = graph_of(candidate).node(name)
+        if node is None:
+            return None
+        if key is not None:
             kwargs = tuple(item for item in node.kwargs if item[0] != key)
-            yield self._with(candidate, index, node.args, kwargs)
+            return self._with(candidate, replace(node, kwargs=kwargs))
         if len(node.args) > 1 and isinstance(node.args[-1], (bool, int, float)):
-            yield self._with(candidate, index, node.args[:-1], node.kwargs)
+            return self._with(candidate, replace(node, args=node.args[:-1]))
+        return None
 
-    def _simpler(self, candidate: Candidate, index: int) -> Iterator[Candidate]:
-        node = graph_of(candidate).nodes[index]
-        for plain in (2.0, 1.0, 0.5):
+    def _simpler(self, name: str, plain: float, candidate: Candidate) -> Candidate | None:
+        node = graph_of(candidate).node(name)
+        if node is None:
+            return None
 
-            def change(value: Any, plain: float = plain) -> Any:
-                return (
-                    plain
-                    if isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
-                    else value
-                )
+        def change(value: Any) -> Any:
+            odd = isinstance(value, float) and value not in (0.5, 1.0, 2.0, 0.0)
+            return plain if odd else value
 
-            args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
-            kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
-            if (args, kwargs) != (node.args, node.kwargs):
-                yield self._with(candidate, index, args, kwargs)
+        args: tuple[Value, ...] = tuple(map_constants(value, change) for value in node.args)
+        kwargs = tuple((key, map_constants(value, change)) for key, value in node.kwargs)
+        return self._with(candidate, replace(node, args=args, kwargs=kwargs))
 
     @staticmethod
-    def _with(
-        candidate: Candidate,
-        index: int,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-    ) -> Candidate:
+    def _with(candidate: Candidate, new: Node) -> Candidate:
         graph = graph_of(candidate)
-        nodes = list(graph.nodes)
-        nodes[index] = replace(nodes[index], args=args, kwargs=kwargs)
-        return candidate.with_graph(replace(graph, nodes=tuple(nodes)))
+        nodes = tuple(new if node.name == new.name else node for node in graph.nodes)
+        return candidate.with_graph(replace(graph, nodes=nodes))

@@ -1,0 +1,72 @@
+"""Other failures met on the way: each kept with its smallest candidate, shown again in a fresh process, never swapped in.
+
+A reduction tries hundreds of programs, and some of them fail in a way of their own. That is news for the same
+maintainers, but it is another bug: it must not take the place of the one that was asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.candidate import seen
+from reporter.reduce.answer import Answer
+from reporter.reduce.cold import run_cold
+from reporter.signature import Signature, same_failure
+
+#: How many of them are worth a fresh process each.
+MOST = 2
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another failure: its signature, and the smallest candidate that showed it, as text."""
+
+    signature: Signature
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of report.json, without the program."""
+        return {
+            "kind": self.signature.kind,
+            "signature": self.signature.text(),
+            "lines": len([line for line in self.text.splitlines() if line.strip()]),
+        }
+
+
+class Others:
+    """Collects other failures than `wanted` while candidates run."""
+
+    def __init__(self, wanted: Signature) -> None:
+        self.wanted = wanted
+        self._found: dict[str, Other] = {}
+
+    def note(self, text: str, answer: Answer) -> None:
+        """A candidate that fails, but not as wanted. A time limit or a lack of memory is a limit of ours, no finding."""
+        signature = seen(answer)
+        if signature is None or signature.kind == "hang" or answer.out_of_memory:
+            return
+        if signature.kind == self.wanted.kind and signature.kind != "crash":
+            return
+        for key, known in self._found.items():
+            if same_failure(known.signature, signature):
+                if len(text) < len(known.text):
+                    self._found[key] = Other(known.signature, text)
+                return
+        self._found[signature.text()] = Other(signature, text)
+
+    def all(self) -> tuple[Other, ...]:
+        """Everything noted, in the order of the first meeting."""
+        return tuple(self._found.values())
+
+    def shown_again(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
+        """Those of the smallest few that a fresh process shows as well; `limit` in seconds for each."""
+        smallest = sorted(self._found.values(), key=lambda other: (len(other.text), other.text))
+        kept = []
+        for other in smallest[:MOST]:
+            answer = run_cold(python, other.text, limit, describe=True, warm=warm)
+            again = seen(answer)
+            if again is not None and same_failure(other.signature, again):
+                kept.append(other)
+        return tuple(kept)

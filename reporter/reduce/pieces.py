@@ -1,0 +1,215 @@
+"""Pieces of a graph as programs of their own, each kind once, and many of them side by side in one program (a quilt).
+
+A deep model repeats itself: two thousand operations are some thirty different ones. So the question whether one operation
+alone shows a failure costs a program of thirty operations, however deep the model is, and a search for it takes
+questions that grow with the logarithm of thirty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from anonymizer.ir import Graph, Input, Node, Ref, TensorMeta, Value, impure, map_value
+from reporter.reduce.cuts import as_input
+
+#: Longest way back from an operation to what it is computed from that a piece takes along.
+_REACH = 3
+#: How large a level's pieces may be together, measured by the graph: cutting down the whole costs about three times that.
+_SHARES = {2: 2.0, 3: 1.0}
+_BLOCKS = 0.7
+
+
+class Cutter:
+    """Cuts pieces out of one graph; each in time that depends on the piece, not on the graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.place = {node.name: index for index, node in enumerate(graph.nodes)}
+        self.users = graph.users()
+        self.returned = {ref.name for ref in graph.outputs}
+        self.regions: dict[str, tuple[str, ...]] = {}
+        self.exits: dict[str, str] = {}
+        opened: list[str] = []
+        for node in graph.nodes:
+            if node.op == "exit":
+                closed = [name for name in node.refs() if name in opened]
+                self.exits.update(dict.fromkeys(closed, node.name))
+                opened = [name for name in opened if name not in closed]
+            self.regions[node.name] = tuple(opened)
+            if node.op == "enter":
+                opened.append(node.name)
+
+    def cut(self, names: Iterable[str]) -> Graph | None:
+        """The named nodes as a program under generated names, equal for equal pieces; None if it would return nothing.
+
+        What they read from outside becomes inputs, what is read outside is returned. Sizes and tuples come along, and so
+        do the regions (autocast) that the nodes stand in.
+        """
+        inside = self._closed(names)
+        nodes = [self.graph.nodes[place] for place in sorted(self.place[name] for name in inside)]
+        outputs = self._outputs(nodes, inside)
+        if not outputs:
+            return None
+        inputs: dict[str, Input] = {}
+        for ref in [name for node in nodes for name in node.refs()]:
+            if ref not in inside and ref not in inputs:
+                found = self._input(ref)
+                if found is None:
+                    return None
+                for item in found:
+                    inputs.setdefault(item[0], item[1])
+        return _canonical(inputs, nodes, outputs)
+
+    def _closed(self, names: Iterable[str]) -> set[str]:
+        """The names with what they cannot be without: producers of what is no tensor, items of tuples, regions."""
+        inside: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            node = self.graph.node(name)
+            if node is None or name in inside:
+                continue
+            inside.add(name)
+            pending += [ref for ref in node.refs() if not self._is_tensor(ref)]
+            pending += [
+                region
+                for start in self.regions[name]
+                for region in (start, self.exits.get(start, start))
+            ]
+            if isinstance(node.meta, tuple):
+                items = (self.graph.node(user) for user in self.users.get(name, ()))
+                pending += [
+                    item.name for item in items if item and item.target == "operator.getitem"
+                ]
+        return inside
+
+    def _is_tensor(self, name: str) -> bool:
+        return isinstance(self.graph.meta_of(name), TensorMeta)
+
+    def _outputs(self, nodes: Sequence[Node], inside: Collection[str]) -> list[str]:
+        tensors = [node.name for node in nodes if self._is_tensor(node.name)]
+        read = [
+            name
+            for name in tensors
+            if name in self.returned or any(user not in inside for user in self.users.get(name, ()))
+        ]
+        if read:
+            return read
+        changed = [next(node.refs(), "") for node in nodes if impure(node)]
+        return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
+
+    def _input(self, name: str) -> list[tuple[str, Input]] | None:
+        """What stands for a value from outside: an input as it is (with the one it is a view of), or a stand-in."""
+        item = self.graph.input(name)
+        if item is not None:
+            owner = self.graph.input(item.alias.of) if item.alias else None
+            return [(each.name, each) for each in (owner, item) if each is not None]
+        meta = self.graph.meta_of(name)
+        if not isinstance(meta, TensorMeta):
+            return None
+        return [(name, as_input(self.graph, name, meta))]
+
+
+def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequence[str]) -> Graph:
+    """The graph under names that depend on its structure alone, without where it stood and what was measured there."""
+    names = {name: f"i{number}" for number, name in enumerate(inputs)}
+    names.update({node.name: f"n{number}" for number, node in enumerate(nodes)})
+    return _renamed(
+        Graph(
+            tuple(replace(item, stats=()) for item in inputs.values()),
+            tuple(replace(node, block=()) for node in nodes),
+            tuple(Ref(name) for name in outputs),
+        ),
+        names,
+    )
+
+
+def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
+    def change(ref: Ref) -> Value:
+        return Ref(names[ref.name])
+
+    inputs = tuple(
+        replace(
+            item,
+            name=names[item.name],
+            alias=replace(item.alias, of=names[item.alias.of]) if item.alias else None,
+        )
+        for item in graph.inputs
+    )
+    nodes = tuple(replace(node.map_refs(change), name=names[node.name]) for node in graph.nodes)
+    outputs = tuple(ref for old in graph.outputs if isinstance(ref := map_value(old, change), Ref))
+    return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs)
+
+
+def quilt(pieces: Sequence[Graph]) -> Graph:
+    """All pieces in one graph that returns what each of them returns."""
+    if len(pieces) == 1:
+        return pieces[0]
+    parts = [
+        _renamed(
+            piece,
+            {name: f"{name}q{number}" for name in piece.names()},
+        )
+        for number, piece in enumerate(pieces)
+    ]
+    return Graph(
+        tuple(item for part in parts for item in part.inputs),
+        tuple(node for part in parts for node in part.nodes),
+        tuple(ref for part in parts for ref in part.outputs),
+    )
+
+
+def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
+    """Ever larger pieces, each kind once: operations, operations with what feeds them, then the model's own blocks.
+
+    `named` are operators (the last part of their name): those come first, with ever more of what feeds them.
+    """
+    cutter = Cutter(graph)
+    seen: set[Graph] = set()
+    operations = [node for node in graph.nodes if node.counts]
+    suspects = [node for node in operations if node.target.rsplit(".", 1)[-1].strip("_") in named]
+    for reach in range(1, _REACH + 1):
+        yield _distinct(cutter, (_cone(graph, node, reach) for node in suspects), seen)
+    yield _distinct(cutter, ([node.name] for node in operations), seen)  # no more than the graph
+    for reach in range(2, _REACH + 1):
+        cones = (_cone(graph, node, reach) for node in operations)
+        yield _affordable(graph, _distinct(cutter, cones, seen), _SHARES[reach])
+    for blocks in _blocks(graph):
+        yield _affordable(graph, _distinct(cutter, blocks, seen), _BLOCKS)
+
+
+def _distinct(cutter: Cutter, groups: Iterable[Collection[str]], seen: set[Graph]) -> list[Graph]:
+    found = []
+    for group in groups:
+        piece = cutter.cut(group)
+        if piece is not None and piece.statements and piece not in seen:
+            seen.add(piece)
+            found.append(piece)
+    return found
+
+
+def _affordable(graph: Graph, pieces: list[Graph], share: float) -> list[Graph]:
+    """The pieces, or none of them if together they are too large a share of the graph."""
+    size = sum(piece.statements for piece in pieces)
+    return pieces if size <= share * graph.statements else []
+
+
+def _cone(graph: Graph, node: Node, reach: int) -> list[str]:
+    """A node and what it is computed from, `reach` operations deep."""
+    names, edge = [node.name], [node]
+    for _ in range(reach - 1):
+        read = [graph.node(name) for one in edge for name in one.refs()]
+        edge = [one for one in read if one is not None and one.name not in names]
+        names += [one.name for one in edge]
+    return names
+
+
+def _blocks(graph: Graph) -> Iterator[list[list[str]]]:
+    """Sub-modules by their depth in the module tree, the innermost first."""
+    blocks: dict[tuple[int, ...], list[str]] = {}
+    for node in graph.nodes:
+        for depth in range(1, len(node.block) + 1):
+            blocks.setdefault(node.block[:depth], []).append(node.name)
+    for depth in sorted({len(path) for path in blocks}, reverse=True):
+        yield [names for path, names in blocks.items() if len(path) == depth]

@@ -1,0 +1,103 @@
+"""The cheapest way into a large graph: try small pieces of it before the whole.
+
+The pieces that the failure itself names come first (evidence), then every different operation alone, operations with what
+feeds them, and the model's blocks. Many pieces share one candidate, so a graph of any size is decided by a few
+small programs; what is found shows the same signature or it is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from anonymizer.ir import Graph
+from reporter.candidate import Candidate
+from reporter.reduce import ddmin
+from reporter.reduce.passes import Questions
+from reporter.reduce.pieces import levels, quilt
+
+#: Smaller graphs are as quickly reduced from the whole.
+_LEAST = 5
+#: In how many programs the pieces of a level are asked: a constant, so that the answer is the same for any number of jobs.
+_GROUPS = 4
+#: Candidates that one level may cost where pieces spoil each other (eager refuses one of them).
+_PATIENCE = 24
+_OVERLOAD = re.compile(r"\b(?:aten|prims|torch|nn\.functional|F)\.(\w+)")
+_LOWERED = re.compile(r"(?:lowering|decomp\w*|refs/\w+|meta_registrations|kernel/\w+)\.py$")
+
+
+def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
+    """Operators that a failure names: in its message, or as functions of torch's lowerings and decompositions."""
+    if not failure:
+        return frozenset()
+    text = f"{failure.get('message', '')}\n{failure.get('first_line', '')}"
+    words = set(_OVERLOAD.findall(text))
+    for frame in failure.get("frames", ()):
+        if _LOWERED.search(str(frame.get("file", ""))):
+            words.add(str(frame.get("function", "")))
+    return frozenset(word.strip("_") for word in words)
+
+
+class Slices:
+    """The first piece of a graph that shows the failure alone, or None.
+
+    `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of a few operations.
+    """
+
+    def __init__(self, ask: Questions, make: Callable[[Graph], Candidate]) -> None:
+        self.ask = ask
+        self.make = make
+        self.patience = _PATIENCE
+
+    def find(self, graph: Graph, failure: Mapping[str, Any] | None) -> Candidate | None:
+        """Level by level, the smallest pieces first."""
+        if graph.statements < _LEAST:
+            return None
+        for level in levels(graph, evidence(failure)):
+            self.patience = _PATIENCE
+            found = self._search(level) if level else None
+            if found is not None:
+                return self._narrowed(found)
+        return None
+
+    def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
+        """The first group of pieces that shows the failure; a group that cannot be judged is asked in parts."""
+        groups = list(_groups(pieces, _GROUPS))
+        made = [self.make(quilt(group)) for group in groups]
+        self.patience -= len(groups)
+        found = self.ask.pick(zip(groups, made))
+        if found is not None:
+            return found[0]
+        for group, item in zip(groups, made):
+            if len(group) > 1 and self.patience > 0 and not self.ask.passed(item):
+                deeper = self._search(group)
+                if deeper is not None:
+                    return deeper
+        return None
+
+    def _narrowed(self, pieces: list[Graph]) -> Candidate:
+        """As few of the pieces as show it together: one, as a rule."""
+        while len(pieces) > 1:
+            found = self._pick(list(_groups(pieces, 2)))
+            if found is None:
+                pieces = ddmin.minimise_list(pieces, self._index)
+                break
+            pieces = found[1]
+        return self.make(quilt(pieces))
+
+    def _index(self, options: Sequence[list[Graph]]) -> int | None:
+        found = self._pick(options)
+        return found[0] if found is not None else None
+
+    def _pick(self, options: Sequence[list[Graph]]) -> tuple[int, list[Graph]] | None:
+        found = self.ask.pick(
+            (at, self.make(quilt(option)) if option else None) for at, option in enumerate(options)
+        )
+        return (found[0], options[found[0]]) if found is not None else None
+
+
+def _groups(pieces: Sequence[Graph], count: int) -> Iterator[list[Graph]]:
+    size = max(1, -(-len(pieces) // count))
+    for start in range(0, len(pieces), size):
+        yield list(pieces[start : start + size])
