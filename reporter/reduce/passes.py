@@ -387,6 +387,7 @@ class Inputs:
             self._no_alias,
             self._layout,
             self._recipe,
+            self._small,
             self._dtype,
         )
         changes = [functools.partial(_changed, name, step) for name in names for step in steps]
@@ -433,6 +434,12 @@ class Inputs:
             return replace(item, recipe=Recipe("randn"))
         if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
             return replace(item, recipe=Recipe("randint", 0, item.recipe.high))
+        return None
+
+    @staticmethod
+    def _small(item: Input) -> Input | None:
+        if item.recipe.kind == "randint" and item.recipe.high > 2:
+            return replace(item, recipe=Recipe("randint", 0, 2))
         return None
 
     @staticmethod
