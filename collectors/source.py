@@ -38,7 +38,7 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, An
 
     Where the callable reaches too much it is `opaque`, and only the backend is followed.
     """
-    attempts = ((fn, args, kwargs, backend), (_NOTHING, (), {}, backend))
+    attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(TooMuch):
             return _gathered(*attempt)
