@@ -19,10 +19,10 @@ from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, Seq, TensorMeta
 from anonymizer.layouts import tensor_text
 from reporter import reduction
 from reporter.candidate import Candidate
-from reporter.parts import parts
-from reporter.reduce import passes
+from reporter.reduce import plainer
 from reporter.reduce.answer import Answer
-from reporter.reduce.passes import Questions
+from reporter.reduce.pieces import parts
+from reporter.reduce.questions import Questions, graph_of
 from reporter.reduce.scheduler import Scheduler
 
 META = TensorMeta((4, 8), "float32", (8, 1))
@@ -80,7 +80,7 @@ def reduce_by(
 def test_one_culprit_is_isolated_wherever_it_is(length: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, length - 1))
     reduced, _ = reduce_by(chain(length, culprit), lambda text: "torch.sinh" in text)
-    assert passes.graph_of(reduced).statements == 1
+    assert graph_of(reduced).statements == 1
 
 
 def test_questions_grow_with_the_logarithm_of_the_graph() -> None:
@@ -102,7 +102,7 @@ def test_two_culprits_that_must_meet_stay_together() -> None:
         (Ref("d"),),
     )
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text and "torch.cosh" in text)
-    assert passes.graph_of(reduced).statements == 2
+    assert graph_of(reduced).statements == 2
 
 
 def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
@@ -121,7 +121,7 @@ def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
         return product == int(made[1]) * int(made[2])
 
     reduced, _ = reduce_by(graph, fails)
-    item = passes.graph_of(reduced).inputs[0]
+    item = graph_of(reduced).inputs[0]
     assert item.meta.numel <= 8  # two each: one would be a special case of its own
 
 
@@ -168,7 +168,7 @@ def test_regions_become_with_statements_and_vanish_as_pairs() -> None:
     graph = Graph((tensor("x0"),), (enter, call("y", "torch.sinh", Ref("x0")), leave), (Ref("y"),))
     assert 'with torch.autocast("cpu", enabled=False):' in emit.emit(graph).definitions
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert "with" not in emit.emit(passes.graph_of(reduced)).definitions
+    assert "with" not in emit.emit(graph_of(reduced)).definitions
 
 
 LAYOUTS = [
@@ -259,7 +259,7 @@ def test_two_culprits_far_apart_are_found_in_few_questions() -> None:
     reduced, asked = reduce_by(
         replace(graph, nodes=nodes), lambda text: "torch.sinh" in text and "torch.cosh" in text
     )
-    assert passes.graph_of(reduced).statements == 2
+    assert graph_of(reduced).statements == 2
     assert asked < 80
 
 
@@ -293,7 +293,7 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     ask = Questions(
         Scheduler(TextPool(fails), lambda answer: answer.outcome == "fails"), lambda _: None
     )
-    reduced = passes.Options().run(start, ask)
+    reduced = plainer.Options().run(start, ask)
     assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
     assert len(asked) == len(set(asked)) == 3
 
@@ -303,7 +303,7 @@ def test_fewer_dimensions_where_nothing_needs_them() -> None:
         (tensor("x0", shape=(2, 3, 4, 5)),), (call("s", "torch.sinh", Ref("x0")),), (Ref("s"),)
     )
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert len(passes.graph_of(reduced).inputs[0].meta.shape) == 1
+    assert len(graph_of(reduced).inputs[0].meta.shape) == 1
 
 
 def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
@@ -319,5 +319,5 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
         return symbolic is not None and "dynamic=True" in text
 
     reduced, _ = reduce_by(graph, fails, check)
-    assert passes.graph_of(reduced).statements == 1
+    assert graph_of(reduced).statements == 1
     assert "torch.arange(x.size(1) * 2)" in reduced.text()

@@ -15,7 +15,7 @@ from anonymizer.ir import Graph, Input, Node, Recipe, TensorMeta, Value, map_con
 from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
 from reporter.reduce.cuts import with_input
-from reporter.reduce.passes import Change, Questions, graph_of
+from reporter.reduce.questions import Change, Questions, graph_of
 
 #: Two before one: a size of one is a special case of its own (it broadcasts, it is never symbolic).
 _SMALL = (2, 3, 4, 8, 16, 1)
