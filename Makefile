@@ -10,7 +10,7 @@ REPORT ?= build/demo-report
 TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples
 
-.PHONY: demo test test-releases test-slow lint bench clean
+.PHONY: demo test test-releases test-slow test-models lint bench clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -25,13 +25,16 @@ demo: $(VENV)/installed
 	@echo "The report lies in $(REPORT): start with issue.md, then run repro.py."
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -m "not releases and not slow" $(TESTS)
+	$(BIN)/python -m pytest -m "not releases and not slow and not models" $(TESTS)
 
 test-releases: $(VENV)/installed
 	$(BIN)/python -m pytest -m releases $(TESTS)
 
 test-slow: $(VENV)/installed
 	$(BIN)/python -m pytest -m slow $(TESTS)
+
+test-models: $(VENV)/installed
+	$(BIN)/python -m pytest -m models $(TESTS)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check $(LINTED)

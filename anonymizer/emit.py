@@ -258,11 +258,15 @@ class Emitter:
                 raise NotPublic("a string argument")
         return literal(value)
 
+    def _bare(self, value: Value) -> str:
+        """An argument between commas, where an expression needs no parentheses."""
+        return self.text[value.name] if isinstance(value, Ref) else self._arg(value)
+
     def _call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
         if node.op == "enter":
             return self._region(node)
-        arguments = [self._arg(value) for value in node.args[skip:]]
-        arguments += [f"{key}={self._arg(value)}" for key, value in node.kwargs if _keyword(key)]
+        arguments = [self._bare(value) for value in node.args[skip:]]
+        arguments += [f"{key}={self._bare(value)}" for key, value in node.kwargs if _keyword(key)]
         return f"{function or _function(node.target)}({', '.join(arguments)})"
 
     def _region(self, node: Node) -> str:

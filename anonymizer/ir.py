@@ -138,7 +138,9 @@ class Node:
 
     @property
     def counts(self) -> bool:
-        """Whether this is a tensor operation in the sense of the statement count."""
+        """Whether this is a tensor operation in the sense of the statement count; arithmetic on sizes is none."""
+        if isinstance(self.meta, str) and self.target.startswith(("operator.", "math.")):
+            return False
         return self.op in ("function", "method", "module") and self.target not in _FREE
 
 

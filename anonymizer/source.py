@@ -29,6 +29,8 @@ def rebuild(
     A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist on torch's objects; `exact` keeps the values of tiny tensors of
     small whole numbers, for failures that depend on them. Raises SourceError if the source cannot be read.
     """
+    if gathered["entry"]["kind"] == "opaque":
+        raise SourceError("the callable cannot be followed")
     world = World.load(gathered)
     builder = Builder(world, Names(vocabulary), exact)
     expression, entry = _entry(builder, gathered["entry"])

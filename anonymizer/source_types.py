@@ -2,8 +2,8 @@
 
 The live objects are known, so `self.a.b` is looked up rather than guessed; calls between gathered functions carry
 types along. A type is a set of atoms: ("pub",) for everything of torch's and Python's, ("inst", id), ("obj", class
-id), ("cls", id), ("fn", id), ("meth", function id, owner atom), ("nested", function id, number) and ("seq",
-element atoms). The empty set means unknown.
+id), ("cls", id), ("fn", id), ("meth", function id, owner atom), ("nested", function id, number), ("seq",
+element atoms) and ("row", type, type, …) for a pair of `enumerate`, `zip` or `items`. The empty set means unknown.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Types:
         return frozenset(found)
 
     def _attribute(self, atom: Atom, name: str) -> Type:
-        if atom[0] in ("pub", "seq"):
+        if atom[0] in ("pub", "seq", "row"):
             return PUBLIC
         if atom[0] not in ("inst", "obj", "cls"):
             return UNKNOWN
@@ -180,7 +180,7 @@ class Types:
         return frozenset(found)
 
     def _call(self, atom: Atom, args: list[Type], kwargs: dict[str, Type]) -> Type:
-        if atom[0] in ("pub", "seq"):
+        if atom[0] in ("pub", "seq", "row"):
             return PUBLIC
         if atom[0] == "fn":
             return self._enter(atom[1], atom[1], self.world.trees[atom[1]], args, kwargs)

@@ -48,6 +48,8 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         self.indices: Dict[int, Dict[str, Any]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        seeded = torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
+        before = _generators(kwargs) if seeded else []
         result = func(*args, **(kwargs or {}))
         name = str(func)
         self.operators.append(name)
@@ -58,7 +60,8 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         results = [leaf for leaf in tree_flatten(result)[0] if isinstance(leaf, torch.Tensor)]
         if short in _EMPTY:
             self.uninitialized.append(short)
-        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+        # attention carries the tag too, and draws nothing without dropout
+        if seeded and not all(map(torch.equal, before, _generators(kwargs))):
             self.random.append(short)
         if any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in results):
             self.coarse = True
@@ -96,6 +99,17 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
                     "of": source.numel(),
                 }
             )
+
+
+def _generators(kwargs: Any) -> List[torch.Tensor]:
+    """The states of the generators that an operator may draw from."""
+    chosen = (kwargs or {}).get("generator")
+    if chosen is not None:
+        return [chosen.get_state()]
+    states = [torch.get_rng_state()]
+    if torch.cuda.is_initialized():
+        states += torch.cuda.get_rng_state_all()
+    return states
 
 
 def _outside(source: torch.Tensor, target: torch.Tensor) -> Optional[torch.Tensor]:

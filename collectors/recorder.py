@@ -290,6 +290,8 @@ def _cuda_in_use() -> bool:
 
 def _noting(entry: _Pending, index: int) -> Callable[[Any], None]:
     def note(flow: Any) -> None:
+        if flow is None:  # an output that the loss does not depend on, beside one that it does
+            return
         copy = flow.detach().clone().cpu()
         entry.flows[index] = entry.flows[index] + copy if index in entry.flows else copy
 

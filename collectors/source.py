@@ -8,6 +8,7 @@ followed; what cannot be followed is `opaque` with a reason.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import types
@@ -23,12 +24,33 @@ from .source_public import is_foreign, public_reference, user_code
 Ref = Dict[str, Any]
 
 _LARGE = 400
+#: More functions than a program to rewrite has: a library was reached that leads to all of itself and what it imports.
+_MOST_FUNCTIONS = 1000
+_NOTHING = object()
+
+
+class TooMuch(Exception):
+    """What is reached is no program that anybody could rewrite, let alone read."""
 
 
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
-    """The callable, its arguments and a custom backend, with all they reach, as JSON-able data."""
+    """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
+
+    Where the callable reaches too much it is `opaque`, and only the backend is followed.
+    """
+    attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
+    for attempt in attempts:
+        with contextlib.suppress(TooMuch):
+            return _gathered(*attempt)
+    return _gathered(_NOTHING, (), {}, None)
+
+
+def _gathered(fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
     work = _Gatherer()
-    entry = work.ref(source_kinds.original(fn))
+    if fn is _NOTHING:
+        entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
+    else:
+        entry = work.ref(source_kinds.original(fn))
     found: Dict[str, Any] = {
         "version": 1,
         "entry": entry,
@@ -192,6 +214,8 @@ class _Gatherer(Objects):
         node = source_text.find_node(value)
         if node is None:
             return self.opaque("function without source: " + value.__name__)
+        if len(self.functions) >= _MOST_FUNCTIONS:
+            raise TooMuch
         key = self._key(value, "f", self.functions)
         owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
         names, every = source_text.used_names(node)

@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 import types
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import torch
 import torch.nn.functional
@@ -69,6 +69,22 @@ def user_code(function: Any) -> Optional[bool]:
         return None
     real = os.path.realpath(code.co_filename)
     return not (real.startswith(_TORCH) or _in_stdlib(real))
+
+
+def own_files() -> List[str]:
+    """The files of the user's modules: those that are loaded and belong neither to Python nor to an installed package."""
+    ours = os.path.dirname(os.path.realpath(__file__)) + os.sep
+    found = set()
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        # some of torch's modules, such as torch.ops, claim a file that there is not
+        if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):
+            continue
+        real = os.path.realpath(path)
+        installed = "site-packages" in real or "dist-packages" in real
+        if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+            found.add(os.path.abspath(path))
+    return sorted(found)
 
 
 def _index() -> Dict[int, str]:

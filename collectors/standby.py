@@ -219,13 +219,14 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
         return guards.find(call, request)
     if request["op"] == "environment":
-        from . import environment, vocabulary
+        from . import environment, source_public, vocabulary
 
         return {
             "outcome": "ok",
             "environment": environment.environment(),
             "vocabulary": vocabulary.vocabulary(),
             "internals": vocabulary.internals(),
+            "files": source_public.own_files(),
         }
     raise ValueError("unknown request " + str(request["op"]))
 

@@ -27,8 +27,8 @@ from reporter.recorded import Recorded
 from reporter.reduce.answer import Answer
 from reporter.reduce.cold import run_cold
 from reporter.reduce.journal import Journal
-from reporter.reduce.passes import Questions
 from reporter.reduce.pool import WorkerPool
+from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler
 from reporter.reduce.slices import Slices
 from reporter.settings import Options

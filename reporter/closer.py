@@ -13,11 +13,11 @@ from anonymizer.emit import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Graph, from_json
 from reporter.candidate import Candidate, judge
-from reporter.parts import parts
 from reporter.progress import Progress
 from reporter.recorded import Recorded
-from reporter.reduce.passes import Questions
+from reporter.reduce.pieces import parts
 from reporter.reduce.pool import WorkerPool
+from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.signature import Signature
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from anonymizer.ir import Graph
 from reporter.candidate import Candidate
-from reporter.reduce import passes, shapes
-from reporter.reduce.passes import Pass, Questions
+from reporter.reduce import passes, plainer, shapes
+from reporter.reduce.questions import Pass, Questions
 
 GRAPH_PASSES: Sequence[Pass] = (
     passes.Calls(),
@@ -16,11 +16,11 @@ GRAPH_PASSES: Sequence[Pass] = (
     passes.Outputs(),
     passes.Nodes(),
     # from here on a candidate is small, and each of the many questions cheap
-    passes.Backward(),
-    passes.Options(),
-    passes.Unstock(),
-    passes.Precision(),
-    passes.Inputs(),
+    plainer.Backward(),
+    plainer.Options(),
+    plainer.Unstock(),
+    plainer.Precision(),
+    plainer.Inputs(),
     shapes.CallSizes(),
     shapes.Shapes(),
     shapes.Ranks(),
@@ -38,7 +38,7 @@ def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
             candidate = step.run(candidate, ask)
         if candidate == before:
             break
-    return passes.Options(last=True).run(candidate, ask)
+    return plainer.Options(last=True).run(candidate, ask)
 
 
 def size_of(candidate: Candidate) -> str:

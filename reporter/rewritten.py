@@ -10,7 +10,9 @@ from anonymizer.source import SourceError, SourceProgram
 from anonymizer.source_program import import_lines
 from reporter.candidate import Candidate
 from reporter.recorded import Recorded
-from reporter.reduce.passes import Backward, Calls, Options, Questions
+from reporter.reduce.passes import Calls
+from reporter.reduce.plainer import Backward, Options
+from reporter.reduce.questions import Questions
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from reporter.candidate import Candidate, Content
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.lab import Json
-from reporter.parts import parts
+from reporter.reduce.pieces import parts
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 

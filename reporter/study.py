@@ -6,7 +6,7 @@ import ast
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -161,7 +161,7 @@ def _collect(
         environment=environment,
         vocabulary=tuple(answer.get("vocabulary") or ()),
         internals=tuple(answer.get("internals") or ()),
-        sources=_sources(options, gathered),
+        sources=_sources(options, answer.get("files") or ()),
         python=str(python),
         output=recording.output,
         reproduced=diagnosis.reproduced,
@@ -232,28 +232,16 @@ def _errors(rung: Rung) -> Json:
     return {key: (worst or {}).get(key) for key in keys}
 
 
-def _sources(options: Options, gathered: Mapping[str, Any] | None) -> dict[str, str]:
-    """The texts whose words are private: the script and the user's files that its failing call reaches."""
+def _sources(options: Options, files: Iterable[str]) -> dict[str, str]:
+    """The texts whose words are private: the script and the user's modules (`files`) that it had loaded when it failed."""
     paths = {options.cwd / options.script} if options.script is not None else set()
-    for entry in _files(gathered):
-        paths.add(Path(entry))
     found = {}
-    for path in sorted(paths):
+    for path in sorted({*paths, *map(Path, files)}):
         try:
             found[str(path)] = path.read_text(encoding="utf-8", errors="replace")[:_MAX_SOURCE]
         except OSError:
             continue
     return found
-
-
-def _files(value: Any) -> set[str]:
-    """Every `"file"` entry of what was gathered."""
-    if isinstance(value, Mapping):
-        own = {str(value["file"])} if isinstance(value.get("file"), str) else set()
-        return own.union(*(_files(item) for item in value.values()))
-    if isinstance(value, list):
-        return set().union(*(_files(item) for item in value)) if value else set()
-    return set()
 
 
 def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:

@@ -52,10 +52,12 @@ def bugreport(
     )
 
 
-def create(name: str, tmp_path: Path, python: Path | None = None, *more: str) -> Created:
+def create(
+    name: str, tmp_path: Path, python: Path | None = None, *more: str, scripts: Path = SCRIPTS
+) -> Created:
     """`bugreport create` on a stored script, in a folder of its own."""
     script = tmp_path / "script.py"
-    script.write_text((SCRIPTS / f"{name}.py").read_text())
+    script.write_text((scripts / f"{name}.py").read_text())
     folder = tmp_path / "report"
     done = bugreport(
         "create",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -18,10 +19,10 @@ from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, Seq, TensorMeta
 from anonymizer.layouts import tensor_text
 from reporter import reduction
 from reporter.candidate import Candidate
-from reporter.parts import parts
-from reporter.reduce import passes
+from reporter.reduce import plainer
 from reporter.reduce.answer import Answer
-from reporter.reduce.passes import Questions
+from reporter.reduce.pieces import parts
+from reporter.reduce.questions import Questions, graph_of
 from reporter.reduce.scheduler import Scheduler
 
 META = TensorMeta((4, 8), "float32", (8, 1))
@@ -79,7 +80,7 @@ def reduce_by(
 def test_one_culprit_is_isolated_wherever_it_is(length: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, length - 1))
     reduced, _ = reduce_by(chain(length, culprit), lambda text: "torch.sinh" in text)
-    assert passes.graph_of(reduced).statements == 1
+    assert graph_of(reduced).statements == 1
 
 
 def test_questions_grow_with_the_logarithm_of_the_graph() -> None:
@@ -101,7 +102,7 @@ def test_two_culprits_that_must_meet_stay_together() -> None:
         (Ref("d"),),
     )
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text and "torch.cosh" in text)
-    assert passes.graph_of(reduced).statements == 2
+    assert graph_of(reduced).statements == 2
 
 
 def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
@@ -112,8 +113,6 @@ def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
 
     def fails(text: str) -> bool:
         # valid only while the view matches its input, as torch would have it
-        import re
-
         made = re.search(r"randn\((\d+), (\d+)\)", text)
         viewed = re.search(r"view\((\d+), (\d+), (\d+)\)", text)
         if not (made and viewed):
@@ -122,8 +121,8 @@ def test_shapes_shrink_together_with_the_constants_made_from_them() -> None:
         return product == int(made[1]) * int(made[2])
 
     reduced, _ = reduce_by(graph, fails)
-    item = passes.graph_of(reduced).inputs[0]
-    assert item.meta.numel <= 4
+    item = graph_of(reduced).inputs[0]
+    assert item.meta.numel <= 8  # two each: one would be a special case of its own
 
 
 def test_stock_layers_stand_for_parameters_of_their_own() -> None:
@@ -169,7 +168,7 @@ def test_regions_become_with_statements_and_vanish_as_pairs() -> None:
     graph = Graph((tensor("x0"),), (enter, call("y", "torch.sinh", Ref("x0")), leave), (Ref("y"),))
     assert 'with torch.autocast("cpu", enabled=False):' in emit.emit(graph).definitions
     reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
-    assert "with" not in emit.emit(passes.graph_of(reduced)).definitions
+    assert "with" not in emit.emit(graph_of(reduced)).definitions
 
 
 LAYOUTS = [
@@ -250,3 +249,75 @@ def test_the_same_candidate_is_reduced_in_the_same_way() -> None:
     graph = replace(chain(30, 7))
     texts = {reduce_by(graph, lambda text: "torch.sinh" in text)[0].text() for _ in range(3)}
     assert len(texts) == 1
+
+
+def test_two_culprits_far_apart_are_found_in_few_questions() -> None:
+    graph = chain(300, 40)
+    nodes = tuple(
+        replace(node, target="torch.cosh") if node.name == "n260" else node for node in graph.nodes
+    )
+    reduced, asked = reduce_by(
+        replace(graph, nodes=nodes), lambda text: "torch.sinh" in text and "torch.cosh" in text
+    )
+    assert graph_of(reduced).statements == 2
+    assert asked < 80
+
+
+def test_precision_and_device_change_everywhere_at_once() -> None:
+    half = TensorMeta((4, 8), "float16", (8, 1), device="cuda")
+    graph = Graph(
+        (Input("x0", "input", half, Recipe("randn")),),
+        (
+            call("a", "torch.sinh", Ref("x0"), meta=half),
+            Node("b", "method", "to", (Ref("a"), Atom("torch.float16")), (), half),
+        ),
+        (Ref("b"),),
+    )
+    # valid only while the cast agrees with the input, so that neither could change alone
+    reduced, _ = reduce_by(
+        graph, lambda text: "torch.sinh" in text and ".to(" in text and text.count("float16") != 1
+    )
+    assert "cuda" not in reduced.text() and "float16" not in reduced.text()
+
+
+def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
+    asked: list[str] = []
+
+    def fails(text: str) -> bool:
+        asked.append(text)
+        return "fullgraph" in text
+
+    start = Candidate(
+        chain(1, 0), Check("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b")))
+    )
+    ask = Questions(
+        Scheduler(TextPool(fails), lambda answer: answer.outcome == "fails"), lambda _: None
+    )
+    reduced = plainer.Options().run(start, ask)
+    assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
+    assert len(asked) == len(set(asked)) == 3
+
+
+def test_fewer_dimensions_where_nothing_needs_them() -> None:
+    graph = Graph(
+        (tensor("x0", shape=(2, 3, 4, 5)),), (call("s", "torch.sinh", Ref("x0")),), (Ref("s"),)
+    )
+    reduced, _ = reduce_by(graph, lambda text: "torch.sinh" in text)
+    assert len(graph_of(reduced).inputs[0].meta.shape) == 1
+
+
+def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
+    """A size read from a tensor is never replaced by its number, whatever is cut around it."""
+    size = Node("s", "method", "size", (Ref("n1"), 1), (), "int")
+    twice = Node("t", "function", "operator.mul", (Ref("s"), 2), (), "int")
+    nodes = (*chain(3, 9).nodes, size, twice, call("v", "torch.arange", Ref("t")))
+    graph = Graph((tensor("x0"),), (*nodes, call("w", "torch.sinh", Ref("v"))), (Ref("w"),))
+    check = Check("crash", arguments=(("dynamic", "True"),))
+
+    def fails(text: str) -> bool:
+        symbolic = re.search(r"torch\.arange\(\w+\.size\(1\) \* 2\)", text)
+        return symbolic is not None and "dynamic=True" in text
+
+    reduced, _ = reduce_by(graph, fails, check)
+    assert graph_of(reduced).statements == 1
+    assert "torch.arange(x.size(1) * 2)" in reduced.text()

@@ -11,8 +11,8 @@ from anonymizer.harness import Check
 from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from reporter.candidate import Candidate
 from reporter.reduce.answer import Answer
-from reporter.reduce.passes import Questions
 from reporter.reduce.pieces import Cutter, levels, quilt
+from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.slices import Slices, evidence
 from tests.test_graph_reduction import META, TextPool, call, tensor

@@ -73,6 +73,38 @@ def test_the_script_sees_what_it_always_sees(record: Record, tmp_path: Path) -> 
     assert symptoms(recording) == []
 
 
+def test_a_loss_that_needs_one_of_two_outputs_is_differentiated_as_always(record: Record) -> None:
+    text = (
+        "import torch\n"
+        "w = torch.ones(3, requires_grad=True)\n"
+        "made = torch.compile(lambda x: ((x * w).sum(), x + w), backend='aot_eager')\n"
+        "loss, other = made(torch.ones(3))\n"
+        "loss.backward()\n"
+        "print(w.grad.tolist())\n"
+    )
+    recording = record(text)
+    assert recording.output == "[1.0, 1.0, 1.0]\n"
+    assert recording.exit == 0
+    assert symptoms(recording) == []
+
+
+@pytest.mark.parametrize("module", ["", "script"])
+def test_the_leak_check_hears_of_every_module_of_the_users(
+    module: str, record: Record, tmp_path: Path
+) -> None:
+    text = (
+        "import torch\nfrom own.tools import scaled\n"
+        "def backend(gm, inputs):\n    raise RuntimeError\n"
+        "torch.compile(scaled, backend=backend)(torch.ones(3))\n"
+    )
+    files = {"own/__init__.py": "", "own/tools.py": "def scaled(x):\n    return x * 3\n"}
+    recording = record(text, files=files, module=module)
+    answer = recording.findings[0].lab.request({"op": "environment"}, 60)
+    recording.close()
+    names = {str(Path(path).relative_to(tmp_path)) for path in answer["files"]}
+    assert names == {"job/script.py", "job/own/__init__.py", "job/own/tools.py"}
+
+
 def test_the_scripts_own_modules_win_over_ours(record: Record) -> None:
     names = ("reporter", "templates", "collectors", "anonymizer")
     files = {f"{name}.py": f"value = 'own {name}'\n" for name in names}

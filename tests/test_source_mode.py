@@ -15,7 +15,7 @@ import pytest
 
 from anonymizer import source_reduce
 from anonymizer.names import Names
-from anonymizer.source import SourceProgram, rebuild, rebuild_backend
+from anonymizer.source import SourceError, SourceProgram, rebuild, rebuild_backend
 from anonymizer.source_program import is_simple
 from anonymizer.source_tensors import tensor_expression
 from anonymizer.source_tidy import renumber, tidy, undefined
@@ -141,6 +141,27 @@ def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:
     assert "repro" not in text
     assert not undefined(made)
     assert rebuild_backend(gathered["scripts"]["tied"]["gathered"], gathered["vocabulary"]) is None
+
+
+def test_a_library_that_leads_to_all_of_itself_is_not_followed_but_the_backend_is(
+    tmp_path: Path,
+) -> None:
+    functions = "".join(f"def secret_{n}(x):\n    return x\n" for n in range(1200))
+    table = ", ".join(f"[{', '.join(f'secret_{n}' for n in range(i, i + 40))}]" for i in range(0, 1200, 40))  # fmt: skip
+    entry = f"TABLE = [{table}]\ndef secret_entry(x):\n    return TABLE[0][0](x)\n"
+    rest = (
+        "def secret_backend(gm, inputs):\n    return gm.forward\n"
+        "ENTRY, ARGS, BACKEND = secret_entry, (torch.ones(2),), secret_backend\n"
+    )
+    (tmp_path / "endless.py").write_text("import torch\n" + functions + entry + rest)
+    run(GATHER, str(tmp_path), str(COLLECTORS), str(tmp_path / "out.json"), "endless")
+    answers = json.loads((tmp_path / "out.json").read_text())
+    gathered = answers["scripts"]["endless"]["gathered"]
+    assert len(gathered["functions"]) == 1
+    with pytest.raises(SourceError):
+        rebuild(gathered, answers["vocabulary"])
+    backend = rebuild_backend(gathered, answers["vocabulary"])
+    assert backend is not None and "return gm.forward" in backend.definitions_text()
 
 
 # Without torch ------------------------------------------------------------------------------------------------

@@ -297,6 +297,21 @@ def test_state_and_odd_inputs_raise_no_alarm(program: str, tmp_path: Path) -> No
         recording.close()
 
 
+def test_attention_without_dropout_draws_no_random_numbers(tmp_path: Path) -> None:
+    text = (
+        "def backend(gm, inputs):\n    return lambda *a: tuple(o + 1 for o in gm(*a))\n"
+        "q = torch.randn(1, 2, 4, 8)\n"
+        "attend = lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p={dropout})\n"
+        "torch.compile(attend, backend=backend)(q)\n"
+    )
+    found = verdict(text.format(dropout=0.0), tmp_path)
+    assert found.kind == "wrong_result"
+    assert found.ladder is not None and not found.ladder.facts["random"]
+    (tmp_path / "drawn").mkdir()
+    drawn = verdict(text.format(dropout=0.5), tmp_path / "drawn")
+    assert drawn.ladder is not None and drawn.ladder.facts["random"]
+
+
 def test_numpy_draws_its_own_random_numbers(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
     text = (

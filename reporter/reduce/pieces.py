@@ -18,6 +18,7 @@ _REACH = 3
 #: How large a level's pieces may be together, measured by the graph: cutting down the whole costs about three times that.
 _SHARES = {2: 2.0, 3: 1.0}
 _BLOCKS = 0.7
+_RUN = 10
 
 
 class Cutter:
@@ -39,6 +40,14 @@ class Cutter:
             self.regions[node.name] = tuple(opened)
             if node.op == "enter":
                 opened.append(node.name)
+
+    def inside(self) -> list[list[str]]:
+        """The names of the nodes in each region."""
+        found: dict[str, list[str]] = {}
+        for name, regions in self.regions.items():
+            for start in regions:
+                found.setdefault(start, []).append(name)
+        return list(found.values())
 
     def cut(self, names: Iterable[str]) -> Graph | None:
         """The named nodes as a program under generated names, equal for equal pieces; None if it would return nothing.
@@ -177,6 +186,15 @@ def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
         yield _affordable(graph, _distinct(cutter, cones, seen), _SHARES[reach])
     for blocks in _blocks(graph):
         yield _affordable(graph, _distinct(cutter, blocks, seen), _BLOCKS)
+
+
+def parts(graph: Graph) -> Iterator[Graph]:
+    """Larger pieces one by one, each kind once: autocast regions, the model's blocks, the smallest first, runs of ten nodes."""
+    cutter = Cutter(graph)
+    names = [node.name for node in graph.nodes]
+    blocks = sorted((block for level in _blocks(graph) for block in level), key=len)
+    runs = [names[start : start + _RUN] for start in range(0, len(names), _RUN)]
+    yield from _distinct(cutter, [*cutter.inside(), *blocks, *runs], set())
 
 
 def _distinct(cutter: Cutter, groups: Iterable[Collection[str]], seen: set[Graph]) -> list[Graph]:

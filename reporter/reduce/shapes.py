@@ -15,9 +15,10 @@ from anonymizer.ir import Graph, Input, Node, Recipe, TensorMeta, Value, map_con
 from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
 from reporter.reduce.cuts import with_input
-from reporter.reduce.passes import Change, Questions, graph_of
+from reporter.reduce.questions import Change, Questions, graph_of
 
-_SMALL = (1, 2, 3, 4, 8, 16)
+#: Two before one: a size of one is a special case of its own (it broadcasts, it is never symbolic).
+_SMALL = (2, 3, 4, 8, 16, 1)
 
 
 class Shapes:
@@ -82,7 +83,7 @@ class DimByDim:
                 functools.partial(self._shorter, item.name, dim, step)
                 for item in graph_of(candidate).inputs
                 for dim in range(len(item.meta.shape))
-                for step in (1, 2, 3, 4, 8)
+                for step in (2, 3, 4, 8)
             ],
         )
 

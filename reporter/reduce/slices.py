@@ -14,8 +14,8 @@ from typing import Any
 from anonymizer.ir import Graph
 from reporter.candidate import Candidate
 from reporter.reduce import ddmin
-from reporter.reduce.passes import Questions
 from reporter.reduce.pieces import levels, quilt
+from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
 _LEAST = 5

@@ -1,0 +1,109 @@
+"""Asking whether candidates show the failure: what every pass does, and all that it does.
+
+Candidates are complete texts; the answers count in the order of the questions, so that what a pass finds does not
+depend on how many run side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+from anonymizer.emit import NotPublic
+from anonymizer.ir import Graph
+from reporter.candidate import Candidate
+from reporter.reduce.scheduler import Scheduler
+
+T = TypeVar("T")
+
+#: A smaller candidate made from one, or None where there is nothing to change.
+Change = Callable[[Candidate], "Candidate | None"]
+
+
+def written(candidate: Candidate | None) -> str | None:
+    """The text of a candidate, or None if it cannot be written down."""
+    try:
+        return candidate.text() if candidate is not None else None
+    except (NotPublic, KeyError, ValueError, IndexError, TypeError, AssertionError):
+        return None
+
+
+class Questions:
+    """Candidates in, answers out; a candidate that cannot be written down is not interesting."""
+
+    def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
+        self.scheduler = scheduler
+        self._progress = progress
+
+    def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
+        """The first option, in order, whose candidate shows the failure; the option's tag says which it was."""
+        kept: list[tuple[T, Candidate]] = []
+
+        def texts() -> Iterator[str]:
+            for tag, candidate in options:
+                text = written(candidate)
+                if text is not None and candidate is not None:
+                    kept.append((tag, candidate))
+                    yield text
+
+        index = self.scheduler.first(texts())
+        if index is None:
+            return None
+        self._progress(kept[index][1])
+        return kept[index]
+
+    def first(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The first candidate, in order, that shows the failure."""
+        found = self.pick((None, candidate) for candidate in candidates)
+        return found[1] if found is not None else None
+
+    def holds(self, candidate: Candidate | None, hints: Iterable[Candidate | None] = ()) -> bool:
+        """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on idle workers."""
+        text = written(candidate)
+        if text is None or candidate is None:
+            return False
+        ahead = [hint for hint in map(written, hints) if hint is not None]
+        if not self.scheduler.ask(text, ahead):
+            return False
+        self._progress(candidate)
+        return True
+
+    def sweep(self, candidate: Candidate, changes: Iterable[Change]) -> Candidate:
+        """One change after another, each kept if the failure stays; runs ahead as if none of them would be.
+
+        A change says None where it does not apply. Each is tried once, on what those before it have left.
+        """
+        left = list(changes)
+        while left:
+            found = self.pick((at, _applied(change, candidate)) for at, change in enumerate(left))
+            if found is None:
+                break
+            at, candidate = found
+            left = left[at + 1 :]
+        return candidate
+
+    def passed(self, candidate: Candidate) -> bool:
+        """Whether a candidate that was asked about ran to its end and showed nothing."""
+        text = written(candidate)
+        answer = self.scheduler.answer(text) if text is not None else None
+        return answer is not None and answer.outcome == "passes"
+
+
+def _applied(change: Change, candidate: Candidate) -> Candidate | None:
+    made = change(candidate)
+    return made if made != candidate else None
+
+
+class Pass(Protocol):
+    """One reduction step over candidates."""
+
+    name: str
+
+    def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """A candidate that shows the same failure and is no larger."""
+
+
+def graph_of(candidate: Candidate) -> Graph:
+    """The graph of a graph candidate."""
+    assert isinstance(candidate.content, Graph)
+    return candidate.content
