@@ -118,7 +118,12 @@ def private_names(script: str) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             names.add(node.attr)
-    torch_settings = {"fallback_random", "activation_memory_budget", "__weakref__"}
+    torch_settings = {
+        "fallback_random",
+        "activation_memory_budget",
+        "inject_relu_bug_TESTING_ONLY",
+        "__weakref__",
+    }
     return (
         {name for name in names if len(name) > 3 and not name.startswith("__")}
         - COMMON
