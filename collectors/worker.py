@@ -19,7 +19,9 @@ and everything it runs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import importlib
 import json
 import os
 import queue
@@ -96,6 +98,7 @@ def warm_up(backend: str) -> str:
     if not hasattr(torch, "compile"):
         return "import"
     settle()
+    _keep_headers()
     order = [backend] if shutil.which("g++") or backend != "inductor" else []
     for name in [*order, "aot_eager", "eager"]:
         try:
@@ -111,6 +114,18 @@ def warm_up(backend: str) -> str:
     torch._dynamo.utils.counters.clear()
     torch.manual_seed(_SEED)
     return name
+
+
+def _keep_headers() -> None:
+    """Precompile torch's C++ headers into this process's own cache, where the host knows whether they are complete.
+
+    torch has one place for them for all of a user's programs; half a file that we left there would break them all.
+    """
+    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch._inductor.codecache")
+        if folder:
+            candidate.enter_cache(folder)
 
 
 def settle() -> None:

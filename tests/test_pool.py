@@ -311,7 +311,9 @@ def test_time_limit_follows_the_first_run(tmp_path: Path) -> None:
 
 
 def test_spawned_workers_answer_the_same(tmp_path: Path) -> None:
-    with WorkerPool(PYTHON, 1, dict(os.environ), tmp_path, isolation="spawn") as spawned:
+    with WorkerPool(
+        PYTHON, 1, dict(os.environ), tmp_path, warm_backend="eager", isolation="spawn"
+    ) as spawned:
         for name in ("own error", "segfault", "cannot judge", "syntax", "main module"):
             text, outcome, signal_name, code, _ = ENDINGS[name]
             answer = spawned.submit(text, timeout=30).result(120)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reporter.reduce.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
-from reporter.reduce.warm_cache import prefill
+from reporter.reduce.warm_cache import lend_headers, prefill
 
 _ENDINGS: dict[int, Outcome] = {0: "passes", 125: "cannot_judge"}
 
@@ -44,6 +44,8 @@ def run_cold(
             (folder / part).mkdir()
         prefill(folder / "cache", warm)
         base["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
+        base["TMPDIR"] = str(folder / "out")  # what a killed compiler leaves goes with the folder
+        lend_headers(folder / "out", warm)
         if describe:
             command = [str(python), str(MAIN), "once", "--folder", str(folder)]
             request = json.dumps({"id": 0, "text": text, "timeout": timeout}) + "\n"

@@ -31,7 +31,7 @@ __all__ = ["Answer", "Isolation", "Outcome", "WorkerPool", "run_cold"]
 
 Isolation = Literal["fork", "spawn"]
 
-_START_LIMIT = 300.0
+_START_LIMIT = 600.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import torch.
 _GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.

@@ -2,17 +2,20 @@
 takes seconds.
 
 A warm-up that was killed may have left half a file, which inductor would load as it is.  So a
-marker stands in the folder while a warm-up uses it; whoever finds one takes a private folder
-instead, and one that is too old to belong to a living warm-up condemns the whole folder.
+marker with the host's process id stands in the folder while a warm-up uses it; whoever finds one
+takes a private folder instead, and one whose process is gone condemns the whole folder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import getpass
+import os
+import re
 import shutil
-import time
 from pathlib import Path
 
-_STALE = 900.0
+HEADERS = "precompiled_headers"
 
 
 class WarmCache:
@@ -26,10 +29,11 @@ class WarmCache:
     def claim(self) -> Path | None:
         """The folder, now marked as in use; None while another warm-up, living or killed, has it."""
         try:
-            if self._marker.exists() and time.time() - self._marker.stat().st_mtime > _STALE:
+            if self._marker.exists() and not _lives(self._marker):
                 shutil.rmtree(self._folder)
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._marker.touch(exist_ok=False)
+            with self._marker.open("x") as file:
+                file.write(str(os.getpid()))
         except OSError:
             return None
         self._claimed = True
@@ -42,6 +46,22 @@ class WarmCache:
             self._claimed = False
 
 
+def _lives(marker: Path) -> bool:
+    """Whether the process that left a marker is still there; one that is just being written is."""
+    try:
+        number = marker.read_text()
+        os.kill(int(number), 0) if number else None
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_complete(warm: Path | None) -> bool:
+    return warm is not None and warm.is_dir() and not (warm / "warm-up-in-progress").exists()
+
+
 def prefill(cache: Path, warm: Path | None) -> None:
     """Give a new ``cache`` the checks of the C++ toolchain that a warm-up has made, and nothing compiled from a program.
 
@@ -49,8 +69,27 @@ def prefill(cache: Path, warm: Path | None) -> None:
     a finished warm-up nothing is copied.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    if warm is None or not warm.is_dir() or (warm / "warm-up-in-progress").exists():
+    if warm is None or not _is_complete(warm):
         return
     for part in warm.iterdir():
         if part.is_dir() and len(part.name) == 2:
             shutil.copytree(part, cache / part.name, dirs_exist_ok=True)
+
+
+def lend_headers(temporary: Path, warm: Path | None) -> None:
+    """Link torch's precompiled C++ headers to where a process with `temporary` as its TMPDIR looks for them.
+
+    They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each, and hold nothing of a
+    program.
+    """
+    if warm is None or not _is_complete(warm) or not (warm / HEADERS).is_dir():
+        return
+    try:
+        user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+    except (KeyError, OSError, ImportError):
+        return
+    target = temporary / f"torchinductor_{user}" / HEADERS
+    target.mkdir(parents=True, exist_ok=True)
+    for header in (warm / HEADERS).glob("*.h*"):
+        with contextlib.suppress(OSError):  # another file system: it is only slower then
+            os.link(header, target / header.name)
