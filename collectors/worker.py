@@ -380,7 +380,10 @@ def once(options: argparse.Namespace) -> int:
     if not line:
         return 0
     candidate.isolate(options.folder, options.memory)
-    return candidate.run(json.loads(line), options.folder)
+    code = candidate.run(json.loads(line), options.folder)
+    if options.warm:
+        os._exit(code)  # as a fork does: taking a whole torch down takes seconds, and the answer is written
+    return code
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
