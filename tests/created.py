@@ -14,6 +14,8 @@ from typing import Any
 from reporter.reduce.cold import run_cold
 
 SCRIPTS = Path(__file__).parent / "data" / "scripts"
+#: `-m reporter` would run whatever checkout is installed, which need not be this one.
+_START = f"import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r}); from reporter.__main__ import main; main()"
 #: Names everybody's script may share with a repro.
 COMMON = {"main", "forward", "repro", "inputs", "model", "run", "step", "compile", "expected"}
 
@@ -46,7 +48,7 @@ def bugreport(
     *arguments: str | Path, cwd: Path, timeout: float = 900
 ) -> subprocess.CompletedProcess[str]:
     """The tool as a command, with its stdin closed."""
-    command = [sys.executable, "-m", "reporter", *map(str, arguments)]
+    command = [sys.executable, "-c", _START, *map(str, arguments)]
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
     )
