@@ -189,11 +189,15 @@ class Bug:
 UNDECLARED = "'compile' was not declared"
 BUGS = {
     "compile_error": Bug(RELU, 3, SWITCH.format("relu", "compile_error"), RUN, False, UNDECLARED),
-    "wrong_result": Bug(RELU, 3, SWITCH.format("relu", "accuracy"), RUN_COMPARED, True, ""),
+    "wrong_result": Bug(
+        RELU, 3, SWITCH.format("relu", "accuracy"), RUN_COMPARED, True, "wrong result"
+    ),
     "lowering_crash": Bug(
         SHUFFLE, 7, "", RUN, False, "Not all inputs to pattern found in match.kwargs"
     ),
-    "backward": Bug(GATE, 3, SWITCH.format("log1p", "accuracy"), RUN_TRAINED, True, ""),
+    "backward": Bug(
+        GATE, 3, SWITCH.format("log1p", "accuracy"), RUN_TRAINED, True, "wrong gradient"
+    ),
     "dynamic": Bug(RAMP, 9, SWITCH.format("relu", "compile_error"), RUN_DYNAMIC, False, UNDECLARED),
 }
 SIZES = (10, 50, 200, 600, 2000)
@@ -240,8 +244,8 @@ def _listed(layers: list[str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("kind", choices=sorted(BUGS))
-    parser.add_argument("size", type=int)
+    parser.add_argument("kind", choices=BUGS, nargs="?", default="compile_error")
+    parser.add_argument("size", type=int, nargs="?", default=SIZES[0])
     options = parser.parse_args()
     print(program(options.kind, options.size), end="")
 
