@@ -21,7 +21,7 @@ PERIOD = 2.0
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended: its exit code (None: at the limit), wall seconds, outputs, and what it and its descendants used.
+    """How a command ended: its exit code (None: at the limit), wall seconds, outputs, limit, and what all its processes used.
 
     `memory` is a peak in MiB; `cpu` counts the seconds of all cores, and no orphans.
     """
@@ -30,6 +30,7 @@ class Ran:
     seconds: float
     stdout: str
     stderr: str
+    limit: float
     memory: int
     cpu: float
 
@@ -111,7 +112,7 @@ def run(
             family.end()
         if code is None:
             stdout, stderr = process.communicate()
-    return Ran(code, seconds, stdout, stderr, family.peak, _cpu() - before)
+    return Ran(code, seconds, stdout, stderr, limit, family.peak, _cpu() - before)
 
 
 def _cpu() -> float:

@@ -4,7 +4,8 @@
 
 The programs are those of programs.py. Each contender gets a fresh folder and an empty compiler cache, starts from the
 script, and is judged by the file it leaves: copied alone into an empty folder and run in a fresh process with an empty
-cache and without saved inputs, does it still show the failure that the script showed?
+cache and without saved inputs, does it still show the failure that the script showed? What Inductor keeps outside of
+that cache, headers that it compiles once for a machine, all runs share; the first of them, a script's, has to make it.
 
 ours        `create` of this checkout. `first` is recording and diagnosis, `reduce` is everything from the first
             candidate to the end of the verification in fresh processes, which the minifier does not do.
@@ -24,6 +25,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import getpass
 import json
 import os
 import re
@@ -32,8 +35,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +44,7 @@ from processes import Ran, run
 from programs import BUGS, Bug, program
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = "the script"
+OURS, SCRIPT = "ours", "the script"
 MODES = ("dynamo", "aot", "aot-no-isolate")
 WIDTHS = (19, 17, 7, 8, 8, 7, 6, 6, 6, 7, 6)
 HEADER = "program contender first reduce total cpu cand. stmts lines alone MiB".split()
@@ -49,12 +52,13 @@ HEADER = "program contender first reduce total cpu cand. stmts lines alone MiB".
 
 @dataclass(frozen=True)
 class Task:
-    """One program, and how contenders are to be run on it."""
+    """One program, and how contenders are to be run on it; `headers` is a folder that all runs share."""
 
     kind: str
     size: int
     python: Path
     limit: float
+    headers: Path
 
     @property
     def name(self) -> str:
@@ -67,43 +71,39 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """What one contender made of one program; None is what there is not."""
+    """What one contender made of one program in its runs; None is what there is not."""
 
     program: str
     contender: str
+    runs: tuple[Ran, ...]
     first: float | None = None
     reduce: float | None = None
-    total: float | None = None
     candidates: int | None = None
     statements: int | None = None
     lines: int | None = None
     alone: str = "-"
-    memory: int = 0
-    cpu: float = 0.0
-    late: float | None = None  # the limit that was passed
     note: str = ""
 
     @property
+    def total(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def late(self) -> bool:
+        """Whether a run was ended at its limit."""
+        return any(run.code is None for run in self.runs)
+
+    @property
     def succeeded(self) -> bool:
-        return self.alone in ("yes", "inputs") and self.late is None
+        return self.alone in ("yes", "inputs") and not self.late
 
     def __str__(self) -> str:
-        late = f">{self.late:.0f}" if self.late else None
-        numbers = [
-            _seconds(self.first),
-            late or _seconds(self.reduce),
-            late or _seconds(self.total),
-        ]
-        counts = [_count(value) for value in (self.candidates, self.statements, self.lines)]
-        cells = [
-            self.program,
-            self.contender,
-            *numbers,
-            _seconds(self.cpu),
-            *counts,
-            self.alone,
-            _count(self.memory),
-        ]
+        late = f">{self.runs[-1].limit:.0f}" if self.late else ""
+        cells = [self.program, self.contender, _seconds(self.first)]
+        cells += [late or _seconds(self.reduce), _seconds(self.total)]
+        cells += [_seconds(sum(run.cpu for run in self.runs))]
+        cells += [_count(value) for value in (self.candidates, self.statements, self.lines)]
+        cells += [self.alone, _count(max(run.memory for run in self.runs))]
         return f"{_aligned(cells)}  {self.note}".rstrip()
 
 
@@ -111,14 +111,12 @@ def main() -> int:
     """Measure, a row at a time, and sum up."""
     options = _options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs is ended and cleared away
-    rows: list[Row] = []
     print(_aligned(HEADER), flush=True)
-    for kind in options.kinds:
-        for size in options.sizes:
-            task = Task(kind, size, options.python.absolute(), options.limit)
-            for row in _measured(task, () if options.only_ours else options.modes):
-                print(row, flush=True)
-                rows.append(row)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="reduce-") as name:
+        for row in _all(options, Path(name)):
+            print(row, flush=True)
+            rows.append(row)
     print("\n" + "\n".join(summary(rows)), flush=True)
     if not options.only_ours:
         print("\ncandidates per second, by bench/workers.py:", flush=True)
@@ -145,61 +143,57 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(task: Task, modes: Iterable[str]) -> Iterable[Row]:
+def _all(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Every row, as it is measured."""
+    modes = () if options.only_ours else options.modes
+    (headers := folder / "headers").mkdir()
+    for kind in options.kinds:
+        for size in options.sizes:
+            task = Task(kind, size, options.python.absolute(), options.limit, headers)
+            yield from _measured(task, modes, folder / task.name)
+            shutil.rmtree(folder / task.name)
+
+
+def _measured(task: Task, modes: Iterable[str], folder: Path) -> Iterator[Row]:
     """The script itself, ours, and each mode of the minifier; nothing else if the script shows no bug."""
-    with tempfile.TemporaryDirectory(prefix="reduce-") as name:
-        script = Path(name) / "script.py"
-        script.write_text(program(task.kind, task.size))
-        yield (row := _itself(task, script, Path(name) / "itself"))
-        if row.alone == "yes":
-            yield ours(task, script, Path(name) / "ours")
-            for mode in modes:
-                yield minifier(task, mode, script, Path(name) / mode)
+    folder.mkdir()
+    script = folder / "script.py"
+    script.write_text(program(task.kind, task.size))
+    yield (row := _itself(task, script, folder / "itself"))
+    if row.alone == "yes":
+        yield ours(task, script, folder / "ours")
+        for mode in modes:
+            yield minifier(task, mode, script, folder / mode)
 
 
 def _itself(task: Task, script: Path, folder: Path) -> Row:
     """The script without any tool: how long it takes to fail."""
     ran = run([task.python, script], folder, task.limit, _variables(task, folder))
     # A script compares with torch.testing, which says it in its own words.
-    said = "not close" if task.bug.accuracy else task.bug.message
-    return Row(
-        task.name,
-        SCRIPT,
-        total=ran.seconds,
-        lines=_lines(script),
-        alone="yes" if _shown(ran, said) else "no",
-        memory=ran.memory,
-        cpu=ran.cpu,
-        late=task.limit if ran.code is None else None,
-    )
+    shown = _shown(ran, "not close" if task.bug.accuracy else task.bug.message)
+    return Row(task.name, SCRIPT, (ran,), lines=_lines(script), alone="yes" if shown else "no")
 
 
 def ours(task: Task, script: Path, folder: Path) -> Row:
     """`create`, and the repro that it writes."""
     command = [sys.executable, "-m", "reporter", "create", "--no-input", "--json"]
     command += ["--python", str(task.python), "-o", str(folder / "report"), str(script)]
-    variables = _variables(task, folder)
-    ran = run(command, ROOT, 2 * task.limit, variables)
+    ran = run(command, ROOT, 2 * task.limit, _variables(task, folder))
     document = _document(ran.stdout)
     repro = document.get("repro") or {}
     path = folder / "report" / "repro.py"
     parts = document.get("timing") or {}
-    first = sum(parts.get(name, 0.0) for name in ("record", "diagnose", "capture"))
-    reduce = sum(parts.get(name, 0.0) for name in ("rewrite", "reduce", "verify"))
     alone = path.exists() and _alone(task, path, folder / "alone", task.bug.message, 1)
     return Row(
         task.name,
-        "ours",
-        first or None,
-        reduce or ran.seconds,
-        ran.seconds,
+        OURS,
+        (ran,),
+        sum(parts.get(name, 0.0) for name in ("record", "diagnose", "capture")) or None,
+        sum(parts.get(name, 0.0) for name in ("rewrite", "reduce", "verify")) or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
         _lines(path),
         "yes" if alone else "no",
-        ran.memory,
-        ran.cpu,
-        2 * task.limit if ran.code is None else None,
         "" if repro or ran.code is None else _ending(document, ran),
     )
 
@@ -208,37 +202,28 @@ def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
     """Dump the launcher, run it, and try the repro that it leaves in the working directory."""
     after, _, flag = mode.partition("-")
     level = "4" if task.bug.accuracy else "2"
-    name = f"{mode} {level}"
-    variables = _variables(task, folder / "work")
+    work = folder / "work"
+    debug = _variables(task, work) | {"TORCH_COMPILE_DEBUG_DIR": str(work / "debug")}
     dumping = {"TORCHDYNAMO_REPRO_AFTER": after, "TORCHDYNAMO_REPRO_LEVEL": level}
-    debug = {"TORCH_COMPILE_DEBUG_DIR": str(folder / "work" / "debug")}
-    dump = run(
-        [task.python, script], folder / "work" / "dump", task.limit, variables | dumping | debug
-    )
-    launchers = sorted((folder / "work" / "debug").rglob("minifier_launcher.py"))
-    if not launchers or dump.code is None:
-        late = task.limit if dump.code is None else None
-        note = "no launcher written"
-        used = {"memory": dump.memory, "cpu": dump.cpu}
-        return Row(task.name, name, dump.seconds, late=late, note=note, **used)
+    dump = run([task.python, script], work / "dump", task.limit, debug | dumping)
+    row = Row(task.name, f"{mode} {level}", (dump,), dump.seconds)
+    launchers = sorted((work / "debug").rglob("minifier_launcher.py"))
+    if not launchers or row.late:
+        return replace(row, note="no launcher written")
     command = [task.python, launchers[-1], *(("minify", f"--{flag}") if flag else ())]
-    launched = run(command, folder / "work" / "launch", task.limit, variables | debug)
-    repro = folder / "work" / "launch" / "repro.py"
-    return Row(
-        task.name,
-        name,
-        dump.seconds,
-        launched.seconds,
-        dump.seconds + launched.seconds,
-        _queries(launched, folder / "work" / "launch" / "isolate"),
-        statements(repro.read_text()) if repro.exists() else None,
-        _lines(repro),
-        _works(task, repro, folder) if repro.exists() and launched.code is not None else "-",
-        max(dump.memory, launched.memory),
-        dump.cpu + launched.cpu,
-        task.limit if launched.code is None else None,
-        "" if repro.exists() else f"no repro written, exit {launched.code}",
+    launch = run(command, work / "launch", task.limit, debug)
+    repro = work / "launch" / "repro.py"
+    row = replace(
+        row,
+        runs=(dump, launch),
+        reduce=launch.seconds,
+        candidates=_queries(launch, work / "launch" / "isolate"),
+        lines=_lines(repro),
     )
+    if not repro.exists():
+        return replace(row, note=f"no repro written, exit {launch.code}")
+    alone = "-" if row.late else _works(task, repro, folder)
+    return replace(row, statements=statements(repro.read_text()), alone=alone)
 
 
 def _works(task: Task, repro: Path, folder: Path) -> str:
@@ -275,8 +260,11 @@ def _variables(task: Task, folder: Path) -> dict[str, str]:
     """The environment of a run: nobody's settings, its own cache, its own temporary files, `python` first in PATH."""
     private = ("TORCH", "TRITON", "BUGREPORT_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(private)}
-    for name in ("cache", "tmp"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    user = folder / "tmp" / f"torchinductor_{getpass.getuser()}"
+    for path in (folder / "cache", user):
+        path.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (user / "precompiled_headers").symlink_to(task.headers)
     kept["PATH"] = os.pathsep.join([str(task.python.parent), kept.get("PATH", os.defpath)])
     return kept | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder / "tmp")}
 
@@ -336,7 +324,7 @@ def _lines(path: Path) -> int | None:
 def summary(rows: list[Row]) -> list[str]:
     """The comparison per program, then our seconds per kind."""
     found = ["fastest minifier mode that succeeded, over ours:"]
-    mine = {row.program: row for row in rows if row.contender == "ours"}
+    mine = {row.program: row for row in rows if row.contender == OURS}
     for name, row in mine.items():
         others = [other for other in rows if other.program == name and other is not row]
         modes = [other for other in others if other.contender != SCRIPT]
@@ -344,8 +332,7 @@ def summary(rows: list[Row]) -> list[str]:
     found.append("ours, total seconds by operators:")
     for kind in dict.fromkeys(name.rpartition("_")[0] for name in mine):
         sizes = [row for name, row in mine.items() if name.rpartition("_")[0] == kind]
-        parts = [f"{row.program.rpartition('_')[2]}: {_total(row)}" for row in sizes]
-        found.append(f"  {kind:19} {', '.join(parts)}")
+        found.append(f"  {kind:19} {', '.join(_brief(row) for row in sizes)}")
     return found
 
 
@@ -366,17 +353,18 @@ def _compared(mine: Row, modes: list[Row]) -> str:
 
 
 def _reducing(row: Row) -> float:
-    return row.reduce or 0.0
+    return row.reduce or row.total
 
 
 def _whole(row: Row) -> float:
-    return row.total or 0.0
+    return row.total
 
 
-def _total(row: Row) -> str:
-    if row.late is not None:
-        return f">{row.late:.0f} s"
-    return f"{row.total:.1f} s" + ("" if row.succeeded else " (no repro)")
+def _brief(row: Row) -> str:
+    """`200: 93.1 s`, with what kept it from being a success."""
+    size = row.program.rpartition("_")[2]
+    failed = " (ended)" if row.late else "" if row.succeeded else " (no repro)"
+    return f"{size}: {row.total:.1f} s{failed}"
 
 
 def _seconds(value: float | None) -> str:
