@@ -118,6 +118,11 @@ class Builder:
         text = formatted(reduced.text())
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
+        if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
+            raise CannotJudgeError(
+                f"none of {COLD_RUNS} fresh processes came to an end in time, so the reduced program is not reported; "
+                "give them longer with --timeout"
+            )
         if hits == 0:
             raise CannotJudgeError(
                 f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh processes, so it is not reported; "
@@ -238,7 +243,7 @@ class Builder:
         return reduced
 
     def _cold(self, text: str) -> tuple[Answer, ...]:
-        limit = max(120.0, 4 * self.pool.time_limit)
+        limit = max(self.options.timeout, 4 * self.pool.time_limit)
         python = Path(self.recorded.python)
         with ThreadPoolExecutor(max_workers=min(COLD_RUNS, self.options.jobs)) as threads:
             runs = [

@@ -39,7 +39,7 @@ class Elsewhere:
 
     def cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
         """What that many fresh processes there do with `text`."""
-        limit = max(120.0, 4 * self.pool.time_limit)
+        limit = max(300.0, 4 * self.pool.time_limit)
         with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
             started = [
                 workers.submit(run_cold, self.info.path, text, limit, None, True, None, self.warm)
