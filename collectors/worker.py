@@ -382,7 +382,9 @@ def once(options: argparse.Namespace) -> int:
     candidate.isolate(options.folder, options.memory)
     code = candidate.run(json.loads(line), options.folder)
     if options.warm:
-        os._exit(code)  # as a fork does: taking a whole torch down takes seconds, and the answer is written
+        os._exit(
+            code
+        )  # as a fork does: taking a whole torch down takes seconds, and the answer is written
     return code
 
 

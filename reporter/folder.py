@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from reporter.errors import UsageError
@@ -25,6 +25,7 @@ def write_report(
     private: Mapping[str, bytes | str],
     *,
     replace: bool = False,
+    kept: Collection[str] = (),
 ) -> Path:
     """Writes a report folder atomically and returns its absolute path.
 
@@ -32,6 +33,7 @@ def write_report(
         output: the folder. It may be missing, empty, hold nothing but `private/` (a run that was cut short: what is
             in there is kept unless `private` has a file of that name), or, with `replace`, be an earlier report.
         files: what may leave, relative path -> text.
+        kept: files in `private/` of an earlier report that this run has already written anew.
         private: what stays, relative to `private/`; that folder gets mode 0700 and its files 0600.
 
     Raises:
@@ -52,7 +54,7 @@ def write_report(
             tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".partial")
         )
         try:
-            _fill(fresh, contents, _unfinished(output))
+            _fill(fresh, contents, _kept(output, kept))
             _put_in_place(fresh, output)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -91,10 +93,21 @@ def _is_report(folder: Path) -> bool:
     return isinstance(document, dict) and "schema_version" in document and "verdict" in document
 
 
-def _unfinished(output: Path) -> Path | None:
-    """The private folder of a run that was cut short, whose journal is worth keeping."""
-    is_unfinished = output.is_dir() and [entry.name for entry in output.iterdir()] == [PRIVATE]
-    return output / PRIVATE if is_unfinished else None
+def _kept(output: Path, names: Collection[str]) -> list[Path]:
+    """What is worth keeping of `private/`: everything of a run that was cut short, else what has the given names."""
+    if not (output / PRIVATE).is_dir():
+        return []
+    is_unfinished = [entry.name for entry in output.iterdir()] == [PRIVATE]
+    return [path for path in (output / PRIVATE).iterdir() if is_unfinished or path.name in names]
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file for the user's eyes alone, mode 0600 from its first byte on."""
+    path.unlink(missing_ok=True)
+    with open(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
+        file.write(text)
 
 
 def _safe(name: str) -> str:
@@ -115,12 +128,15 @@ def _explained(output: Path) -> Iterator[None]:
         ) from error
 
 
-def _fill(folder: Path, contents: Mapping[str, bytes], kept: Path | None) -> None:
+def _fill(folder: Path, contents: Mapping[str, bytes], kept: Iterable[Path]) -> None:
     os.chmod(folder, 0o755 & ~_umask())
     secret = folder / PRIVATE
     secret.mkdir(mode=0o700)
-    if kept is not None:
-        shutil.copytree(kept, secret, dirs_exist_ok=True, symlinks=True)
+    for path in kept:
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, secret / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, secret / path.name, follow_symlinks=False)
     for name, data in contents.items():
         _write(folder / name, data)
     for path in (secret, *secret.rglob("*")):

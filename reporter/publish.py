@@ -16,7 +16,7 @@ from reporter import create as flow
 from reporter.build import Built, operators
 from reporter.diagnose.explain import explanation
 from reporter.errors import LeakError
-from reporter.folder import write_report
+from reporter.folder import write_private, write_report
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
 from reporter.outgoing import check_outgoing, refuse_leaks
@@ -60,7 +60,7 @@ def publish(
     private = _private(recorded, built)
     if not audit.passed:
         rows = [asdict(finding) for finding in audit.findings]
-        (output / "private" / "leaks.json").write_text(json.dumps(rows, indent=2), encoding="utf-8")
+        write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
         try:
             refuse_leaks(audit)
         except LeakError as error:
@@ -68,7 +68,7 @@ def publish(
             raise LeakError(
                 f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
             ) from None
-    write_report(output, files, private, replace=options.force)
+    write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
     return flow.Result(report, 0, tuple(_last_words(report, output)))
 
 

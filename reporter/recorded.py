@@ -14,6 +14,7 @@ from typing import Any
 
 from anonymizer.harness import Check
 from reporter.errors import UsageError
+from reporter.folder import write_private
 from reporter.signature import Signature
 
 Json = dict[str, Any]
@@ -57,8 +58,8 @@ class Recorded:
         return frozenset(self.vocabulary).union(chosen)
 
     def save(self, path: Path) -> None:
-        """Writes the recording; mode 0600 by its folder."""
-        path.write_text(json.dumps({"version": _VERSION, **asdict(self)}), encoding="utf-8")
+        """Writes the recording, mode 0600."""
+        write_private(path, json.dumps({"version": _VERSION, **asdict(self)}))
 
     @classmethod
     def load(cls, path: Path) -> Recorded:

@@ -41,6 +41,10 @@ def program(recorded: Recorded, exact: bool = False) -> Rewritten | None:
         return Rewritten(source.rebuild(recorded.gathered, recorded.vocabulary, exact))
     except SourceError:
         return None
+    except (
+        Exception
+    ):  # private code may be anything; what surprises the rewriter has no rewriting, the graphs may do
+        return None
 
 
 def backend(recorded: Recorded) -> SourceProgram | None:

@@ -14,7 +14,7 @@ import pytest
 from reporter import folder
 from reporter.build import operators
 from reporter.errors import UsageError
-from reporter.folder import check_output, write_report
+from reporter.folder import check_output, write_private, write_report
 from reporter.report import Rung
 from tests import outgoing_data as data
 
@@ -93,6 +93,17 @@ def test_replaces_an_earlier_report_only_when_asked(tmp_path: Path) -> None:
     write_report(output, FILES, {}, replace=True)
     assert sorted(tree(output)) == ["issue.md", "report.json"]
     assert [item.name for item in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_replaced_report_keeps_what_this_run_has_written(tmp_path: Path) -> None:
+    output = write_report(
+        tmp_path / "report", FILES, {"mapping.json": "old", "journal.jsonl": "old"}
+    )
+    write_private(output / "private" / "journal.jsonl", "new")
+    assert mode(output / "private" / "journal.jsonl") == 0o600
+    write_report(output, FILES, {}, replace=True, kept=("journal.jsonl", "recording.json"))
+    private = {path.name: path.read_text() for path in (output / "private").iterdir()}
+    assert private == {"journal.jsonl": "new"}
 
 
 def test_refuses_a_file_and_a_link(tmp_path: Path) -> None:
