@@ -12,6 +12,7 @@ import torch
 
 from . import context, rungs
 from .public_names import Unsupported, public_name, public_names, stock_constructor, torch_owned
+from .spans import Watching
 
 _ENTER = {
     "_enter_autocast": "torch.autocast",
@@ -84,54 +85,6 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
             bool(flat.unique().numel() == flat.numel()) if flat.numel() <= 10000 else False
         )
     return found
-
-
-_WHOLE = 1 << 24
-
-
-def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
-    """The few numbers that an intermediate's stand-in must respect; None where there is nothing to respect.
-
-    Taken of every intermediate while the graph runs, and nothing else is kept of it: so a graph of thousands
-    of operations needs no more memory than its own run.
-    """
-    data = tensor.detach()
-    plain = not data.is_complex() and data.dtype != torch.bool and data.layout == torch.strided
-    if not plain or not 0 < data.numel() <= _WHOLE:
-        return None
-    if data.is_floating_point():
-        finite = data.float()[torch.isfinite(data)]
-        found: Dict[str, Any] = {"nan": bool(torch.isnan(data).any())}
-        found["inf"] = bool(torch.isinf(data).any())
-        if finite.numel():
-            found.update(min=float(finite.min()), max=float(finite.max()))
-        return found
-    low, high = int(data.min()), int(data.max())
-    found = {"min": low, "max": high, "constant": low == high}
-    if data.numel() <= 10000 and high - low == data.numel() - 1:
-        found["unique"] = bool(data.unique().numel() == data.numel())
-    return found
-
-
-class Watching(torch.fx.Interpreter):  # type: ignore[misc]
-    """Runs a graph as it is and notes the `span` of every result under its node's name."""
-
-    def __init__(self, module: Any) -> None:
-        super().__init__(module)
-        self.spans: Dict[str, Dict[str, Any]] = {}
-
-    def run_node(self, n: Any) -> Any:
-        value = super().run_node(n)
-        if isinstance(value, torch.Tensor) and n.op != "placeholder":
-            try:
-                noted = span(value)
-            except (
-                Exception
-            ):  # a subclass or a device that cannot say: there is only less known then
-                noted = None
-            if noted is not None:
-                self.spans[n.name] = noted
-        return value
 
 
 _CASTS = frozenset("to type int long short byte char type_as _to_copy convert_element_type".split())

@@ -1,0 +1,55 @@
+"""What the stand-ins of a graph's intermediates must respect: a few numbers of each, noted while the graph runs."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+import torch
+import torch.fx
+
+_WHOLE = 1 << 24
+
+
+def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
+    """The few numbers that an intermediate's stand-in must respect; None where there is nothing to respect.
+
+    Taken of every intermediate while the graph runs, and nothing else is kept of it: so a graph of thousands
+    of operations needs no more memory than its own run.
+    """
+    data = tensor.detach()
+    plain = not data.is_complex() and data.dtype != torch.bool and data.layout == torch.strided
+    if not plain or not 0 < data.numel() <= _WHOLE:
+        return None
+    if data.is_floating_point():
+        finite = data.float()[torch.isfinite(data)]
+        found: Dict[str, Any] = {"nan": bool(torch.isnan(data).any())}
+        found["inf"] = bool(torch.isinf(data).any())
+        if finite.numel():
+            found.update(min=float(finite.min()), max=float(finite.max()))
+        return found
+    low, high = int(data.min()), int(data.max())
+    found = {"min": low, "max": high, "constant": low == high}
+    if data.numel() <= 10000 and high - low == data.numel() - 1:
+        found["unique"] = bool(data.unique().numel() == data.numel())
+    return found
+
+
+class Watching(torch.fx.Interpreter):  # type: ignore[misc]
+    """Runs a graph as it is and notes the `span` of every result under its node's name."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self.spans: Dict[str, Dict[str, Any]] = {}
+
+    def run_node(self, n: Any) -> Any:
+        value = super().run_node(n)
+        if isinstance(value, torch.Tensor) and n.op != "placeholder":
+            try:
+                noted = span(value)
+            except (
+                Exception
+            ):  # a subclass or a device that cannot say: there is only less known then
+                noted = None
+            if noted is not None:
+                self.spans[n.name] = noted
+        return value
