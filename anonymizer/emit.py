@@ -9,40 +9,10 @@ import re
 from dataclasses import dataclass, field
 
 from anonymizer import stock
+from anonymizer.expressions import IN_PLACE, INFIX, Expressions, constructor, literal
 from anonymizer.harness import Body
-from anonymizer.ir import Atom, Graph, Input, Layer, Node, Ref, Seq, Value
+from anonymizer.ir import Graph, Input, Layer, Node, Seq
 from anonymizer.layouts import tensor_text, view
-
-_INFIX = {
-    "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/", "operator.floordiv": "//",
-    "operator.mod": "%", "operator.pow": "**", "operator.matmul": "@", "operator.and_": "&", "operator.or_": "|",
-    "operator.xor": "^", "operator.lshift": "<<", "operator.rshift": ">>", "operator.eq": "==", "operator.ne": "!=",
-    "operator.lt": "<", "operator.le": "<=", "operator.gt": ">", "operator.ge": ">=",
-}  # fmt: skip
-_IN_PLACE = {
-    "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=", "operator.ifloordiv": "//=",
-    "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=", "operator.imatmul": "@=",
-}  # fmt: skip
-_PREFIX = {
-    "operator.neg": "-",
-    "operator.invert": "~",
-    "operator.not_": "not ",
-    "operator.pos": "+",
-}
-_BUILTINS = {"getattr", "int", "float", "max", "min", "len", "bool", "slice"}
-
-#: Strings that torch's own functions take; every other string is private and stops the emission.
-_STRINGS = frozenset(
-    "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest nearest-exact trilinear linear area "
-    "ij xy tanh valid same reduced complete left right forward backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod "
-    "zeros border higher lower midpoint add multiply sum relu gelu batchmean erf float32 float64 float16 bfloat16 shape dtype device "
-    "T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
-)
-_EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")
-
-
-class NotPublic(Exception):
-    """The program holds something that may not leave: a string that is none of torch's."""
 
 
 @dataclass
@@ -62,33 +32,14 @@ class _Names:
         return f"{base}{self.layers[base]}"
 
 
-def literal(value: Value) -> str:
-    """A constant argument as text."""
-    if isinstance(value, Atom):
-        return value.text
-    if isinstance(value, Seq):
-        return _sequence(value, [literal(item) for item in value.items if value.kind != "dict"])
-    return repr(value)
-
-
-def _sequence(value: Seq, items: list[str]) -> str:
-    if value.kind == "list":
-        return "[" + ", ".join(items) + "]"
-    if value.kind == "tuple":
-        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
-    if value.kind == "slice":
-        return "slice(" + ", ".join(items) + ")"
-    raise NotPublic("a dictionary argument")
-
-
-class Emitter:
+class Emitter(Expressions):
     """Emits one graph."""
 
     def __init__(self, graph: Graph) -> None:
+        super().__init__()
         self.graph = graph
         self.users = graph.users()
         self.names = _Names()
-        self.text: dict[str, str] = {}
         self.init: list[str] = []
         self.matches = {
             node.name: match
@@ -205,12 +156,12 @@ class Emitter:
                 if depth:
                     depth.pop()
                 continue
-            if node.target in _IN_PLACE:  # a statement, which has no expression
+            if node.target in IN_PLACE:  # a statement, which has no expression
                 name = f"v{counter}"
                 counter += 1
                 self.text[node.name] = name
                 lines.append(f"{indent}{name} = {self._arg(node.args[0])}")
-                lines.append(f"{indent}{name} {_IN_PLACE[node.target]} {self._arg(node.args[1])}")
+                lines.append(f"{indent}{name} {IN_PLACE[node.target]} {self._arg(node.args[1])}")
                 continue
             expression = self._expression(node)
             last = index == len(self.graph.nodes) - 1
@@ -239,49 +190,11 @@ class Emitter:
         cheap = node.target in ("size", "operator.getitem") and not any(
             isinstance(value, Seq) for value in node.args
         )
-        arithmetic = node.meta == "int" and node.target in _INFIX
+        arithmetic = node.meta == "int" and node.target in INFIX
         used_once = len(self.users.get(node.name, ())) == 1 and node.name not in {
             ref.name for ref in self.graph.outputs
         }
         return (cheap or arithmetic) and (used_once or node.target == "size")
-
-    def _arg(self, value: Value) -> str:
-        if isinstance(value, Ref):
-            text = self.text[value.name]
-            return f"({text})" if re.search(r" [-+*/%@&|^<>=]+ ", text) else text
-        if isinstance(value, Seq):
-            if value.kind == "slice":
-                return _sequence(value, [self._arg(item) for item in value.items])
-            return _sequence(value, [self._arg(item) for item in value.items])
-        if isinstance(value, str) and value not in _STRINGS:
-            if not _EINSUM.match(value) or not ("," in value or "->" in value):
-                raise NotPublic("a string argument")
-        return literal(value)
-
-    def _bare(self, value: Value) -> str:
-        """An argument between commas, where an expression needs no parentheses."""
-        return self.text[value.name] if isinstance(value, Ref) else self._arg(value)
-
-    def _call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
-        if node.op == "enter":
-            return self._region(node)
-        arguments = [self._bare(value) for value in node.args[skip:]]
-        arguments += [f"{key}={self._bare(value)}" for key, value in node.kwargs if _keyword(key)]
-        return f"{function or _function(node.target)}({', '.join(arguments)})"
-
-    def _region(self, node: Node) -> str:
-        if node.target == "torch.inference_mode":
-            return (
-                "torch.inference_mode()"
-                if node.args in ((), (True,))
-                else f"torch.inference_mode({literal(node.args[0])})"
-            )
-        device, dtype, enabled = (*node.args, None, True)[:3]
-        shown = (
-            f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
-        )
-        switch = ", enabled=False" if enabled is False else ""
-        return f'torch.autocast("{device}"{shown}{switch})'
 
     def _expression(self, node: Node) -> str:
         if node.name in self.matches:
@@ -291,92 +204,15 @@ class Emitter:
             assert node.layer is not None
             return self._call(node, 0, self._layer(node.layer, node))
         if node.op == "method":
-            return f"{_receiver(self._arg(node.args[0]))}.{self._call(node, 1, node.target)}"
+            return self._method_text(node)
         if node.op == "grad_mode":
             return f"torch.set_grad_enabled({literal(node.args[0])})"
         return self._function_text(node)
 
-    def _function_text(self, node: Node) -> str:
-        target = node.target
-        if target in _INFIX and len(node.args) == 2:
-            return f"{self._arg(node.args[0])} {_INFIX[target]} {self._arg(node.args[1])}"
-        if target in _PREFIX:
-            return f"{_PREFIX[target]}{self._arg(node.args[0])}"
-        if target == "getattr":
-            if not isinstance(node.args[1], str) or node.args[1] not in _STRINGS:
-                raise NotPublic("an attribute")
-            return f"{_receiver(self._arg(node.args[0]))}.{node.args[1]}"
-        if target == "operator.getitem":
-            return f"{_receiver(self._arg(node.args[0]))}[{self._index(node.args[1])}]"
-        if target == "operator.setitem":
-            return f"{self._arg(node.args[0])}[{self._index(node.args[1])}] = {self._arg(node.args[2])}"
-        return self._call(node)
-
-    def _index(self, value: Value) -> str:
-        if isinstance(value, Seq) and value.kind == "tuple":
-            return ", ".join(self._index(item) for item in value.items) + (
-                "," if len(value.items) == 1 else ""
-            )
-        if isinstance(value, Seq) and value.kind == "slice":
-            start, stop, step = (("" if item is None else self._arg(item)) for item in value.items)
-            return f"{start}:{stop}" + (f":{step}" if step else "")
-        return self._arg(value)
-
     def _layer(self, layer: Layer, node: Node) -> str:
         name = self.names.layer(layer.cls)
-        shown = []
-        for position, (key, value) in enumerate(layer.kwargs):
-            bare = position < 3 and key in _POSITIONAL.get(layer.cls, ())
-            shown.append(literal(value) if bare else f"{key}={literal(value)}")
-        self.init.append(f"self.{name} = nn.{layer.cls}({', '.join(shown)})")
+        self.init.append(f"self.{name} = {constructor(layer)}")
         return f"self.{name}"
-
-
-_POSITIONAL = {
-    "Linear": ("in_features", "out_features"),
-    "Embedding": ("num_embeddings", "embedding_dim"),
-    "LayerNorm": ("normalized_shape",),
-    "GroupNorm": ("num_groups", "num_channels"),
-    "PReLU": ("num_parameters",),
-    **{f"Conv{n}d": ("in_channels", "out_channels", "kernel_size") for n in (1, 2, 3)},
-}
-
-
-def _keyword(key: str) -> bool:
-    return key.isidentifier()
-
-
-def _receiver(text: str) -> str:
-    return (
-        text
-        if re.fullmatch(r"[\w.\[\]]+(\(.*\))?", text) and not re.search(r" [-+*/%@&|^<>=]+ ", text)
-        else f"({text})"
-    )
-
-
-#: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same arguments.
-_FUNCTIONAL = {
-    "pad",
-    "one_hot",
-    "scaled_dot_product_attention",
-    "linear",
-    "gelu",
-    "softplus",
-    "leaky_relu",
-}
-
-
-def _function(target: str) -> str:
-    short = target.rsplit(".", 1)[-1]
-    if target.startswith("torch._C._nn.") and short in _FUNCTIONAL:
-        return "F." + short
-    if target.startswith("torch.nn.functional."):
-        return "F." + target.rsplit(".", 1)[-1]
-    if target.startswith(("torch.", "math.")) or target in _BUILTINS:
-        return target
-    if target.startswith("operator."):
-        raise NotPublic(target)
-    raise NotPublic("a function")
 
 
 def emit(graph: Graph) -> Body:

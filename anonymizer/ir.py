@@ -242,7 +242,7 @@ def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
     return result
 
 
-def _value(data: Any) -> Value:
+def value_from_json(data: Any) -> Value:
     if not isinstance(data, Mapping):
         return data  # type: ignore[no-any-return]
     if "ref" in data:
@@ -255,8 +255,8 @@ def _value(data: Any) -> Value:
         return Atom(f'torch.device("{data["device"]}")')
     for kind in ("list", "tuple", "slice"):
         if kind in data:
-            return Seq(kind, tuple(_value(item) for item in data[kind]))
-    return Seq("dict", tuple((key, _value(item)) for key, item in data["dict"]))
+            return Seq(kind, tuple(value_from_json(item) for item in data[kind]))
+    return Seq("dict", tuple((key, value_from_json(item)) for key, item in data["dict"]))
 
 
 def meta_from_json(data: Any) -> Any:
@@ -299,7 +299,7 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
         module = item.get("module")
         layer = None
         if module:
-            kwargs = tuple((key, _json_value(value)) for key, value in module["kwargs"].items())
+            kwargs = tuple((key, json_value(value)) for key, value in module["kwargs"].items())
             layer = Layer(module["class"], kwargs, module["training"])
         meta = meta_from_json(item.get("meta"))
         known = isinstance(meta, TensorMeta) and bool(item.get("stats"))
@@ -308,8 +308,8 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
                 item["name"],
                 item["op"],
                 item["target"],
-                tuple(_value(value) for value in item["args"]),
-                tuple((key, _value(value)) for key, value in item["kwargs"].items()),
+                tuple(value_from_json(value) for value in item["args"]),
+                tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
                 meta,
                 tuple(item.get("block") or ()),
                 layer,
@@ -317,7 +317,9 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
                 tuple(item.get("symbols") or ()),
             )
         )
-    outputs = tuple(value for value in map(_value, data["outputs"]) if isinstance(value, Ref))
+    outputs = tuple(
+        value for value in map(value_from_json, data["outputs"]) if isinstance(value, Ref)
+    )
     runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
     return prune(fold_scalars(Graph(tuple(inputs), tuple(nodes), outputs, runs)))
 
@@ -342,9 +344,9 @@ def fold_scalars(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-def _json_value(value: Any) -> Value:
+def json_value(value: Any) -> Value:
     if isinstance(value, list):
-        return Seq("tuple", tuple(_json_value(item) for item in value))
+        return Seq("tuple", tuple(json_value(item) for item in value))
     return value  # type: ignore[no-any-return]
 
 

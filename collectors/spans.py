@@ -1,4 +1,7 @@
-"""What the stand-ins of a graph's intermediates must respect: a few numbers of each, noted while the graph runs."""
+"""What the stand-ins of a graph's tensors must respect: a few numbers of each, never the values themselves.
+
+Those of intermediates are noted while the graph runs.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,35 @@ def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
     found = {"min": low, "max": high, "constant": low == high}
     if data.numel() <= 10000 and high - low == data.numel() - 1:
         found["unique"] = bool(data.unique().numel() == data.numel())
+    return found
+
+
+def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
+    """What a synthetic stand-in must respect; never the values themselves."""
+    data = tensor.detach()
+    found: Dict[str, Any] = {"numel": data.numel()}
+    if (
+        data.numel() == 0
+        or data.is_complex()
+        or data.dtype == torch.bool
+        or data.layout != torch.strided
+    ):
+        return found
+    wide = data.double()
+    finite = wide[torch.isfinite(wide)]
+    found["nan"] = bool(torch.isnan(wide).any())
+    found["inf"] = bool(torch.isinf(wide).any())
+    found["negative_inf_only"] = found["inf"] and not bool((wide == float("inf")).any())
+    if finite.numel():
+        found.update(min=float(finite.min()), max=float(finite.max()), mean=float(finite.mean()))
+        found["std"] = float(finite.std()) if finite.numel() > 1 else 0.0
+        found["integral"] = bool((finite == finite.floor()).all())
+        found["zeros"] = bool((finite == 0).any())
+        flat = finite.reshape(-1)[:100000]
+        found["constant"] = bool((flat == flat[0]).all())
+        found["unique"] = (
+            bool(flat.unique().numel() == flat.numel()) if flat.numel() <= 10000 else False
+        )
     return found
 
 

@@ -192,6 +192,10 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         from . import capture
 
         return capture.capture(call, request)
+    if request["op"] == "trace":
+        from . import trace
+
+        return trace.trace(call, request)
     if request["op"] == "divergence":
         from . import divergence
 

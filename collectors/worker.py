@@ -19,16 +19,11 @@ and everything it runs.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
-import importlib
 import json
 import os
 import queue
-import random
 import select
-import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -37,111 +32,9 @@ import warnings
 from typing import Any
 
 from . import candidate
+from .job import Job, kill_group, read_answer
 from .slot import Slot
-
-_TAIL = 4000
-_SEED = 0
-
-
-class Job:
-    """One candidate in flight. ``lock`` guards ``pid`` against being killed after it was reaped."""
-
-    def __init__(self, request: dict[str, Any], slot: Slot) -> None:
-        self.request = request
-        self.slot = slot
-        self.lock = threading.Lock()
-        self.pid = 0
-        self.status = 0
-        self.reaped = False
-        self.started = time.time()
-        self.seconds = 0.0
-        self.announced = False
-        self.timed_out = False
-        self.cancelled = False
-
-    def kill(self) -> None:
-        with self.lock:
-            if self.pid and not self.reaped:
-                kill_group(self.pid)
-
-    def reap(self) -> None:
-        """Wait for the end, then for the whole group: a group is killed while its leader still holds its id."""
-        if hasattr(os, "waitid"):
-            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        with self.lock:
-            if hasattr(os, "waitid"):
-                kill_group(self.pid)
-            self.status = os.waitpid(self.pid, 0)[1]
-            self.reaped = True
-        self.seconds = time.time() - self.started
-
-
-def kill_group(pid: int) -> None:
-    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group yet."""
-    for kill in (os.killpg, os.kill):
-        try:
-            kill(pid, signal.SIGKILL)
-            return
-        except OSError:
-            continue
-
-
-def warm_up(backend: str) -> str:
-    """Import torch and compile something small; returns the backend that worked, or ``import``.
-
-    Nothing that requires a gradient: even tracing a backward pass starts threads in some releases (2.15),
-    and autograd refuses to work in the forks of a process that has them.
-    """
-    import torch
-    import torch._dynamo
-
-    if not hasattr(torch, "compile"):
-        return "import"
-    settle()
-    _keep_headers()
-    order = [backend] if shutil.which("g++") or backend != "inductor" else []
-    for name in [*order, "aot_eager", "eager"]:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend=name)
-                compiled(torch.ones(64, 64), torch.ones(64, 64))
-            break
-        except Exception:
-            torch._dynamo.reset()
-            name = "import"
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    torch.manual_seed(_SEED)
-    return name
-
-
-def _keep_headers() -> None:
-    """Precompile torch's C++ headers into this process's own cache, where the host knows whether they are complete.
-
-    torch has one place for them for all of a user's programs; half a file that we left there would break them all.
-    """
-    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    with contextlib.suppress(ImportError):
-        importlib.import_module("torch._inductor.codecache")
-        if folder:
-            candidate.enter_cache(folder)
-
-
-def settle() -> None:
-    """Make a candidate independent of other compilations, of helper processes and of chance.
-
-    A fresh interpreter seeds its generators from the system; a search has to give the same result twice.
-    """
-    import torch
-    import torch._inductor.config as config
-
-    torch.manual_seed(_SEED)
-    random.seed(_SEED)
-    config.compile_threads = 1
-    for name in ("autotune_local_cache", "fx_graph_cache"):
-        if hasattr(config, name):
-            setattr(config, name, False)
+from .warm_up import settle, warm_up
 
 
 class Worker:
@@ -318,52 +211,6 @@ class Worker:
             self.published += job.slot.produced(job.started)
         self.free.append(job.slot)
         self.send(answer)
-
-
-def read_answer(job: Job) -> dict[str, Any]:
-    """What the candidate wrote, or what its exit status says where it could not write."""
-    out = os.path.join(job.slot.folder, "out")
-    answer: dict[str, Any] = {"failure": None, "signal": None, "exit": 0, "detail": ""}
-    try:
-        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
-            answer.update(json.load(file))
-    except (OSError, ValueError):
-        answer.update(_ending(job))
-    signalled = os.WIFSIGNALED(job.status)
-    if signalled and job.timed_out:
-        answer.update(outcome="timeout", failure=None, signal=None)
-    elif signalled and answer["outcome"] == "passes":  # it crashed while the interpreter shut down
-        answer.update(_ending(job))
-    if job.cancelled:
-        answer.update(outcome="cancelled", failure=None)
-    if answer["outcome"] in ("died", "timeout"):
-        answer["detail"] = tail(os.path.join(out, "stack")) or answer["detail"]
-    answer["id"] = job.request["id"]
-    answer["stdout"] = tail(os.path.join(out, "stdout"))
-    answer["stderr"] = tail(os.path.join(out, "stderr"))
-    answer["seconds"] = round(job.seconds, 3)
-    return answer
-
-
-def _ending(job: Job) -> dict[str, Any]:
-    if "error" in job.request:
-        return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
-    if os.WIFSIGNALED(job.status):
-        number = os.WTERMSIG(job.status)
-        return {"outcome": "died", "signal": candidate.signal_name(number), "exit": -number}
-    code = os.WEXITSTATUS(job.status)
-    outcomes = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
-    return {"outcome": outcomes.get(code, "died"), "exit": code}
-
-
-def tail(path: str) -> str:
-    """The last few thousand characters of a file; nothing where there is none."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def once(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anonymizer import values
-from anonymizer.emit import NotPublic
+from anonymizer.expressions import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Graph, from_json
 from reporter.candidate import Candidate, judge

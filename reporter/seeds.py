@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer import values
-from anonymizer.emit import NotPublic
+from anonymizer.expressions import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Graph, from_json
 from reporter.candidate import Candidate, Content

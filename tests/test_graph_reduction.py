@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer import emit, harness
-from anonymizer.emit import NotPublic
+from anonymizer.expressions import NotPublic
 from anonymizer.harness import Check
 from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, Seq, TensorMeta, prune
 from anonymizer.layouts import tensor_text

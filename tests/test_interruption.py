@@ -29,6 +29,8 @@ def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> N
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # a suite that a shell started in the background would hand down an ignored Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     journal = folder / "private" / "journal.jsonl"
     deadline = time.monotonic() + 240

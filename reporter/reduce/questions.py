@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from anonymizer.emit import NotPublic
+from anonymizer.expressions import NotPublic
 from anonymizer.ir import Graph
 from reporter.candidate import Candidate
 from reporter.reduce.scheduler import Scheduler

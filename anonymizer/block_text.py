@@ -1,0 +1,472 @@
+"""The body of one block as Python: one statement per operation, names reused as a person would, repetition as a loop."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anonymizer.expressions import INFIX, Expressions
+from anonymizer.ir import Atom, Node, Ref, TensorMeta
+from anonymizer.loops import Loop, Statement, find
+from anonymizer.ownership import Ownership, module_number
+from anonymizer.traced import ROOT, Call, Program, Step, flat
+
+if TYPE_CHECKING:
+    from anonymizer.model import Attributes, Writer
+
+_INFIX_METHODS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&", "__or__": "|", "__xor__": "^",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//", "remainder": "%",
+    "__truediv__": "/", "__lshift__": "<<", "__rshift__": ">>",
+}  # fmt: skip
+_SWAPPED = {
+    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//", "__rmatmul__": "@", "__rmod__": "%",
+    "__rlshift__": "<<", "__rrshift__": ">>",
+}  # fmt: skip
+_PREFIX = {"neg": "-", "bitwise_not": "~"}
+_PLAIN_NAMES = ("x", "y", "z", "w")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A written body: names of its parameters, its lines, and all of it as one text to compare by."""
+
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join((", ".join(self.parameters), *self.lines))
+
+
+def write_method(
+    program: Program, own: Ownership, call: Call, attributes: Attributes, writer: Writer
+) -> Method:
+    """The body of one call of a block; its attributes are noted in `attributes`. Raises NotPublic."""
+    return _Body(program, own, call, attributes, writer).method()
+
+
+class _Body(Expressions):
+    def __init__(
+        self,
+        program: Program,
+        own: Ownership,
+        call: Call,
+        attributes: Attributes,
+        writer: Writer,
+    ) -> None:
+        super().__init__()
+        self.program = program
+        self.own = own
+        self.call = call
+        self.attributes = attributes
+        self.writer = writer
+        self.items = call.items
+        self.results = program.outputs if call.module == ROOT else call.leaves
+        self.reads = [self._reads(item) for item in self.items]
+        self.inlined = self._inlined()
+        self.last = self._last_uses()
+        self.lines: list[str] = []
+        self.depth = 0
+        self.state = call.state
+        self.counter = {"v": 0, "n": 0}
+        self.prefer: dict[str, str] = {}
+        self.holder: dict[str, str] = {}  # variable -> the value that it holds
+
+    # -- what is read, and how long --------------------------------------------------------------------
+
+    def _reads(self, item: Step | Call) -> tuple[str, ...]:
+        names = self.own.arguments(item) if isinstance(item, Call) else tuple(item.refs())
+        return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
+
+    def _inlined(self) -> set[str]:
+        """Sizes and arithmetic on them, written where they are used unless that is often; items of long tuples."""
+        uses: dict[str, int] = {}
+        for reads in self.reads:
+            for name in reads:
+                uses[name] = uses.get(name, 0) + 1
+        found = set()
+        for item in self.items:
+            if (
+                isinstance(item, Step)
+                and item.module is None
+                and item.node.name not in self.results
+            ):
+                size = item.node.target == "size" or item.node.target in INFIX
+                few = uses.get(item.node.name, 0) <= (4 if item.node.target == "size" else 1)
+                if item.node.meta == "int" and size and few:
+                    found.add(item.node.name)
+                elif item.node.target == "operator.getitem" and self._of_tuple(item.node):
+                    found.add(item.node.name)
+        return found
+
+    def _of_tuple(self, node: Node) -> bool:
+        of = node.args[0]
+        return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
+
+    def _last_uses(self) -> dict[str, float]:
+        last: dict[str, float] = {}
+        for index, reads in enumerate(self.reads):
+            for name in reads:
+                last[name] = index
+        for name in self.results:
+            last[name] = math.inf
+        for item, reads in zip(reversed(self.items), reversed(self.reads)):
+            if isinstance(item, Step) and item.node.name in self.inlined:
+                for name in reads:
+                    last[name] = max(last[name], last.get(item.node.name, 0))
+        return last
+
+    # -- the method ------------------------------------------------------------------------------------
+
+    def method(self) -> Method:
+        names = self.own.arguments(self.call)
+        parameters = self._parameters(names)
+        for name, parameter in zip(names, parameters):
+            self.text[name] = parameter
+            self.holder[parameter] = name
+        for loop, start, end in self._runs():
+            if loop is None:
+                self._statements(start, end)
+            else:
+                self._loop(loop)
+        self._switch(self.call.state)
+        shown = [self._value(name) for name in self.results]
+        if shown:
+            plural = self.call.module == ROOT or len(shown) > 1
+            text = shown[0] if len(shown) == 1 else ", ".join(shown)
+            self.lines.append(f"return ({text})" if plural and len(shown) > 1 else f"return {text}")
+        elif not self.lines or self.call.module == ROOT:
+            self.lines.append("return None")
+        return Method(tuple(parameters), tuple(self.lines))
+
+    def _parameters(self, names: Sequence[str]) -> list[str]:
+        values = [name for name in names if module_number(name) is None]
+        plain = iter(_PLAIN_NAMES if len(values) <= 4 else [f"x{i}" for i in range(len(values))])
+        layers = iter(range(1, len(names) + 1))
+        return [
+            next(plain) if module_number(name) is None else f"layer{next(layers)}" for name in names
+        ]
+
+    def _runs(self) -> list[tuple[Loop | None, int, int]]:
+        """The statements as loops and what stands between them."""
+        statements = [self._statement(i, item) for i, item in enumerate(self.items)]
+        after = {name: int(min(use, len(self.items))) for name, use in self.last.items()}
+        runs: list[tuple[Loop | None, int, int]] = []
+        at = 0
+        for loop in find(statements, after):
+            if not self._lists(loop):
+                continue
+            runs += [(None, at, loop.start), (loop, loop.start, loop.end)]
+            at = loop.end
+        return [*runs, (None, at, len(self.items))]
+
+    def _statement(self, index: int, item: Step | Call) -> Statement:
+        reads = tuple(name for name in self.reads[index])
+        shown = tuple(self._shape_of(name) for name in reads)
+        if isinstance(item, Call):
+            method = self.writer.which[id(item)]
+            shape: Any = ("call", method, shown, len(item.leaves), item.state)
+        else:
+            node = item.node.map_refs(lambda ref: Ref(""))
+            shape = (node.op, node.target, node.args, node.kwargs, item.state, bool(item.same))
+            shape = (*shape, shown, _pattern(item.outs), index if self._opaque(item) else -1)
+        module = item.module
+        local = module is not None and self.own.parent(module) == self.call.module
+        makes = tuple(flat(item.outs))
+        kin = self.writer.kin(module) if module is not None else None
+        return Statement(shape, reads, makes, module if local else None, kin)
+
+    def _opaque(self, item: Step) -> bool:
+        return False
+
+    def _shape_of(self, name: str) -> Any:
+        """What may not differ between the readers of a loop: whether a thing is a tensor of this block or a value."""
+        return self.own.reaches(self.call.module, name)
+
+    def _lists(self, loop: Loop) -> bool:
+        """Makes the lists of modules that a loop runs over; False where they do not fit those there are."""
+        fits = [
+            len(set(modules)) == 1
+            or self.attributes.free(modules)
+            or modules in self.attributes.lists.values()
+            for modules in loop.modules.values()
+        ]
+        if not all(fits):
+            return False
+        for modules in loop.modules.values():
+            if len(set(modules)) > 1 and modules not in self.attributes.lists.values():
+                name = self.attributes.fresh(self.writer.base(modules[0]).rstrip("s") + "s")
+                self.attributes.lists[name] = modules
+        return True
+
+    # -- statements ------------------------------------------------------------------------------------
+
+    def _statements(self, start: int, end: int) -> None:
+        for index in range(start, end):
+            self._item(index, self.items[index])
+
+    def _item(self, index: int, item: Step | Call) -> None:
+        if isinstance(item, Step) and item.node.name in self.inlined:
+            self.text[item.node.name] = self._expression(item)
+            return
+        self._switch(item.state)
+        expression = self._invocation(item) if isinstance(item, Call) else self._expression(item)
+        if isinstance(item, Step) and item.same:
+            changed = self._value(item.same)
+            whole = item.module is None or not re.fullmatch(r"\w+", changed)
+            self._line(expression if whole else f"{changed} = {expression}")
+            return
+        live = [name for name in flat(item.outs) if name in self.last]
+        if not live:
+            self._line(expression)
+            return
+        target = self._target(index, item)
+        self._line(f"{target} = {expression}")
+
+    def _target(self, index: int, item: Step | Call) -> str:
+        outs = item.outs
+        if len(outs) == 1 and isinstance(outs[0], str):
+            return self._name(index, outs[0])
+        return ", ".join(self._nested(index, name) for name in outs) + (
+            "," if len(outs) == 1 else ""
+        )
+
+    def _nested(self, index: int, name: Any) -> str:
+        if isinstance(name, tuple):
+            inner = ", ".join(self._nested(index, part) for part in name)
+            return f"({inner}{',' if len(name) == 1 else ''})"
+        return "_" if name is None or name not in self.last else self._name(index, name)
+
+    def _name(self, index: int, value: str) -> str:
+        """A variable for a new value: one whose value nobody reads any more, if a statement just read it."""
+        preferred = self.prefer.get(value)
+        if preferred is not None and self._dead(preferred, index):
+            return self._hold(preferred, value)
+        number = self.program.meta_of(value) == "int"
+        for name in () if number else self.reads[index]:
+            text = self.text.get(name, "")
+            if self.holder.get(text) == name and self._dead(text, index):
+                if isinstance(self.program.meta_of(name), TensorMeta):
+                    return self._hold(text, value)
+        kind = "n" if number else "v"
+        self.counter[kind] += 1
+        return self._hold(f"{kind}{self.counter[kind]}", value)
+
+    def _dead(self, variable: str, index: int) -> bool:
+        held = self.holder.get(variable)
+        return held is None or self.last.get(held, -1) <= index
+
+    def _hold(self, variable: str, value: str) -> str:
+        self.holder[variable] = value
+        self.text[value] = variable
+        return variable
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def _switch(self, state: int) -> None:
+        """Opens and closes the region in which other switches hold than in the block."""
+        if state == self.state:
+            return
+        if self.state != self.call.state:
+            self.depth -= 1
+        self.state = state
+        if state != self.call.state:
+            states = self.program.states
+            regions = ", ".join(_regions(states[self.call.state], states[state]))
+            self._line(f"with {regions}:")
+            self.depth += 1
+
+    # -- loops -----------------------------------------------------------------------------------------
+
+    def _loop(self, loop: Loop) -> None:
+        first = range(loop.start, loop.start + loop.length)
+        self._switch(self.call.state)
+        variables = self._carry(loop)
+        heads, lists = self._heads(loop)
+        self._keep(loop)
+        if not lists:
+            self._line(f"for _ in range({loop.times}):")
+        elif len(lists) == 1:
+            self._line(f"for {heads[0]} in self.{lists[0]}:")
+        else:
+            zipped = ", ".join(f"self.{name}" for name in lists)
+            self._line(f"for {', '.join(heads)} in zip({zipped}):")
+        self.depth += 1
+        for index in first:
+            self._item(index, self.items[index])
+        self._switch(self.call.state)
+        moved = [
+            (variables[initial], self._value(made))
+            for initial, made in loop.carried.items()
+            if self._value(made) != variables[initial]
+        ]
+        if moved:
+            self._line(f"{', '.join(v for v, _ in moved)} = {', '.join(t for _, t in moved)}")
+        self.depth -= 1
+        self._after(loop, variables)
+
+    def _carry(self, loop: Loop) -> dict[str, str]:
+        """A variable for each value that goes from window to window, which holds the first one's before the loop."""
+        variables: dict[str, str] = {}
+        for initial, made in loop.carried.items():
+            text = self._value(initial)
+            own = self.holder.get(text) == initial and text not in variables.values()
+            if not own or self.last.get(initial, -1) >= loop.start + loop.length:
+                self.counter["v"] += 1
+                variable = f"v{self.counter['v']}"
+                self._line(f"{variable} = {text}")
+                self.text[initial] = text = variable
+                self.holder[variable] = initial
+                self.last[initial] = min(self.last[initial], loop.start + loop.length - 1)
+            variables[initial] = text
+            self.prefer[made] = text
+        return variables
+
+    def _heads(self, loop: Loop) -> tuple[list[str], list[str]]:
+        heads: list[str] = []
+        lists: list[str] = []
+        for modules in loop.modules.values():
+            if len(set(modules)) == 1:
+                continue
+            name = next(n for n, m in self.attributes.lists.items() if m == modules)
+            if name not in lists:
+                lists.append(name)
+                heads.append(re.sub(r"s(\d+)$", r"\1", name))
+            for module in modules:
+                self.loop_text[module] = heads[lists.index(name)]
+        return heads, lists
+
+    @property
+    def loop_text(self) -> dict[int, str]:
+        """How a module is called inside the loop that runs over it."""
+        if not hasattr(self, "_loop_text"):
+            self._loop_text: dict[int, str] = {}
+        return self._loop_text
+
+    def _keep(self, loop: Loop) -> None:
+        """What the last window leaves is read after the loop: its counterpart in the first must not be overwritten."""
+        for offset in range(loop.length):
+            last = self.items[loop.end - loop.length + offset]
+            for name, final in zip(flat(self.items[loop.start + offset].outs), flat(last.outs)):
+                if self.last.get(final, -1) >= loop.end:
+                    self.last[name] = max(self.last.get(name, -1), loop.end - 1)
+
+    def _after(self, loop: Loop, variables: Mapping[str, str]) -> None:
+        held = {made: variables[initial] for initial, made in loop.carried.items()}
+        for variable in [v for v, value in self.holder.items() if value not in self.text]:
+            del self.holder[variable]
+        for offset in range(loop.length):
+            firsts = flat(self.items[loop.start + offset].outs)
+            finals = flat(self.items[loop.end - loop.length + offset].outs)
+            for name, final in zip(firsts, finals):
+                text = held.get(name) or self.text.get(name)
+                if text is not None and self.last.get(final, -1) >= loop.end:
+                    self.text[final] = text
+                    if re.fullmatch(r"\w+", text):
+                        self.holder[text] = final
+        for modules in loop.modules.values():
+            for module in modules:
+                self.loop_text.pop(module, None)
+
+    # -- expressions -----------------------------------------------------------------------------------
+
+    def _value(self, name: str) -> str:
+        return self._bare(Ref(name))
+
+    def _arg(self, value: Any) -> str:
+        if isinstance(value, Ref) and value.name not in self.text:
+            self.text[value.name] = self._reached(value.name)
+        return super()._arg(value)
+
+    def _bare(self, value: Any) -> str:
+        if isinstance(value, Ref) and value.name not in self.text:
+            self.text[value.name] = self._reached(value.name)
+        return super()._bare(value)
+
+    def _reached(self, name: str) -> str:
+        """A given tensor as an attribute of this block or of what it holds."""
+        from anonymizer.model import as_expression
+
+        block, module, attribute = self.own.homes[name]
+        if module != block or attribute:
+            return f"{self._module(module)}.{attribute}"
+        if block == self.call.module:
+            if name not in self.attributes.tensors:
+                kind = "weight" if self.program.given[name].kind == "param" else "buffer"
+                self.attributes.tensors[name] = self.attributes.fresh(kind)
+            return f"self.{self.attributes.tensors[name]}"
+        inner = self.writer.blocks[block].attributes.tensors[name]
+        return f"{self._module(block)}.{as_expression(inner)}"
+
+    def _module(self, module: int) -> str:
+        """How this block writes a module: a loop's variable, an attribute, or an argument."""
+        from anonymizer.model import as_expression
+        from anonymizer.ownership import module_name
+
+        if module in self.loop_text:
+            return self.loop_text[module]
+        given = module_name(module)
+        if given in self.text:
+            return self.text[given]
+        parent = self.own.parent(module)
+        if parent != self.call.module:
+            path = self.writer.path(parent, module)
+            return f"{self._module(parent)}.{as_expression(path or '')}"
+        if self.attributes.path(module) is None:
+            self.attributes.alone[module] = self.attributes.fresh(self.writer.base(module))
+        return "self." + as_expression(self.attributes.path(module) or "")
+
+    def _invocation(self, call: Call) -> str:
+        method = self.writer.which[id(call)]
+        called = self._module(call.module) + (f".forward{method + 1}" if method else "")
+        arguments = []
+        for name in self.own.arguments(call):
+            number = module_number(name)
+            arguments.append(self._value(name) if number is None else self._module(number))
+        return f"{called}({', '.join(arguments)})"
+
+    def _expression(self, step: Step) -> str:
+        node = step.node
+        if step.module is not None:
+            return self._call(node, 0, self._module(step.module))
+        if node.op == "method":
+            return self._method_expression(node)
+        return self._function_text(node)
+
+    def _method_expression(self, node: Node) -> str:
+        target = node.target
+        if len(node.args) == 2 and not node.kwargs:
+            if target in _INFIX_METHODS:
+                return (
+                    f"{self._arg(node.args[0])} {_INFIX_METHODS[target]} {self._arg(node.args[1])}"
+                )
+            if target in _SWAPPED:
+                return f"{self._arg(node.args[1])} {_SWAPPED[target]} {self._arg(node.args[0])}"
+        if target in _PREFIX and len(node.args) == 1:
+            return f"{_PREFIX[target]}{self._arg(node.args[0])}"
+        if target in ("__getitem__", "__setitem__"):
+            return self._function_text(replace(node, target=f"operator.{target.strip('_')}"))
+        return self._method_text(node)
+
+
+def _pattern(outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(_pattern(name) if isinstance(name, tuple) else name is None for name in outs)
+
+
+def _regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
+    """The `with` expressions that turn one set of switches into the other."""
+    found = []
+    if state["inference"] and not base["inference"]:
+        found.append("torch.inference_mode()")
+    elif state["grad"] != base["grad"]:
+        found.append("torch.enable_grad()" if state["grad"] else "torch.no_grad()")
+    for device, (enabled, dtype) in state["autocast"].items():
+        if [enabled, dtype] != list(base["autocast"][device]):
+            on = f", dtype={Atom(dtype).text}" if enabled else ", enabled=False"
+            found.append(f'torch.autocast("{device}"{on})')
+    return found or ["torch.set_grad_enabled(True)"]

@@ -1,0 +1,469 @@
+"""A traced program as the model a person would write: classes of generic blocks, equal ones written once and looped.
+
+Blocks are written innermost first. Two blocks whose text is equal but for numbers share a class that takes these numbers;
+so a model's source does not grow with the number of its layers.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anonymizer.block_text import Method, write_method
+from anonymizer.expressions import constructor
+from anonymizer.harness import Body
+from anonymizer.ir import Alias, Atom, Layer
+from anonymizer.layouts import tensor_text, view
+from anonymizer.ownership import Ownership
+from anonymizer.traced import ROOT, Call, Given, Program
+
+NAME = "Repro"
+#: A class with more numbers to choose than this is written anew for each use instead.
+_MOST_PARAMETERS = 6
+
+
+@dataclass(frozen=True)
+class Written:
+    """The rewritten model: its text as the body of a repro, and where each given tensor went.
+
+    `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
+    of the arguments; `blocks`: public path of a block -> the module of the private model that it stands for.
+    """
+
+    body: Body
+    mapping: Mapping[str, str]
+    arguments: tuple[str, ...]
+    blocks: Mapping[str, int]
+    classes: int
+
+
+@dataclass
+class _Block:
+    """One block while it is written: its methods, and the lines that make its attributes."""
+
+    module: int
+    methods: list[Method]
+    attributes: Attributes
+    lines: list[str] = field(default_factory=list)
+    cls: str = ""
+    numbers: tuple[str, ...] = ()
+
+
+class Attributes:
+    """The attributes of one block: modules (alone or in lists) and tensors, in order of first use."""
+
+    def __init__(self) -> None:
+        self.alone: dict[int, str] = {}
+        self.lists: dict[str, tuple[int, ...]] = {}
+        self.tensors: dict[str, str] = {}
+        self.order: list[str] = []
+        self._counts: dict[str, int] = {}
+
+    def fresh(self, base: str) -> str:
+        """`linear1`, `linear2`, …"""
+        self._counts[base] = self._counts.get(base, 0) + 1
+        name = f"{base}{self._counts[base]}"
+        self.order.append(name)
+        return name
+
+    def path(self, module: int) -> str | None:
+        """The attribute of a module, `linear1` or `blocks1.0`, if it has one."""
+        if module in self.alone:
+            return self.alone[module]
+        for name, members in self.lists.items():
+            if module in members:
+                return f"{name}.{members.index(module)}"
+        return None
+
+    def free(self, modules: tuple[int, ...]) -> bool:
+        """Whether none of the modules has an attribute yet."""
+        return all(self.path(module) is None for module in modules)
+
+
+def as_expression(path: str) -> str:
+    """`blocks1.0.linear1` as Python: `blocks1[0].linear1`."""
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
+
+
+def write(program: Program) -> Written:
+    """The program as a model. Raises NotPublic if it holds what may not leave."""
+    return Writer(program).written()
+
+
+class Writer:
+    """Writes one program; `which` says which method of its block a call is."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.own = Ownership(program)
+        self.blocks: dict[int, _Block] = {}
+        self.classes: dict[str, list[str]] = {}  # name -> lines
+        self.made: dict[int, str] = {}  # module -> constructor expression
+        self.which: dict[int, int] = {}
+        self.training = _mode(program)
+
+    def written(self) -> Written:
+        for level in self._levels():
+            for module in level:
+                self.blocks[module] = self._block(module)
+            self._share(level)
+        root = self.blocks[ROOT]
+        is_module = bool(root.attributes.order)
+        names = self.own.arguments(self.program.root)
+        definitions = [line for lines in self.classes.values() for line in (*lines, "", "")]
+        if is_module:
+            definitions += self._class(root, NAME)
+        else:
+            definitions += self._function(root)
+        body = Body(
+            "\n".join(definitions),
+            f"{NAME}()" if is_module else NAME.lower(),
+            tuple(self._inputs(names, root)),
+            is_module,
+        )
+        mapping = dict(self._mapping(ROOT, ""))
+        blocks = dict(self._paths(ROOT, ""))
+        return Written(body, mapping, names, blocks, len(self.classes) + 1)
+
+    def _levels(self) -> list[list[int]]:
+        """Blocks by how deep others are nested in them, innermost first."""
+        heights: dict[int, int] = {}
+
+        def height(module: int) -> int:
+            if module not in heights:
+                heights[module] = 0  # should blocks call each other in a circle
+                inner = [m for m in self.own.calls if m != module and self.own.parent(m) == module]
+                heights[module] = 1 + max(map(height, inner), default=-1)
+            return heights[module]
+
+        for module in self.own.calls:
+            height(module)
+        levels: list[list[int]] = [[] for _ in range(max(heights.values()) + 1)]
+        for module in self.own.calls:
+            levels[heights[module]].append(module)
+        return levels
+
+    # -- blocks ------------------------------------------------------------------------------------
+
+    def _block(self, module: int) -> _Block:
+        attributes = Attributes()
+        methods: list[Method] = []
+        for call in self.own.calls[module]:
+            method = write_method(self.program, self.own, call, attributes, self)
+            texts = [other.text for other in methods]
+            if method.text not in texts:
+                methods.append(method)
+            self.which[id(call)] = (*texts, method.text).index(method.text)
+        return _Block(module, methods, attributes)
+
+    def kin(self, module: int) -> str:
+        """Equal for modules that can stand in one list: stock layers of one kind, or blocks of one class."""
+        if module in self.blocks:
+            return self.blocks[module].cls
+        layer = self.program.modules[module].layer
+        return layer.cls if layer is not None else ""
+
+    def base(self, module: int) -> str:
+        """What the attribute of a module is called, without its number."""
+        if module in self.blocks:
+            return "layers" if self.made[module].startswith("nn.Sequential") else "block"
+        layer = self.program.modules[module].layer
+        assert layer is not None
+        cls = re.sub(r"\d+d$", "", layer.cls)
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
+
+    def construct(self, module: int) -> str:
+        """The expression that makes a module."""
+        if module not in self.made:
+            found = self.program.modules[module]
+            assert found.layer is not None
+            self.made[module] = constructor(self._typed(found.layer, found.state)) + self._frozen(
+                found.state
+            )
+        return self.made[module]
+
+    def _typed(self, layer: Layer, state: tuple[tuple[str, str], ...]) -> Layer:
+        metas = [self.program.given[label].meta for _, label in state]
+        floats = {meta.dtype for meta in metas if meta.is_float}
+        extra: list[tuple[str, Atom]] = []
+        if len(floats) == 1 and floats != {"float32"}:
+            extra.append(("dtype", Atom(f"torch.{floats.pop()}")))
+        devices = {meta.device for meta in metas} - {"cpu"}
+        if len(devices) == 1:
+            extra.append(("device", Atom(repr(devices.pop()))))
+        return Layer(layer.cls, (*layer.kwargs, *extra), layer.training)
+
+    def _frozen(self, state: tuple[tuple[str, str], ...]) -> str:
+        params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]
+        frozen = params and not any(given.meta.requires_grad for given in params)
+        return ".requires_grad_(False)" if frozen else ""
+
+    # -- classes -----------------------------------------------------------------------------------
+
+    def _share(self, level: list[int]) -> None:
+        """Gives the blocks of one level their classes: one for all that differ in a few numbers only."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for module in level:
+            block = self.blocks[module]
+            if module == ROOT:
+                continue
+            sequence = self._sequence(block)
+            if sequence is not None:
+                self.made[module] = sequence
+                block.cls = f"sequence {sequence}"
+                continue
+            block.lines = self._class(block, "?")
+            groups.setdefault(_skeleton("\n".join(block.lines)), []).append(module)
+        for skeleton, members in groups.items():
+            self._name(skeleton, members)
+
+    def _name(self, skeleton: tuple[str, ...], members: list[int]) -> None:
+        vectors = {m: _numbers("\n".join(self.blocks[m].lines)) for m in members}
+        columns = list(zip(*vectors.values()))
+        varying = list(dict.fromkeys(column for column in columns if len(set(column)) > 1))
+        if len(varying) > _MOST_PARAMETERS:
+            same: dict[tuple[str, ...], list[int]] = {}
+            for member in members:
+                same.setdefault(vectors[member], []).append(member)
+            for group in same.values():
+                self._name(skeleton, group)
+            return
+        name = f"Block{len(self.classes) + 1}"
+        parameters = {column: f"size{index + 1}" for index, column in enumerate(varying)}
+        text = "\n".join(self.blocks[members[0]].lines)
+        chosen = [parameters.get(column) for column in columns]
+        self.classes[name] = _with_parameters(text, chosen, name, list(parameters.values()))
+        for index, member in enumerate(members):
+            arguments = ", ".join(column[index] for column in varying)
+            self.blocks[member].cls = name
+            self.made[member] = f"{name}({arguments})"
+
+    def _class(self, block: _Block, name: str) -> list[str]:
+        lines = [f"class {name}(nn.Module):"]
+        made = self._attributes(block)
+        if made:
+            lines += ["    def __init__(self):", "        super().__init__()"]
+            lines += ["        " + line for line in made] + [""]
+        for index, method in enumerate(block.methods):
+            own = "forward" if index == 0 else f"forward{index + 1}"
+            parameters = ", ".join(("self", *method.parameters))
+            lines += [f"    def {own}({parameters}):"]
+            lines += ["        " + line for line in method.lines] + [""]
+        return lines[:-1]
+
+    def _function(self, block: _Block) -> list[str]:
+        method = block.methods[0]
+        parameters = ", ".join(method.parameters)
+        return [f"def {NAME.lower()}({parameters}):", *("    " + line for line in method.lines)]
+
+    def _attributes(self, block: _Block) -> list[str]:
+        attributes = block.attributes
+        modules = {name: module for module, name in attributes.alone.items()}
+        tensors = {name: label for label, name in attributes.tensors.items()}
+        lines = []
+        for name in attributes.order:
+            if name in modules:
+                lines.append(f"self.{name} = {self.construct(modules[name])}")
+            elif name in attributes.lists:
+                lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
+            elif name in tensors:
+                lines.append(_tensor_line(name, self.program.given[tensors[name]]))
+        for _label, place, other in self.own.ties():
+            paths = [self._path_from(block.module, at) for at in (place, other)]
+            if None not in paths and self._innermost(block.module, place[0], other[0]):
+                lines.append(f"self.{paths[1]} = self.{paths[0]}")
+        return lines
+
+    def _innermost(self, block: int, one: int, other: int) -> bool:
+        common = self.own._common([self.own.parent(one), self.own.parent(other)])
+        return common == block
+
+    def _path_from(self, block: int, place: tuple[int, str]) -> str | None:
+        path = self.path(block, place[0])
+        return None if path is None else as_expression(f"{path}.{place[1]}")
+
+    def path(self, block: int, module: int) -> str | None:
+        """The public path of a module as seen from a block that it lies in."""
+        if module == block:
+            return ""
+        parent = self.own.parent(module)
+        above = self.path(block, parent) if parent != ROOT or block == ROOT else None
+        if above is None or parent not in self.blocks:
+            return None
+        here = self._within(parent, module)
+        return None if here is None else f"{above}.{here}".lstrip(".")
+
+    def _within(self, parent: int, module: int) -> str | None:
+        """The path of a module from its parent; in a sequence the modules are numbered."""
+        if self.made.get(parent, "").startswith("nn.Sequential"):
+            order = [item.module for item in self.own.calls[parent][0].items]
+            return str(order.index(module))
+        return self.blocks[parent].attributes.path(module)
+
+    def _list(self, modules: tuple[int, ...]) -> str:
+        made = [self.construct(module) for module in modules]
+        if len(set(made)) == 1:
+            return f"[{made[0]} for _ in range({len(made)})]"
+        classes = {text.split("(")[0] for text in made}
+        arguments = [text[text.index("(") + 1 : -1] for text in made]
+        if len(classes) == 1 and all(re.fullmatch(r"[\w.+-]+", text) for text in arguments):
+            return f"[{classes.pop()}(size) for size in ({', '.join(arguments)})]"
+        return f"[{', '.join(made)}]"
+
+    def _sequence(self, block: _Block) -> str | None:
+        """`nn.Sequential(…)` where the private module was one and its children simply follow each other."""
+        found = self.program.modules[block.module]
+        if not found.sequential or len(block.methods) > 1 or block.attributes.tensors:
+            return None
+        call = self.own.calls[block.module][0]
+        given = self.own.arguments(call)
+        modules = [item.module for item in call.items]
+        if len(given) != 1 or not modules or len(set(modules)) != len(modules):
+            return None
+        value = given[0]
+        for item in call.items:
+            if item.module is None or self.own.parent(item.module) != block.module:
+                return None
+            if isinstance(item, Call):
+                reads = self.own.arguments(item)
+            else:
+                reads = ("",) if item.same else tuple(item.refs())
+            if reads != (value,):
+                return None
+            if item.module in self.blocks and self.blocks[item.module].methods[1:]:
+                return None
+            if len(item.outs) != 1 or not isinstance(item.outs[0], str):
+                return None
+            value = item.outs[0]
+        if call.leaves != (value,):
+            return None
+        made = [self.construct(module) for module in modules if module is not None]
+        if len(made) > 2 and len(set(made)) == 1:
+            return f"nn.Sequential(*[{made[0]} for _ in range({len(made)})])"
+        return f"nn.Sequential({', '.join(made)})"
+
+    # -- inputs, paths -----------------------------------------------------------------------------
+
+    def _inputs(self, names: tuple[str, ...], root: _Block) -> list[str]:
+        texts: dict[str, str] = {}
+        owners: dict[int, Given] = {}
+        lines = []
+        aliased = False
+        parameters = dict(zip(names, root.methods[0].parameters))
+        for name in names:
+            given = self.program.given[name]
+            owner = owners.get(given.storage) if given.storage is not None else None
+            if owner is not None:
+                aliased = True
+                alias = Alias(owner.name, given.offset - owner.offset)
+                texts[name] = view(parameters[owner.name], owner.meta, given.meta, alias.offset)
+            else:
+                if given.storage is not None:
+                    owners[given.storage] = given
+                texts[name] = tensor_text(given.meta, given.recipe, given.meta.shape)
+                if given.meta.requires_grad and given.meta.is_float:
+                    texts[name] += ".requires_grad_()"
+            lines.append(f"{parameters[name]} = {texts[name]}")
+        if aliased:
+            return [*lines, f"return ({', '.join(parameters.values())},)"]
+        return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
+
+    def _mapping(self, block: int, prefix: str) -> list[tuple[str, str]]:
+        found = []
+        for path, module in self._members(block):
+            if module in self.blocks:
+                found += self._mapping(module, f"{prefix}{path}.")
+            else:
+                state = self.program.modules[module].state
+                found += [(f"{prefix}{path}.{name}", label) for name, label in state]
+        for label, name in self.blocks[block].attributes.tensors.items():
+            found.append((prefix + name, label))
+        return found
+
+    def _paths(self, block: int, prefix: str) -> list[tuple[str, int]]:
+        found = [(prefix.rstrip("."), block)]
+        for path, module in self._members(block):
+            if module in self.blocks:
+                found += self._paths(module, f"{prefix}{path}.")
+            else:
+                found.append((prefix + path, module))
+        return found
+
+    def _members(self, block: int) -> list[tuple[str, int]]:
+        if self.made.get(block, "").startswith("nn.Sequential"):
+            items = self.own.calls[block][0].items
+            return [
+                (str(i), item.module) for i, item in enumerate(items) if item.module is not None
+            ]
+        attributes = self.blocks[block].attributes
+        found = [(name, module) for module, name in attributes.alone.items()]
+        for name, members in attributes.lists.items():
+            found += [(f"{name}.{index}", module) for index, module in enumerate(members)]
+        return found
+
+
+def _mode(program: Program) -> bool:
+    """The mode that most modules are in."""
+    used = [module.training for module in program.modules.values()]
+    return 2 * sum(used) >= len(used)
+
+
+def _tensor_line(name: str, given: Given) -> str:
+    made = tensor_text(given.meta, given.recipe, given.meta.shape)
+    if given.kind != "param":
+        return f'self.register_buffer("{name}", {made})'
+    suffix = "" if given.meta.requires_grad else ", requires_grad=False"
+    return f"self.{name} = nn.Parameter({made}{suffix})"
+
+
+# -- texts that differ in numbers ------------------------------------------------------------------
+
+
+def _tokens(text: str) -> list[tokenize.TokenInfo]:
+    return list(tokenize.generate_tokens(io.StringIO(text.replace("class ?", "class X")).readline))
+
+
+def _skeleton(text: str) -> tuple[str, ...]:
+    return tuple("#" if token.type == tokenize.NUMBER else token.string for token in _tokens(text))
+
+
+def _numbers(text: str) -> tuple[str, ...]:
+    return tuple(token.string for token in _tokens(text) if token.type == tokenize.NUMBER)
+
+
+def _with_parameters(
+    text: str, chosen: list[str | None], name: str, parameters: list[str]
+) -> list[str]:
+    """The class with some of its numbers taken from its constructor: by their name there, as attributes elsewhere."""
+    lines = text.replace("class ?", f"class {name}", 1).split("\n")
+    used: dict[str, None] = {}
+    spots = [
+        (token.start, token.end)
+        for token in _tokens(text.replace("class ?", f"class {name}", 1))
+        if token.type == tokenize.NUMBER
+    ]
+    inits = [i for i, line in enumerate(lines) if line.startswith("    def ")]
+    has_init = lines[inits[0]].startswith("    def __init__")
+    end = inits[1] if has_init and len(inits) > 1 else 0
+    for (start, stop), parameter in reversed(list(zip(spots, chosen))):
+        if parameter is None:
+            continue
+        row = start[0] - 1
+        within = row < end
+        if not within:
+            used[parameter] = None
+        shown = parameter if within else f"self.{parameter}"
+        lines[row] = lines[row][: start[1]] + shown + lines[row][stop[1] :]
+    if not parameters:
+        return lines
+    kept = [
+        f"        self.{parameter} = {parameter}" for parameter in parameters if parameter in used
+    ]
+    head = f"    def __init__(self, {', '.join(parameters)}):"
+    if has_init:
+        at = inits[0]
+        return [*lines[:at], head, lines[at + 1], *kept, *lines[at + 2 :]]
+    return [lines[0], head, "        super().__init__()", *kept, "", *lines[1:]]

@@ -1,0 +1,104 @@
+"""One candidate in flight: how it is ended with all that it started, and what its answer is where it could not write one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+from . import candidate
+from .slot import Slot
+
+_TAIL = 4000
+
+
+class Job:
+    """One candidate in flight. ``lock`` guards ``pid`` against being killed after it was reaped."""
+
+    def __init__(self, request: dict[str, Any], slot: Slot) -> None:
+        self.request = request
+        self.slot = slot
+        self.lock = threading.Lock()
+        self.pid = 0
+        self.status = 0
+        self.reaped = False
+        self.started = time.time()
+        self.seconds = 0.0
+        self.announced = False
+        self.timed_out = False
+        self.cancelled = False
+
+    def kill(self) -> None:
+        with self.lock:
+            if self.pid and not self.reaped:
+                kill_group(self.pid)
+
+    def reap(self) -> None:
+        """Wait for the end, then for the whole group: a group is killed while its leader still holds its id."""
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with self.lock:
+            if hasattr(os, "waitid"):
+                kill_group(self.pid)
+            self.status = os.waitpid(self.pid, 0)[1]
+            self.reaped = True
+        self.seconds = time.time() - self.started
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group yet."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+            return
+        except OSError:
+            continue
+
+
+def read_answer(job: Job) -> dict[str, Any]:
+    """What the candidate wrote, or what its exit status says where it could not write."""
+    out = os.path.join(job.slot.folder, "out")
+    answer: dict[str, Any] = {"failure": None, "signal": None, "exit": 0, "detail": ""}
+    try:
+        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
+            answer.update(json.load(file))
+    except (OSError, ValueError):
+        answer.update(_ending(job))
+    signalled = os.WIFSIGNALED(job.status)
+    if signalled and job.timed_out:
+        answer.update(outcome="timeout", failure=None, signal=None)
+    elif signalled and answer["outcome"] == "passes":  # it crashed while the interpreter shut down
+        answer.update(_ending(job))
+    if job.cancelled:
+        answer.update(outcome="cancelled", failure=None)
+    if answer["outcome"] in ("died", "timeout"):
+        answer["detail"] = tail(os.path.join(out, "stack")) or answer["detail"]
+    answer["id"] = job.request["id"]
+    answer["stdout"] = tail(os.path.join(out, "stdout"))
+    answer["stderr"] = tail(os.path.join(out, "stderr"))
+    answer["seconds"] = round(job.seconds, 3)
+    return answer
+
+
+def _ending(job: Job) -> dict[str, Any]:
+    if "error" in job.request:
+        return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
+    if os.WIFSIGNALED(job.status):
+        number = os.WTERMSIG(job.status)
+        return {"outcome": "died", "signal": candidate.signal_name(number), "exit": -number}
+    code = os.WEXITSTATUS(job.status)
+    outcomes = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
+    return {"outcome": outcomes.get(code, "died"), "exit": code}
+
+
+def tail(path: str) -> str:
+    """The last few thousand characters of a file; nothing where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

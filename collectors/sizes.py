@@ -1,0 +1,58 @@
+"""Integers that remember where they were read, so that size arithmetic of a traced program stays arithmetic.
+
+`x.size(1) // 2` gives a `Size` whose origin says so; only one that a later operation takes becomes part of the trace.
+To everything else it is an `int`: comparing, indexing and counting with it see nothing unusual.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Tuple
+
+Origin = Tuple[Any, ...]
+
+
+class Size(int):
+    """An int read from a tensor. `origin`: ("size", tensor's trace name, dimension), ("op", operator's name, operands), or ("item", trace name)."""
+
+    origin: Origin
+
+    def __new__(cls, value: int, origin: Origin) -> Size:
+        made = super().__new__(cls, value)
+        made.origin = origin
+        return made
+
+    def __deepcopy__(self, memo: Any) -> Size:
+        return self
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+def _operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
+    plain = getattr(int, "__{}{}__".format("r" if swapped else "", name))
+    public = "operator." + name
+
+    def apply(self: Size, other: Any) -> Any:
+        if type(other) not in (int, Size):
+            return plain(self, other)  # NotImplemented for a tensor, a float where it is one
+        result = plain(self, other)
+        if type(result) is not int:
+            return result
+        operands = (other, self) if swapped else (self, other)
+        return Size(result, ("op", public, operands))
+
+    return apply
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    assert hasattr(operator, _name)
+    setattr(Size, "__{}__".format(_name), _operation(_name, False))
+    setattr(Size, "__r{}__".format(_name), _operation(_name, True))
+
+
+def _negative(self: Size) -> Size:
+    return Size(-int(self), ("op", "operator.neg", (self,)))
+
+
+Size.__neg__ = _negative  # type: ignore[method-assign, assignment]

@@ -1,0 +1,463 @@
+"""The recorded call, run in eager under a torch function mode: every operation, within the module call that made it.
+
+Dynamo's graph is flat, ends at a graph break, and there is none where Dynamo itself fails. This sees what the program
+asks of torch whatever Dynamo makes of it, and knows which module asked. Names are made here; nothing of the user's
+program but numbers, torch's own words and the order of things goes into the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from . import context, outputs, rungs, stock_layers
+from .public_names import Unsupported, public_name, public_names, torch_owned
+from .sizes import Size
+from .spans import statistics
+from .translator import tensor_meta
+
+Json = Dict[str, Any]
+
+#: Namespaces of operators that come with torch.
+_NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
+#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
+_VIEWS = frozenset("T mT H mH real imag grad data".split())
+#: Calls that compute nothing, or answer the program with a fact.
+_SILENT = frozenset(
+    "_set_grad_enabled __bool__ __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
+    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device __index__ __int__ __float__ "
+    "tolist numpy _is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype __complex__ "
+    "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
+)
+
+
+def trace(call: rungs.Call, request: Json) -> Json:
+    """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see `Tracer.document`."""
+    tracer = Tracer(call)
+    with context.applied(call.state):
+        result = tracer.run()
+    return {"outcome": "ok", "trace": tracer.document(result)}
+
+
+class Tracer:
+    """One traced run. `tensors` are what the program was given: arguments, parameters, buffers, constants."""
+
+    def __init__(self, call: rungs.Call) -> None:
+        self.call = call
+        self.names = public_names()
+        self.known: Dict[int, Tuple[Any, str]] = {}
+        self.given: Dict[str, torch.Tensor] = {}
+        self.kinds: Dict[str, str] = {}
+        self.owners: Dict[str, List[Tuple[int, str]]] = {}
+        self.modules: Dict[int, Json] = {}
+        self.held: List[Any] = []  # modules stay alive, so that an id stays one module's
+        self.states: List[Json] = []
+        self.start = 0
+        self.count = 0
+        self.born: Dict[int, Any] = {}
+        self.root: Json = {"module": None, "items": []}
+        self.stack: List[Json] = [self.root]
+        self.places: Dict[Any, Json] = {}
+        self.why: List[str] = []
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def run(self) -> Any:
+        """The result of the call."""
+        for index, (_, value) in enumerate(
+            outputs.flatten([list(self.call.args), dict(self.call.kwargs)])
+        ):
+            if isinstance(value, torch.Tensor) and id(value) not in self.known:
+                self._give("x{}".format(index), "input", value)
+        for _, value in context.roots(self.call.function):
+            if isinstance(value, torch.nn.Module):
+                self._module(value)
+        original = torch.nn.Module.__call__
+        tracer = self
+
+        def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+            return tracer.module_call(original, module, args, kwargs)
+
+        apply = torch.autograd.Function.apply
+
+        def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if not torch_owned(cls):
+                tracer.note("torch.autograd.Function")
+            return apply.__func__(cls, *args, **kwargs)
+
+        torch.nn.Module.__call__ = called  # this process is a fork: nobody else sees it
+        torch.autograd.Function.apply = classmethod(applied)
+        torch._dynamo.config.disable = True
+        self.start = self._state()
+        with _Births(self.born), _Watch(self):
+            return self.call.function(*self.call.args, **self.call.kwargs)
+
+    def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
+        """`Module.__call__`, noted with what it was given and what it returned."""
+        item: Json = {
+            "call": self._module(module),
+            "items": [],
+            "state": self._state(),
+            "module": id(module),
+        }
+        item["args"] = [self._maybe_value(value) for value in args]
+        item["kwargs"] = {name: self._maybe_value(value) for name, value in kwargs.items()}
+        self.stack[-1]["items"].append(item)
+        self.stack.append(item)
+        try:
+            result = original(module, *args, **kwargs)
+        finally:
+            self.stack.pop()
+        item["result"] = self._result(result)
+        return result
+
+    def _maybe_value(self, value: Any) -> Any:
+        """An argument of a module, which may be anything; what the IR cannot hold is told by `{"opaque": 1}`."""
+        try:
+            return self.encode(value)
+        except Unsupported:
+            return {"opaque": 1}
+
+    def _result(self, value: Any) -> Any:
+        """Which values a module returned, as nested lists of references."""
+        if isinstance(value, torch.Tensor):
+            with contextlib.suppress(Unsupported):
+                return self.encode(value)
+            return None
+        if type(value) in (tuple, list):
+            return [self._result(item) for item in value]
+        return None
+
+    def note(self, reason: str) -> None:
+        """Something that the trace cannot say faithfully; the equivalence check decides whether it matters."""
+        if reason not in self.why:
+            self.why.append(reason)
+
+    # -- modules ------------------------------------------------------------------------------------
+
+    def _module(self, module: Any) -> int:
+        key = id(module)
+        if key not in self.modules:
+            self.held.append(module)
+            number = len(self.modules)
+            entry: Json = {
+                "id": number,
+                "training": bool(module.training),
+                "sequential": stock_layers.is_plain_sequential(module),
+                "stock": None,
+                "children": [],
+                "state": [],
+            }
+            self.modules[key] = entry
+            with contextlib.suppress(Unsupported):
+                entry["stock"] = stock_layers.constructor(module)
+            for name, tensor in self._own(module, entry["stock"] is not None):
+                label = self._state_name(tensor)
+                if label:
+                    entry["state"].append([name, label])
+            for child in module.children():
+                entry["children"].append(self._module(child))
+        return int(self.modules[key]["id"])
+
+    def _own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
+        for name, parameter in module.named_parameters(recurse=deep, remove_duplicate=False):
+            yield name, parameter
+        for name, buffer in module.named_buffers(recurse=deep, remove_duplicate=False):
+            yield name, buffer
+
+    def _state_name(self, tensor: torch.Tensor) -> str:
+        if id(tensor) in self.known:
+            return self.known[id(tensor)][1]
+        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
+        return self._give("p{}".format(len(self.given)), kind, tensor)
+
+    def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+        self.given[name] = tensor
+        self.kinds[name] = kind
+        self._bind(tensor, name)
+        return name
+
+    # -- values -------------------------------------------------------------------------------------
+
+    def _bind(self, tensor: torch.Tensor, name: str) -> None:
+        self.known[id(tensor)] = (weakref.ref(tensor), name)
+
+    def name_of(self, tensor: torch.Tensor) -> str:
+        """The trace name of a tensor; one that was there before the call and that nobody registered is a constant."""
+        found = self.known.get(id(tensor))
+        if found is not None and found[0]() is tensor:
+            return found[1]
+        if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
+            raise Unsupported("a tensor computed where torch functions are not seen")
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
+            raise Unsupported("a tensor subclass")
+        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
+        return self._give("c{}".format(len(self.given)), kind, tensor)
+
+    def encode(self, value: Any) -> Any:
+        """A value as the graph IR has it. Raises Unsupported."""
+        if isinstance(value, torch.Tensor):
+            return {"ref": self.name_of(value)}
+        if type(value) is Size:
+            return self._size(value)
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, float):
+            return {"float": repr(float(value))} if value - value != 0 else float(value)
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
+            return {"atom": str(value)}
+        if isinstance(value, torch.device):
+            return {"device": value.type}
+        if value is Ellipsis:
+            return {"atom": "..."}
+        if isinstance(value, slice):
+            return {"slice": [self.encode(part) for part in (value.start, value.stop, value.step)]}
+        if isinstance(value, tuple):
+            return {"tuple": [self.encode(item) for item in value]}
+        if isinstance(value, list):
+            return {"list": [self.encode(item) for item in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
+        if isinstance(value, type) and value in (bool, int, float):
+            return {"atom": value.__name__}
+        owned = torch_owned(type(value))
+        raise Unsupported("an argument of type " + (type(value).__name__ if owned else "object"))
+
+    def _size(self, size: Size) -> Any:
+        """A reference to the size, read or computed in the block where it is first wanted."""
+        key = _origin(size)
+        found = self.places.get(key)
+        if found is not None and found["block"] in (id(item) for item in self.stack):
+            return {"ref": found["name"]}
+        kind, *operands = size.origin
+        if kind == "item":
+            return {"ref": operands[0]}
+        if kind == "size":
+            op, target, args = "method", "size", [{"ref": operands[0]}, operands[1]]
+        else:
+            op, target = "function", operands[0]
+            args = [self._size(item) if type(item) is Size else int(item) for item in operands[1]]
+            if not any(isinstance(item, dict) for item in args):
+                return int(size)
+        name = self._node(op, target, args, {}, {"scalar": "int"})
+        self.places[key] = {"block": id(self.stack[-1]), "name": name}
+        return {"ref": name}
+
+    # -- operations ---------------------------------------------------------------------------------
+
+    def operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """Runs one torch function and notes it."""
+        short = getattr(func, "__name__", "")
+        if short in ("__get__", "__set__"):
+            return self._attribute(func, short, args, kwargs)
+        if short in _SILENT:
+            return func(*args, **kwargs)
+        if short == "size" and torch.Tensor.size == func:
+            return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
+        if _is_custom(func):
+            self.note("a custom operator")
+            with _Watch(self):  # look into it: what it does may be torch's own operations
+                return func(*args, **kwargs)
+        try:
+            op, target = self._target(func, short)
+            encoded = [self.encode(value) for value in args]
+            named = {name: self.encode(value) for name, value in kwargs.items()}
+        except Unsupported as reason:
+            self.note(str(reason))
+            return func(*args, **kwargs)
+        state = self._state()
+        result = func(*args, **kwargs)
+        return self._note_result(result, op, target, encoded, named, state)
+
+    def _target(self, func: Any, short: str) -> Tuple[str, str]:
+        method = getattr(torch.Tensor, short, None)
+        if method is not None and method == func:
+            return "method", short
+        if isinstance(func, torch._ops.OpOverloadPacket):
+            return "function", "torch.ops." + str(func).replace("::", ".")
+        return "function", public_name(func, self.names)
+
+    def _attribute(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
+        name = getattr(getattr(func, "__self__", None), "__name__", "")
+        result = func(*args, **kwargs)
+        if short == "__set__":
+            if name not in ("grad", "requires_grad"):
+                self.note("an assignment to an attribute of a tensor")
+            return result
+        if name == "shape":
+            return self._shape(args[0], result, (), {})
+        if name in _VIEWS and isinstance(result, torch.Tensor):
+            encoded = [{"ref": self.name_of(args[0])}, name]
+            return self._note_result(result, "function", "getattr", encoded, {}, self._state())
+        return result
+
+    def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
+        try:
+            name = self.name_of(tensor)
+        except Unsupported:
+            return result
+        if isinstance(result, int):
+            dim = (*args, *kwargs.values())[0]
+            return Size(result, ("size", name, int(dim)))
+        return torch.Size([Size(size, ("size", name, dim)) for dim, size in enumerate(result)])
+
+    def _note_result(
+        self, result: Any, op: str, target: str, args: List[Any], kwargs: Json, state: int
+    ) -> Any:
+        if isinstance(result, torch.Tensor):
+            found = self.known.get(id(result))
+            same = found[1] if found is not None and found[0]() is result else ""
+            name = self._node(op, target, args, kwargs, tensor_meta(result), state, same)
+            self._bind(result, same or name)
+            return result
+        if isinstance(result, (tuple, list)):
+            name = self._node(op, target, args, kwargs, _metas(result), state)
+            self._items(result, name)
+            return result
+        if type(result) in (int, float) and target == "item":
+            name = self._node(op, target, args, kwargs, {"scalar": type(result).__name__}, state)
+            return Size(result, ("item", name)) if type(result) is int else result
+        if result is None:
+            self._node(op, target, args, kwargs, None, state)
+        return result
+
+    def _items(self, result: Any, name: str) -> None:
+        for index, item in enumerate(result):
+            place = [{"ref": name}, index]
+            if isinstance(item, torch.Tensor):
+                if id(item) not in self.known or self.known[id(item)][0]() is not item:
+                    inner = self._node("function", "operator.getitem", place, {}, tensor_meta(item))
+                    self._bind(item, inner)
+            elif isinstance(item, (tuple, list)):
+                self._items(
+                    item, self._node("function", "operator.getitem", place, {}, _metas(item))
+                )
+
+    def _node(
+        self,
+        op: str,
+        target: str,
+        args: List[Any],
+        kwargs: Json,
+        meta: Any,
+        state: Optional[int] = None,
+        same: str = "",
+    ) -> str:
+        name = "n{}".format(self.count)
+        self.count += 1
+        node: Json = {"name": name, "op": op, "target": target, "args": args, "kwargs": kwargs}
+        node.update(meta=meta, state=self._state() if state is None else state)
+        if same:
+            node["same"] = same
+        self.stack[-1]["items"].append(node)
+        return name
+
+    def _state(self) -> int:
+        """The number of the switches that are on: gradients, inference mode, autocast."""
+        now = {
+            "grad": torch.is_grad_enabled(),
+            "inference": torch.is_inference_mode_enabled(),
+            "autocast": {d: list(context._autocast(d)) for d in ("cpu", "cuda")},
+        }
+        if now not in self.states:
+            self.states.append(now)
+        return self.states.index(now)
+
+    # -- the document -------------------------------------------------------------------------------
+
+    def document(self, result: Any) -> Json:
+        """The trace as JSON.
+
+        `root`: a tree of `{"call": module, "items"}` and nodes as in the graph IR, with `state` (index into `states`) and
+        `same` (the name of the value that an operation changed in place). `modules`: by number. `tensors`: what was given.
+        `reasons`: what could not be followed.
+        """
+        leaves = []
+        for _, leaf in outputs.flatten(result):
+            if isinstance(leaf, torch.Tensor):
+                try:
+                    leaves.append({"ref": self.name_of(leaf)})
+                except Unsupported as reason:
+                    self.note(str(reason))
+        function = self.call.function
+        root = getattr(function, "__self__", function)
+        owner = self.modules.get(id(root)) if isinstance(root, torch.nn.Module) else None
+        return {
+            "root": self.root["items"],
+            "state": self.start,
+            "owner": owner["id"] if owner else None,
+            "outputs": leaves,
+            "states": self.states,
+            "modules": sorted(self.modules.values(), key=lambda entry: int(entry["id"])),
+            "tensors": [self._tensor(name) for name in self.given],
+            "reasons": self.why,
+        }
+
+    def _tensor(self, name: str) -> Json:
+        tensor = self.given[name]
+        entry: Json = {"name": name, "kind": self.kinds[name], "meta": tensor_meta(tensor)}
+        if tensor.layout == torch.strided and tensor.device.type != "meta":
+            entry["stats"] = statistics(tensor)
+            if tensor.numel():
+                entry["storage"] = tensor.untyped_storage().data_ptr()
+                entry["offset"] = int(tensor.storage_offset())
+        return entry
+
+
+class _Watch(TorchFunctionMode):  # type: ignore[misc]
+    """Shows each torch function to the tracer."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self.tracer = tracer
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.tracer.operation(func, args, kwargs or {})
+
+
+class _Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Notes every tensor that an operator makes: one that no torch function returned was made out of sight."""
+
+    def __init__(self, born: Dict[int, Any]) -> None:
+        super().__init__()
+        self.born = born
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for item in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(item, torch.Tensor):
+                self.born[id(item)] = weakref.ref(item)
+        return result
+
+
+def _origin(value: Any) -> Any:
+    """Equal for sizes that were read or computed alike."""
+    if type(value) is not Size:
+        return int(value)
+    kind, *operands = value.origin
+    return (kind, operands[0], tuple(map(_origin, operands[1]))) if kind == "op" else value.origin
+
+
+def _is_custom(func: Any) -> bool:
+    if isinstance(func, torch._ops.OpOverload):
+        return func.namespace not in _NAMESPACES
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        return str(func).split("::")[0].split(".")[0] not in _NAMESPACES
+    return False
+
+
+def _metas(result: Any) -> List[Any]:
+    return [
+        (
+            tensor_meta(item)
+            if isinstance(item, torch.Tensor)
+            else _metas(item) if isinstance(item, (tuple, list)) else None
+        )
+        for item in result
+    ]
