@@ -27,6 +27,8 @@ _SWAPPED = {
     "__rlshift__": "<<", "__rrshift__": ">>",
 }  # fmt: skip
 _PREFIX = {"neg": "-", "bitwise_not": "~"}
+#: Longest expression that is written inside of another.
+_SHORT = 44
 _PLAIN_NAMES = ("x", "y", "z", "w")
 
 
@@ -68,12 +70,15 @@ class _Body(Expressions):
         self.results = program.outputs if call.module == ROOT else call.leaves
         self.reads = [self._reads(item) for item in self.items]
         self.inlined = self._inlined()
+        self.chained: dict[str, int] = {}
+        self.kept: dict[str, float] = {}
         self.last = self._last_uses()
         self.lines: list[str] = []
         self.depth = 0
         self.state = call.state
         self.counter = {"v": 0, "n": 0}
         self.prefer: dict[str, str] = {}
+        self.breaks: set[int] = set()  # where a loop begins or ends
         self.holder: dict[str, str] = {}  # variable -> the value that it holds
 
     # -- what is read, and how long --------------------------------------------------------------------
@@ -107,6 +112,30 @@ class _Body(Expressions):
         of = node.args[0]
         return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
 
+    def _chained(self) -> dict[str, int]:
+        """Values that only the very next statement reads, and it once: they may be written inside of it."""
+        counts: dict[str, int] = {}
+        for reads in self.reads:
+            for name in reads:
+                counts[name] = counts.get(name, 0) + 1
+        found: dict[str, int] = {}
+        shown = [
+            index
+            for index, item in enumerate(self.items)
+            if not (isinstance(item, Step) and item.node.name in self.inlined)
+        ]
+        for index, after in zip(shown, shown[1:]):
+            item, reader = self.items[index], self.items[after]
+            outs = item.outs
+            if len(outs) != 1 or not isinstance(outs[0], str) or item.state != reader.state:
+                continue
+            if isinstance(reader, Step) and reader.same:
+                continue
+            single = counts.get(outs[0]) == 1 and outs[0] not in self.results
+            if single and outs[0] in self.reads[after] and self.program.meta_of(outs[0]) != "int":
+                found[outs[0]] = after
+        return found
+
     def _last_uses(self) -> dict[str, float]:
         last: dict[str, float] = {}
         for index, reads in enumerate(self.reads):
@@ -115,10 +144,11 @@ class _Body(Expressions):
         for name in self.results:
             last[name] = math.inf
         for item, reads in zip(reversed(self.items), reversed(self.reads)):
-            if isinstance(item, Step) and item.node.name in self.inlined:
+            outs = tuple(flat(item.outs))
+            if outs and (outs[0] in self.inlined or outs[0] in self.chained):
                 for name in reads:
-                    last[name] = max(last[name], last.get(item.node.name, 0))
-        return last
+                    last[name] = max(last[name], last.get(outs[0], 0))
+        return {**last, **self.kept}
 
     # -- the method ------------------------------------------------------------------------------------
 
@@ -128,7 +158,14 @@ class _Body(Expressions):
         for name, parameter in zip(names, parameters):
             self.text[name] = parameter
             self.holder[parameter] = name
-        for loop, start, end in self._runs():
+        runs = self._runs()
+        self.chained = self._chained()
+        for loop, start, end in runs:
+            self.breaks |= {start, end} | ({start + loop.length} if loop is not None else set())
+        for name in [name for name, after in self.chained.items() if after in self.breaks]:
+            del self.chained[name]
+        self.last = self._last_uses()
+        for loop, start, end in runs:
             if loop is None:
                 self._statements(start, end)
             else:
@@ -217,15 +254,32 @@ class _Body(Expressions):
         expression = self._invocation(item) if isinstance(item, Call) else self._expression(item)
         if isinstance(item, Step) and item.same:
             changed = self._value(item.same)
-            whole = item.module is None or not re.fullmatch(r"\w+", changed)
-            self._line(expression if whole else f"{changed} = {expression}")
+            if item.in_place or not re.fullmatch(r"\w+", changed):
+                self._line(expression)
+            else:
+                self._line(f"{changed} = {expression}")
             return
         live = [name for name in flat(item.outs) if name in self.last]
         if not live:
             self._line(expression)
             return
+        if self._chain(item, expression):
+            return
         target = self._target(index, item)
         self._line(f"{target} = {expression}")
+
+    def _chain(self, item: Step | Call, expression: str) -> bool:
+        """Keeps an expression for the statement that reads it, where the two are short together."""
+        name = item.outs[0]
+        after = self.chained.get(name, -1) if isinstance(name, str) else -1
+        if after < 0:
+            return False
+        if len(expression) > _SHORT:
+            del self.chained[name]
+            self.last = self._last_uses()
+            return False
+        self.text[name] = expression
+        return True
 
     def _target(self, index: int, item: Step | Call) -> str:
         outs = item.outs
@@ -247,7 +301,7 @@ class _Body(Expressions):
         if preferred is not None and self._dead(preferred, index):
             return self._hold(preferred, value)
         number = self.program.meta_of(value) == "int"
-        for name in () if number else self.reads[index]:
+        for name in () if number else self._deep_reads(index):
             text = self.text.get(name, "")
             if self.holder.get(text) == name and self._dead(text, index):
                 if isinstance(self.program.meta_of(name), TensorMeta):
@@ -255,6 +309,19 @@ class _Body(Expressions):
         kind = "n" if number else "v"
         self.counter[kind] += 1
         return self._hold(f"{kind}{self.counter[kind]}", value)
+
+    def _deep_reads(self, index: int) -> list[str]:
+        """What a statement reads, and what the expressions written inside of it read."""
+        found: list[str] = []
+        for name in self.reads[index]:
+            inner = next(
+                (i for i in range(index - 1, -1, -1) if name in flat(self.items[i].outs)), None
+            )
+            written = (
+                name in self.inlined or name in self.chained and name not in self.holder.values()
+            )
+            found += self._deep_reads(inner) if written and inner is not None else [name]
+        return found
 
     def _dead(self, variable: str, index: int) -> bool:
         held = self.holder.get(variable)
@@ -322,7 +389,7 @@ class _Body(Expressions):
                 self._line(f"{variable} = {text}")
                 self.text[initial] = text = variable
                 self.holder[variable] = initial
-                self.last[initial] = min(self.last[initial], loop.start + loop.length - 1)
+                self._keep_until(initial, min(self.last[initial], loop.start + loop.length - 1))
             variables[initial] = text
             self.prefer[made] = text
         return variables
@@ -354,7 +421,10 @@ class _Body(Expressions):
             last = self.items[loop.end - loop.length + offset]
             for name, final in zip(flat(self.items[loop.start + offset].outs), flat(last.outs)):
                 if self.last.get(final, -1) >= loop.end:
-                    self.last[name] = max(self.last.get(name, -1), loop.end - 1)
+                    self._keep_until(name, max(self.last.get(name, -1), loop.end - 1))
+
+    def _keep_until(self, name: str, index: float) -> None:
+        self.kept[name] = self.last[name] = index
 
     def _after(self, loop: Loop, variables: Mapping[str, str]) -> None:
         held = {made: variables[initial] for initial, made in loop.carried.items()}

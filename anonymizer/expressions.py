@@ -69,7 +69,7 @@ class Expressions:
     def _arg(self, value: Value) -> str:
         if isinstance(value, Ref):
             text = self.text[value.name]
-            return f"({text})" if re.search(r" [-+*/%@&|^<>=]+ ", text) else text
+            return f"({text})" if _is_compound(text) else text
         if isinstance(value, Seq):
             if value.kind == "slice":
                 return _sequence(value, [self._arg(item) for item in value.items])
@@ -157,12 +157,21 @@ def _keyword(key: str) -> bool:
     return key.isidentifier()
 
 
+def _is_compound(text: str) -> bool:
+    """Whether an expression has an operator outside of all brackets."""
+    if text.startswith(("-", "~", "not ")):
+        return True
+    depth = 0
+    for index, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if not depth and char == " " and re.match(r" [-+*/%@&|^<>=]+ ", text[index:]):
+            return True
+    return False
+
+
 def _receiver(text: str) -> str:
-    return (
-        text
-        if re.fullmatch(r"[\w.\[\]]+(\(.*\))?", text) and not re.search(r" [-+*/%@&|^<>=]+ ", text)
-        else f"({text})"
-    )
+    bare = re.fullmatch(r"[\w.]*([(\[].*[)\]])?", text) and not text[0].isdigit()
+    return text if bare and not _is_compound(text) else f"({text})"
 
 
 #: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same arguments.

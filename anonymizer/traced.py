@@ -66,6 +66,13 @@ class Step:
     results: tuple[Any, ...] = ()
 
     @property
+    def in_place(self) -> bool:
+        """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it was."""
+        short = self.node.target.rsplit(".", 1)[-1]
+        marked = short.endswith("_") and not short.endswith("__")
+        return marked or short in ("__setitem__", "setitem") or dict(self.node.kwargs).get("out") is not None  # fmt: skip
+
+    @property
     def outs(self) -> tuple[Any, ...]:
         """Names of the values that this brings into being."""
         return self.results or (() if self.same else (self.node.name,))
@@ -146,8 +153,7 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program
     root = _Reader(modules).call(ROOT, data["root"], data["state"])
     metas = _metas(data["root"])
     root = _unpacked(root, metas, _readers(root, outputs))
-    root = _connected(root, outputs)
-    root = _pruned(root, set(outputs))
+    root = _spliced(_pruned(root, set(outputs)))
     root = _connected(root, outputs)
     states, reasons = tuple(data["states"]), tuple(data["reasons"])
     return Program(root, modules, given, outputs, states, reasons, metas)
@@ -378,6 +384,22 @@ def _pruned(call: Call, needed: set[str]) -> Call:
             needed.update(item.refs())
             kept.append(item)
     return replace(call, items=tuple(reversed(kept)))
+
+
+def _spliced(call: Call) -> Call:
+    """With each call that holds one thing only replaced by that thing: a wrapper says nothing about the program.
+
+    A root that does nothing but call a module is that module's call.
+    """
+    items: list[Step | Call] = []
+    for item in call.items:
+        inner = _spliced(item) if isinstance(item, Call) else item
+        alone = isinstance(inner, Call) and len(inner.items) == 1
+        items += inner.items if isinstance(inner, Call) and alone else [inner]
+    if call.module == ROOT and len(items) == 1 and isinstance(items[0], Call):
+        only = items[0]
+        return replace(call, items=only.items, state=call.state) if only.state == call.state else call  # fmt: skip
+    return replace(call, items=tuple(items))
 
 
 def _changes(node: Node) -> bool:

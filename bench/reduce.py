@@ -7,9 +7,9 @@ script, and is judged by the file it leaves: copied alone into an empty folder a
 cache and without saved inputs, does it still show the failure that the script showed? What Inductor keeps outside of
 that cache, headers that it compiles once for a machine, all runs share; the first of them, a script's, has to make it.
 
-ours        `create` of this checkout. `first` is recording and diagnosis, `reduce` is everything from the first
-            candidate to the end of the verification in fresh processes, which the minifier does not do.
-            Where report.json lacks these times, the total stands for both.
+ours        `create` of this checkout. `first` is the script's run and the diagnosis, `reduce` is from the first
+            candidate to the smallest; verification in fresh processes, settings and culprit, which the minifier does
+            not look for, are in `total` only. Where report.json lacks these times, the total stands for both.
 minifier    after dynamo, after aot, and after aot with --no-isolate, as documented. `first` is the run of the script
             that dumps the launcher, `reduce` is the launcher. Level 2 sees crashes only and level 4 wrong values only,
             so each program has one level; the other would never find a thing.
@@ -188,8 +188,8 @@ def ours(task: Task, script: Path, folder: Path) -> Row:
         task.name,
         OURS,
         (ran,),
-        sum(parts.get(name, 0.0) for name in ("record", "diagnose", "capture")) or None,
-        sum(parts.get(name, 0.0) for name in ("rewrite", "reduce", "verify")) or ran.seconds,
+        sum(parts.get(name, 0.0) for name in ("script", "ladder", "details")) or None,
+        sum(parts.get(name, 0.0) for name in ("rewrite", "reduce")) or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
         _lines(path),

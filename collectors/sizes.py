@@ -29,6 +29,10 @@ class Size(int):
         return int, (int(self),)
 
 
+#: What changes nothing is not worth a statement.
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
+
+
 def _operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
     plain = getattr(int, "__{}{}__".format("r" if swapped else "", name))
     public = "operator." + name
@@ -39,6 +43,8 @@ def _operation(name: str, swapped: bool) -> Callable[[Size, Any], Any]:
         result = plain(self, other)
         if type(result) is not int:
             return result
+        if int(other) == _NEUTRAL.get(name) and not (swapped and name in ("sub", "floordiv")):
+            return self
         operands = (other, self) if swapped else (self, other)
         return Size(result, ("op", public, operands))
 

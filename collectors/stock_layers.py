@@ -88,7 +88,9 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
             continue
         value = given[argument] if argument in given else _attribute(module, argument, parameter)
         if isinstance(value, tuple):
-            value = list(value)
+            same = argument in _EQUAL_SIZES and len(set(value)) == 1
+            same = same or argument == "normalized_shape" and len(value) == 1
+            value = value[0] if same else list(value)
         if parameter.default is not parameter.empty and value == parameter.default:
             continue
         if not _plain(value):
@@ -102,6 +104,9 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
         kwargs.pop("mode", None)
     return {"class": name, "kwargs": kwargs, "training": module.training}
 
+
+#: Arguments of which a number means the same as a tuple of that number.
+_EQUAL_SIZES = ("kernel_size", "stride", "padding", "dilation", "output_padding")
 
 _RNN = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}  # fmt: skip
 

@@ -8,6 +8,7 @@ program but numbers, torch's own words and the order of things goes into the res
 from __future__ import annotations
 
 import contextlib
+import inspect
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -267,7 +268,8 @@ class Tracer:
         try:
             op, target = self._target(func, short)
             encoded = [self.encode(value) for value in args]
-            named = {name: self.encode(value) for name, value in kwargs.items()}
+            told = _told(func, kwargs)
+            named = {name: self.encode(value) for name, value in told.items()}
         except Unsupported as reason:
             self.note(str(reason))
             return func(*args, **kwargs)
@@ -434,6 +436,33 @@ class _Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[m
             if isinstance(item, torch.Tensor):
                 self.born[id(item)] = weakref.ref(item)
         return result
+
+
+#: Defaults of functions whose signature Python cannot read.
+_BUILT_IN: Dict[str, Dict[str, Any]] = {
+    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
+    "gelu": {"approximate": "none"},
+}  # fmt: skip
+_CPU = torch.device("cpu")
+
+
+def _told(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    """Keyword arguments but for those that say what holds anyway."""
+    defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
+    if not defaults:
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = inspect.signature(func).parameters
+            defaults = {name: item.default for name, item in parameters.items()}
+    kept = {}
+    for name, value in kwargs.items():
+        plain = isinstance(value, (int, float, str, type(None)))
+        default = defaults.get(name, inspect.Parameter.empty)
+        if plain and type(value) is type(default) and value == default:
+            continue
+        kept[name] = value
+    if kept.get("device") in (_CPU, "cpu") and "Tensor" not in getattr(func, "__qualname__", ""):
+        del kept["device"]  # a factory makes its tensor there by default
+    return kept
 
 
 def _origin(value: Any) -> Any:
