@@ -254,10 +254,14 @@ class _Body(Expressions):
         expression = self._invocation(item) if isinstance(item, Call) else self._expression(item)
         if isinstance(item, Step) and item.same:
             changed = self._value(item.same)
-            if item.in_place or not re.fullmatch(r"\w+", changed):
+            if item.in_place:
                 self._line(expression)
-            else:
+            elif re.fullmatch(r"\w+", changed):
                 self._line(f"{changed} = {expression}")
+            elif self.last.get(item.same, -1) > index:
+                # returned as it was, `self.weight1.float()`: what follows reads it under this name
+                self.counter["v"] += 1
+                self._line(f"{self._hold('v' + str(self.counter['v']), item.same)} = {expression}")
             return
         live = [name for name in flat(item.outs) if name in self.last]
         if not live:

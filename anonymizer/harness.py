@@ -70,6 +70,11 @@ def render(body: Body, check: Check) -> str:
     return "\n".join(lines)
 
 
+def imports_of(body: Body) -> list[str]:
+    """The import statements that a body needs by itself."""
+    return _imports(body.definitions, body, Check("crash"))
+
+
 def _imports(text: str, body: Body, check: Check) -> list[str]:
     """The import statements the text needs, standard library first, each once."""
     wanted = {"import torch", *body.imports}

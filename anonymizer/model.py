@@ -18,7 +18,7 @@ from anonymizer.harness import Body
 from anonymizer.ir import Alias, Atom, Layer
 from anonymizer.layouts import tensor_text, view
 from anonymizer.ownership import Ownership
-from anonymizer.traced import ROOT, Call, Given, Program
+from anonymizer.traced import ROOT, Call, Given, Program, Step
 
 NAME = "Repro"
 #: A class with more numbers to choose than this is written anew for each use instead.
@@ -30,7 +30,8 @@ class Written:
     """The rewritten model: its text as the body of a repro, and where each given tensor went.
 
     `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
-    of the arguments; `blocks`: public path of a block -> the module of the private model that it stands for.
+    of the arguments; `blocks`: public path of a block or layer -> the module of the private model that it stands for;
+    `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class.
     """
 
     body: Body
@@ -38,6 +39,9 @@ class Written:
     arguments: tuple[str, ...]
     blocks: Mapping[str, int]
     classes: int
+    training: bool
+    calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+    named: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -103,6 +107,8 @@ class Writer:
         self.classes: dict[str, list[str]] = {}  # name -> lines
         self.made: dict[int, str] = {}  # module -> constructor expression
         self.which: dict[int, int] = {}
+        self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
+        self.calls: tuple[tuple[tuple[str, int], ...], ...] = ()
         self.training = _mode(program)
 
     def written(self) -> Written:
@@ -118,15 +124,25 @@ class Writer:
             definitions += self._class(root, NAME)
         else:
             definitions += self._function(root)
+        self.sizes, self.calls = _varying([self.program.given[name] for name in names])
         body = Body(
             "\n".join(definitions),
             f"{NAME}()" if is_module else NAME.lower(),
             tuple(self._inputs(names, root)),
             is_module,
+            tuple(self.sizes.values()),
         )
         mapping = dict(self._mapping(ROOT, ""))
         blocks = dict(self._paths(ROOT, ""))
-        return Written(body, mapping, names, blocks, len(self.classes) + 1)
+        count, named = len(self.classes) + 1, self._named()
+        return Written(body, mapping, names, blocks, count, self.training, self.calls, named)
+
+    def _named(self) -> dict[str, list[int]]:
+        """The modules of the private model behind each class."""
+        found: dict[str, list[int]] = {}
+        for module, block in self.blocks.items():
+            found.setdefault(NAME if module == ROOT else block.cls.split()[0], []).append(module)
+        return found
 
     def _levels(self) -> list[list[int]]:
         """Blocks by how deep others are nested in them, innermost first."""
@@ -330,9 +346,11 @@ class Writer:
             if isinstance(item, Call):
                 reads = self.own.arguments(item)
             else:
-                reads = ("",) if item.same else tuple(item.refs())
+                reads = tuple(item.refs())
             if reads != (value,):
                 return None
+            if isinstance(item, Step) and item.same == value:
+                continue  # Dropout in evaluation hands on what it got
             if item.module in self.blocks and self.blocks[item.module].methods[1:]:
                 return None
             if len(item.outs) != 1 or not isinstance(item.outs[0], str):
@@ -363,13 +381,20 @@ class Writer:
             else:
                 if given.storage is not None:
                     owners[given.storage] = given
-                texts[name] = tensor_text(given.meta, given.recipe, given.meta.shape)
+                texts[name] = tensor_text(given.meta, given.recipe, self._dims(given))
                 if given.meta.requires_grad and given.meta.is_float:
                     texts[name] += ".requires_grad_()"
             lines.append(f"{parameters[name]} = {texts[name]}")
         if aliased:
             return [*lines, f"return ({', '.join(parameters.values())},)"]
         return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
+
+    def _dims(self, given: Given) -> tuple[int | str, ...]:
+        """The sizes of an input, those that change from call to call by their names."""
+        return tuple(
+            self.sizes[column][0] if (column := _column(given, dim)) in self.sizes else size
+            for dim, size in enumerate(given.meta.shape)
+        )
 
     def _mapping(self, block: int, prefix: str) -> list[tuple[str, str]]:
         found = []
@@ -403,6 +428,29 @@ class Writer:
         for name, members in attributes.lists.items():
             found += [(f"{name}.{index}", module) for index, module in enumerate(members)]
         return found
+
+
+def _column(given: Given, dim: int) -> tuple[int, ...]:
+    """The size of one dimension in each call, oldest first."""
+    shapes = [*given.earlier, given.meta.shape]
+    return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
+
+
+def _varying(
+    given: list[Given],
+) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
+    """Names for the sizes that change from call to call, and what each call gives them."""
+    columns: dict[tuple[int, ...], tuple[str, int]] = {}
+    for item in given:
+        for dim, size in enumerate(item.meta.shape):
+            column = _column(item, dim)
+            if len(set(column)) > 1 and -1 not in column and column not in columns:
+                columns[column] = ("nmkhlpq"[len(columns) % 7], size)
+    if not columns:
+        return {}, ()
+    times = max(map(len, columns))
+    calls = [tuple((name, c[k]) for c, (name, _) in columns.items()) for k in range(times)]
+    return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
 
 
 def _mode(program: Program) -> bool:

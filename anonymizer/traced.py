@@ -30,7 +30,10 @@ ROOT = -1
 
 @dataclass(frozen=True)
 class Given:
-    """A tensor from outside the call. `kind`: input, param, buffer, constant; `storage` is equal for views of one memory."""
+    """A tensor from outside the call. `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
+
+    `earlier` are the shapes that an input had in the calls before this one.
+    """
 
     name: str
     kind: str
@@ -38,6 +41,7 @@ class Given:
     recipe: Recipe
     storage: int | None = None
     offset: int = 0
+    earlier: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,10 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program
         given[item["name"]] = Given(
             item["name"], item["kind"], meta, chosen, item.get("storage"), item.get("offset", 0)
         )
+    names = [item["name"] for item in data["tensors"] if item["kind"] == "input"]
+    for index, name in enumerate(names):
+        shapes = [call[index] for call in data["earlier"] if len(call) == len(names)]
+        given[name] = replace(given[name], earlier=tuple(map(tuple, shapes)))
     modules = {item["id"]: _module(item) for item in data["modules"]}
     outputs = tuple(value["ref"] for value in data["outputs"])
     root = _Reader(modules).call(ROOT, data["root"], data["state"])

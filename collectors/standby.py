@@ -64,7 +64,7 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
+        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -196,6 +196,10 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         from . import trace
 
         return trace.trace(call, request)
+    if request["op"] == "equivalence":
+        from . import equivalence
+
+        return equivalence.check(call, request)
     if request["op"] == "divergence":
         from . import divergence
 

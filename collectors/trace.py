@@ -47,8 +47,10 @@ def trace(call: rungs.Call, request: Json) -> Json:
 class Tracer:
     """One traced run. `tensors` are what the program was given: arguments, parameters, buffers, constants."""
 
-    def __init__(self, call: rungs.Call) -> None:
+    def __init__(self, call: rungs.Call, keep: bool = False) -> None:
         self.call = call
+        self.values: Dict[str, torch.Tensor] = {}  # copies of what was given, with `keep`
+        self.keep = keep
         self.names = public_names()
         self.known: Dict[int, Tuple[Any, str]] = {}
         self.given: Dict[str, torch.Tensor] = {}
@@ -90,12 +92,17 @@ class Tracer:
                 tracer.note("torch.autograd.Function")
             return apply.__func__(cls, *args, **kwargs)
 
+        self.saved = (original, apply)
         torch.nn.Module.__call__ = called  # this process is a fork: nobody else sees it
         torch.autograd.Function.apply = classmethod(applied)
         torch._dynamo.config.disable = True
         self.start = self._state()
         with _Births(self.born), _Watch(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
+
+    def leave(self) -> None:
+        """Takes the tracer out of torch again."""
+        torch.nn.Module.__call__, torch.autograd.Function.apply = self.saved
 
     def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
@@ -179,6 +186,9 @@ class Tracer:
     def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
         self.given[name] = tensor
         self.kinds[name] = kind
+        if self.keep:
+            with torch.no_grad(), _unwatched():
+                self.values[name] = _copy(tensor)
         self._bind(tensor, name)
         return name
 
@@ -399,7 +409,32 @@ class Tracer:
             "modules": sorted(self.modules.values(), key=lambda entry: int(entry["id"])),
             "tensors": [self._tensor(name) for name in self.given],
             "reasons": self.why,
+            "earlier": [self._shapes(args, kwargs) for args, kwargs in self.call.history],
+            "private": self._private(),
         }
+
+    def _shapes(self, args: Any, kwargs: Any) -> List[List[int]]:
+        """The shapes of the tensors of an earlier call, in the order of the arguments."""
+        leaves = outputs.flatten([list(rungs.materialise(args)), dict(rungs.materialise(kwargs))])
+        return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    def _private(self) -> Json:
+        """What the user calls the modules and what is in them; this goes into the private mapping and nowhere else."""
+        found: Json = {"modules": {}, "tensors": {}}
+        function = getattr(self.call.function, "__self__", self.call.function)
+        paths = {}
+        if isinstance(function, torch.nn.Module):
+            paths = {id(module): name for name, module in function.named_modules()}
+        labels = {id(tensor): name for name, tensor in self.given.items()}
+        for module in self.held:
+            entry = self.modules[id(module)]
+            found["modules"][entry["id"]] = [paths.get(id(module), ""), type(module).__qualname__]
+            for name, tensor in self._own(module, False):
+                label = labels.get(id(tensor))
+                if label and label not in found["tensors"]:
+                    path = paths.get(id(module), "")
+                    found["tensors"][label] = ".".join(part for part in (path, name) if part)
+        return found
 
     def _tensor(self, name: str) -> Json:
         tensor = self.given[name]
@@ -471,6 +506,22 @@ def _origin(value: Any) -> Any:
         return int(value)
     kind, *operands = value.origin
     return (kind, operands[0], tuple(map(_origin, operands[1]))) if kind == "op" else value.origin
+
+
+@contextlib.contextmanager
+def _unwatched() -> Iterator[None]:
+    """Where our own operations are nobody's."""
+    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
+        yield
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """The values as they are now, in the same layout of memory."""
+    if tensor.layout != torch.strided or not tensor.numel():
+        return tensor.detach().clone()
+    size = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = torch.as_strided(tensor.detach(), (size,), (1,), 0).clone()
+    return torch.as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 def _is_custom(func: Any) -> bool:

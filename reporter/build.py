@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.harness import Check
 from anonymizer.ir import Graph
-from reporter import reduction, rewritten, seeds
+from reporter import reduction, rewritten, seeds, whole
 from reporter.ablation import ablation
 from reporter.candidate import Candidate, judge
 from reporter.diagnose.culprit import find
@@ -72,6 +72,7 @@ class Builder:
         journal: Journal | None,
         progress: Progress,
         places: Sequence[Elsewhere] = (),
+        as_whole: bool = False,
     ) -> None:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
@@ -84,6 +85,7 @@ class Builder:
         self.others = Others(self.wanted)
         self.size = ""
         self.places = places
+        self.as_whole = as_whole
         self.refusals = Refusals(places, judge(self.wanted))
         self.stages: list[tuple[str, float]] = []
         self.scheduler = Scheduler(
@@ -112,8 +114,8 @@ class Builder:
         self._stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         before = reduction.size_of(seed)
-        self._stage("reduce", f"from {before}")
-        reduced = self._reduce(seed)
+        self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
+        reduced = whole.generic_sizes(seed, self.ask) if self.as_whole else self._reduce(seed)
         self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)
@@ -196,6 +198,9 @@ class Builder:
         def sources() -> Candidate | None:
             return self.ask.first(self._rewritten())
 
+        if self.as_whole:
+            yield lambda: self.ask.first(whole.candidates(self.recorded, self._check()))
+            return
         yield from (sources, graphs) if self.recorded.layer == "dynamo" else (graphs, sources)
 
     def _slice(self) -> Candidate | None:
@@ -311,6 +316,8 @@ def operators(text: str) -> tuple[str, ...]:
 
 def _called(node: ast.expr) -> str:
     text = ast.unparse(node)
+    if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        return node.attr  # a method of what a call returned
     if text.startswith("self."):
         return text.removeprefix("self.").rstrip("0123456789_")
     for prefix in ("torch.", "F."):

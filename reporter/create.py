@@ -26,6 +26,7 @@ from reporter.reduce.pool import WorkerPool
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
 from reporter.study import prepare, study, working_folder
+from reporter.whole import proved
 
 RECORDING = "recording.json"
 JOURNAL = "journal.jsonl"
@@ -64,7 +65,12 @@ def diagnose(options: Options) -> Result:
     return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
 
 
-def create(options: Options) -> Result:
+def anonymize(options: Options) -> Result:
+    """Like `create`, but the whole model, not reduced, and proved to be equivalent. Raises BugreportError."""
+    return create(options, as_whole=True)
+
+
+def create(options: Options, as_whole: bool = False) -> Result:
     """Everything up to the report folder. Exit code 0: a report was written; 1: no bug. Raises BugreportError."""
     started = time.monotonic()
     interpreter.check_script(options)
@@ -76,13 +82,15 @@ def create(options: Options) -> Result:
         bench = Bench(options, info.path, Path(name), others)
         try:
             bench.start()  # warms up while the script runs
-            recorded = resumed or _studied(options, bench, progress, want_program=True)
+            recorded = resumed or _studied(options, bench, progress, True, as_whole)
             if not recorded.is_bug:
                 return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
             progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
+            if as_whole:
+                proved(recorded)
             return _build_and_write(options, bench, recorded, info, output, progress, started)
         except KeyboardInterrupt:
             if (output / "private" / RECORDING).exists():
@@ -196,7 +204,14 @@ def _build_and_write(
     subject += "".join(f", differs from {place.name}" for place in bench.places)
     with Journal(output / "private" / JOURNAL, subject) as journal:
         builder = Builder(
-            recorded, options, bench.pool, bench.warm, journal, progress, bench.places
+            recorded,
+            options,
+            bench.pool,
+            bench.warm,
+            journal,
+            progress,
+            bench.places,
+            recorded.whole is not None,
         )
         try:
             built = builder.build()
@@ -208,8 +223,16 @@ def _build_and_write(
     return publish(options, recorded, built, info, output, time.monotonic() - started)
 
 
-def _studied(options: Options, bench: Bench, progress: Progress, want_program: bool) -> Recorded:
-    found = study(options, bench.python, bench.folder, bench.warm, progress, want_program)
+def _studied(
+    options: Options,
+    bench: Bench,
+    progress: Progress,
+    want_program: bool,
+    want_whole: bool = False,
+) -> Recorded:
+    found = study(
+        options, bench.python, bench.folder, bench.warm, progress, want_program, want_whole
+    )
     recorded = found.recorded
     if found.doubtful and recorded.check is not None:
         recorded = closer_look(recorded, bench.pool, progress)

@@ -24,6 +24,7 @@ from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
 from reporter.settings import Options
+from reporter.whole import mapping, proved, sizes_left
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
@@ -107,6 +108,14 @@ def _report(
         audit=AuditSummary(True, terms, ()),
         details={
             **({"culprit": built.culprit.to_json()} if built.culprit else {}),
+            **(
+                {
+                    "equivalence": proved(recorded),
+                    "sizes_left": sizes_left(recorded, built.candidate),
+                }
+                if recorded.whole
+                else {}
+            ),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
@@ -272,7 +281,9 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
         rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)
     program = getattr(built.candidate.content, "program", None)
-    if program is not None:
+    if recorded.whole is not None:
+        private["mapping.json"] = json.dumps(mapping(recorded), indent=2, ensure_ascii=False)
+    elif program is not None:
         private["mapping.json"] = json.dumps(dict(program.mapping), indent=2, ensure_ascii=False)
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)

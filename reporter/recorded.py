@@ -25,6 +25,7 @@ _VERSION = 2
 class Recorded:
     """The verdict with its measurements, and all that candidates are made from.
 
+    `whole` is the trace of the failing call and the proof of its rewriting, where `anonymize` asked for them.
     `python` and `differs_from` are interpreters: the one the script ran in, and those that a candidate must pass in.
     """
 
@@ -50,6 +51,7 @@ class Recorded:
     remarks: tuple[str, ...] = ()
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
+    whole: Json | None = None
 
     def public_words(self) -> frozenset[str]:
         """torch's own words, and the values of settings that are choices torch offers."""

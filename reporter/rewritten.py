@@ -110,4 +110,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
 
 def statements(candidate: Candidate) -> int:
     """Tensor operations of a rewritten source."""
-    return candidate.content.program.statements() if isinstance(candidate.content, Rewritten) else 0
+    content = candidate.content
+    if isinstance(content, Rewritten):
+        return content.program.statements()
+    return int(getattr(content, "statements", 0))

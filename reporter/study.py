@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from reporter import interpreter, seeds
+from reporter import interpreter, seeds, whole
 from reporter.diagnose.details import Details, gather
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
@@ -40,7 +40,13 @@ class Study:
 
 
 def study(
-    options: Options, python: Path, folder: Path, warm: Path, progress: Progress, want_program: bool
+    options: Options,
+    python: Path,
+    folder: Path,
+    warm: Path,
+    progress: Progress,
+    want_program: bool,
+    want_whole: bool = False,
 ) -> Study:
     """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input."""
     prefill(folder / "cache", warm)
@@ -85,6 +91,7 @@ def study(
             {**details.document, "timing": _timing(recording, diagnosis, details, clock)},
             details.lines,
             want_program and diagnosis.is_bug or doubtful,
+            want_whole and diagnosis.is_bug,
         )
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
     finally:
@@ -134,6 +141,7 @@ def _collect(
     details: Mapping[str, Any],
     remarks: tuple[str, ...],
     program: bool,
+    model: bool,
 ) -> Recorded:
     finding = diagnosis.finding
     answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
@@ -147,6 +155,7 @@ def _collect(
             (graph, dict(way)) for graph, way in seeds.graphs(diagnosis, options.timeout / 2)
         ]
         check = seeds.check_for(diagnosis, environment)
+    traced = whole.collect(finding.lab, options.timeout) if finding is not None and model else None
     return Recorded(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -168,6 +177,7 @@ def _collect(
         command=command(options, diagnosis.cited),
         details=dict(details),
         remarks=remarks,
+        whole=traced,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
 

@@ -14,11 +14,12 @@ from reporter import __version__
 # Verb to its line in `bugreport --help`; the verb `create` lives in `reporter.cli.create`.
 COMMANDS = {
     "create": "Turn a failing script into a minimal, verified, anonymised report folder.",
+    "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
     "diagnose": "Say what is wrong with a script under torch.compile; writes nothing.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
 # Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.
-RUNS_SCRIPT = {"create", "diagnose"}
+RUNS_SCRIPT = {"create", "anonymize", "diagnose"}
 
 HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
 

@@ -1,0 +1,336 @@
+"""Whether a rewritten model computes what the recorded call computes: same weights in, same values out.
+
+The recorded call runs as it is, in a fork of its own. The rewritten model gets the values that the call was given, the
+same random numbers and the same gradients of its outputs; results, gradients, changed buffers and the operators that
+reached the dispatcher are compared. Nothing here knows how the rewriting was done.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import math
+import os
+import random
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+import torch
+
+from . import context, outputs, rungs
+from .trace import Tracer
+
+Json = Dict[str, Any]
+_SEED = 1
+
+
+def check(call: rungs.Call, request: Json) -> Json:
+    """Compares the call with the model in `request`.
+
+    `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and `arguments` (traced names) say
+    what goes where, `layers` (public path -> module number) which of its layers stand for which, `training` is its mode,
+    `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
+    """
+    rungs.quiet_compile_workers()
+    rng = torch.get_rng_state()
+    if _in_a_fork(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])):
+        return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+    tracer = Tracer(call, keep=True)
+    with context.applied(call.state):
+        random.setstate(call.random)
+        tracer.run()
+    private = _load(request["file"])
+    os.unlink(request["file"])
+    tracer.leave()
+    try:
+        public, model = _rewritten(call, request, tracer, rng)
+    except Exception as error:
+        return {
+            "outcome": "raises",
+            "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
+        }
+    ids = {label: id(tensor) for label, tensor in tracer.given.items()}
+    return {"outcome": "ok", **_Compared(private, public, request, ids, tracer, model).document()}
+
+
+def _in_a_fork(body: Any) -> bool:
+    """Does something in a fork of this process; True if it failed there."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            body()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(pid, 0)[1] != 0
+
+
+def _load(path: str) -> Any:
+    try:
+        return torch.load(path, weights_only=False)
+    except TypeError:  # an early release without that argument
+        return torch.load(path)
+
+
+class _Run:
+    """One run: its tensors, the gradients of what it was given, what it changed, and what reached the dispatcher.
+
+    `tensors` are what it was given, by a key that tells the two runs' tensors apart from each other.
+    """
+
+    def __init__(self, tensors: Mapping[Any, torch.Tensor]) -> None:
+        self.tensors = tensors
+        self.results: List[torch.Tensor] = []
+        self.gradients: Dict[Any, Optional[torch.Tensor]] = {}
+        self.counts: Dict[str, int] = {}
+        self.layers: List[Tuple[Any, List[float]]] = []
+
+    @classmethod
+    def of_call(cls, call: rungs.Call, rng: torch.Tensor) -> _Run:
+        reachable = context.reachable(call.function, call.args, call.kwargs)
+        run = cls({id(tensor): tensor for tensor in reachable.values()})
+        run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+        return run
+
+    def perform(self, state: Json, rng: torch.Tensor, seed: Any, body: Any) -> None:
+        torch.set_rng_state(rng)
+        random.setstate(seed)
+        torch._dynamo.config.disable = True
+        counting = _Counting()
+        with context.applied(state), _layers_seen(self.layers), counting:
+            result = body()
+            self.results = [
+                leaf for _, leaf in outputs.flatten(result) if isinstance(leaf, torch.Tensor)
+            ]
+        with counting:
+            self._backward()
+        self.counts = dict(counting.counts)
+
+    def _backward(self) -> None:
+        generator = torch.Generator().manual_seed(_SEED)
+        chosen, flows = [], []
+        for leaf in self.results:
+            if leaf.requires_grad and leaf.dtype.is_floating_point:
+                flow = torch.randn(leaf.shape, generator=generator)
+                chosen.append(leaf)
+                flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
+        wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
+        if chosen and wanted:
+            with torch.enable_grad():
+                found = torch.autograd.grad(chosen, list(wanted.values()), flows, allow_unused=True)
+            self.gradients = dict(zip(wanted, found))
+
+    def saved(self) -> Json:
+        """What the other process needs, detached."""
+        return {
+            "results": [leaf.detach() for leaf in self.results],
+            "gradients": {k: g for k, g in self.gradients.items() if g is not None},
+            "after": {key: tensor.detach() for key, tensor in self.tensors.items()},
+            "counts": self.counts,
+            "layers": self.layers,
+        }
+
+
+def _rewritten(call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tensor) -> Any:
+    """The rewritten model's run, on what the recorded call was given; and the model."""
+    namespace: Dict[str, Any] = {"__name__": "rewritten"}
+    exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    model = eval(request["callable"], namespace)
+    tensors: Dict[Any, torch.Tensor] = {}
+    if isinstance(model, torch.nn.Module):
+        model.train(request["training"])
+        tensors.update(model.named_parameters(remove_duplicate=False))
+        tensors.update(model.named_buffers(remove_duplicate=False))
+        with torch.no_grad():
+            for path, label in request["mapping"].items():
+                value = tracer.values[label]
+                if tensors[path].shape != value.shape or tensors[path].dtype != value.dtype:
+                    raise ValueError("{} has another shape or dtype".format(path))
+                tensors[path].copy_(value)
+    arguments = _arguments(request["arguments"], tracer)
+    tensors.update(enumerate(arguments))
+    run = _Run({key: tensors[key] for key in (*request["mapping"], *range(len(arguments)))})
+    run.perform(call.state, rng, call.random, lambda: model(*arguments))
+    return run, model
+
+
+def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
+    """Copies of the arguments, those that share memory sharing it again."""
+    made: Dict[int, torch.Tensor] = {}
+    found = []
+    for label in labels:
+        given, value = tracer.given[label], tracer.values[label]
+        key = given.untyped_storage().data_ptr() if given.layout == torch.strided else 0
+        shared = made.get(key)
+        if shared is None or not given.numel():
+            made[key] = value
+            found.append(value.requires_grad_(given.requires_grad))
+        else:
+            offset = given.storage_offset()
+            found.append(torch.as_strided(shared.detach(), given.shape, given.stride(), offset))
+    return found
+
+
+class _Compared:
+    """The comparison of the two runs."""
+
+    def __init__(
+        self,
+        private: Json,
+        public: _Run,
+        request: Json,
+        ids: Mapping[str, int],
+        tracer: Tracer,
+        model: Any,
+    ) -> None:
+        self.private = private
+        self.public = public
+        self.request = request
+        self.ids = ids
+        self.tracer = tracer
+        self.model = model
+
+    def document(self) -> Json:
+        """`outputs`, `gradients`, `buffers`: `{"how": bitwise | close | differ, "count", "max_abs_error"}`; `operators`; `layer`.
+
+        `layer` is the public path of the first layer that computes something else, where values differ.
+        """
+        expected = [leaf.detach() for leaf in self.private["results"]]
+        actual = [leaf.detach() for leaf in self.public.results]
+        found: Json = {"outputs": _same(expected, actual)}
+        pairs = [(path, self.ids[label]) for path, label in self.request["mapping"].items()]
+        pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
+        wanted = [(key, identity) for key, identity in pairs if key in self.public.gradients]
+        found["gradients"] = _same(
+            [self.private["gradients"].get(identity) for _, identity in wanted],
+            [self.public.gradients[key] for key, _ in wanted],
+        )
+        after = [(k, i) for k, i in pairs if i in self.private["after"]]
+        found["buffers"] = _same(
+            [self.private["after"][identity] for _, identity in after],
+            [self.public.tensors[key].detach() for key, _ in after],
+        )
+        found["operators"] = self._operators()
+        if any(found[name]["how"] == "differ" for name in ("outputs", "gradients", "buffers")):
+            found["layer"] = self._first_layer()
+        return found
+
+    def _operators(self) -> Json:
+        before, after = self.private["counts"], self.public.counts
+        names = sorted(set(before) | set(after))
+        changed = {
+            name: [before.get(name, 0), after.get(name, 0)]
+            for name in names
+            if before.get(name, 0) != after.get(name, 0)
+        }
+        return {"same": not changed, "count": sum(before.values()), "changed": changed}
+
+    def _first_layer(self) -> Optional[str]:
+        """The public path of the first layer whose results differ."""
+        numbers = {entry: number for number, entry in self._module_ids().items()}
+        calls: Dict[int, List[List[float]]] = {}
+        for key, sums in self.private["layers"]:
+            if key in numbers:
+                calls.setdefault(numbers[key], []).append(sums)
+        paths = {id(module): path for path, module in self.model.named_modules()}
+        for key, sums in self.public.layers:
+            path = paths.get(key)
+            number = self.request["layers"].get(path)
+            if number is None or not calls.get(number):
+                continue
+            if not _close_sums(calls[number].pop(0), sums):
+                return str(path)
+        return None
+
+    def _module_ids(self) -> Dict[int, int]:
+        return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+
+
+def _close_sums(one: List[float], other: List[float]) -> bool:
+    return len(one) == len(other) and all(
+        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or a != a and b != b
+        for a, b in zip(one, other)
+    )
+
+
+def _same(expected: List[Any], actual: List[Any]) -> Json:
+    """How alike two lists of tensors are; None stands for a gradient that there is not, and equals zeros."""
+    found: Json = {"how": "bitwise", "count": len(expected), "max_abs_error": 0.0}
+    if len(expected) != len(actual):
+        return {
+            **found,
+            "how": "differ",
+            "detail": "{} against {}".format(len(expected), len(actual)),
+        }
+    for one, other in zip(expected, actual):
+        if one is None or other is None:
+            if any(t is not None and bool(t.any()) for t in (one, other)):
+                found["how"] = "differ"
+            continue
+        if one.shape != other.shape or one.dtype != other.dtype:
+            found["how"] = "differ"
+            continue
+        if _identical(one, other):
+            continue
+        error = (one.double() - other.double()).abs()
+        found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
+        close = torch.allclose(one.double(), other.double(), *_tolerance(one.dtype), equal_nan=True)
+        found["how"] = "differ" if found["how"] == "differ" or not close else "close"
+    return found
+
+
+def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.layout != torch.strided or one.is_complex():
+        return bool(torch.equal(one, other))
+    if one.dtype.is_floating_point:
+        both = torch.isnan(one) & torch.isnan(other)
+        return bool(((one == other) | both).all())
+    return bool(torch.equal(one, other))
+
+
+def _tolerance(dtype: torch.dtype) -> Tuple[float, float]:
+    """(rtol, atol): torch.testing's defaults."""
+    return {
+        torch.float16: (1e-3, 1e-5),
+        torch.bfloat16: (1.6e-2, 1e-5),
+        torch.float64: (1e-7, 1e-7),
+    }.get(dtype, (1.3e-6, 1e-5))
+
+
+class _Counting(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Counts the operators that reach the dispatcher."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Dict[str, int] = collections.Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.counts[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
+    """Notes two sums of what each module call returned."""
+    original = torch.nn.Module.__call__
+
+    def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(module, *args, **kwargs)
+        seen.append((id(module), _sums(result)))
+        return result
+
+    torch.nn.Module.__call__ = called
+    try:
+        yield
+    finally:
+        torch.nn.Module.__call__ = original
+
+
+def _sums(result: Any) -> List[float]:
+    with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
+        found = []
+        for _, leaf in outputs.flatten(result):
+            if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided:
+                data = leaf.detach().double() if not leaf.is_complex() else leaf.detach().abs()
+                found += [float(data.sum()), float(data.abs().sum())]
+        return found

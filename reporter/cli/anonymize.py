@@ -1,0 +1,25 @@
+"""`bugreport anonymize`: the whole failing model as public code."""
+
+from __future__ import annotations
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options, settings
+
+
+@taking(*(name for name in settings() if name != "rungs"), script=True)
+def command(options: Options) -> int:
+    """Rewrite the whole failing model as public code, and prove that it is the same model.
+
+    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, and rewrites all of its
+    model with stock layers and generic blocks, not reduced. With the private weights the rewritten model has to
+    give the same values and gradients by the same operators, and without them it has to fail in the same
+    way. Options go before SCRIPT.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.create import anonymize
+
+        return anonymize(options)
+
+    return shell.finish(options, work)

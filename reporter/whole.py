@@ -1,0 +1,197 @@
+"""The whole failing model as public code, with the proof that it is the same model.
+
+The proof is measured where the private model lives: the rewritten text gets the private weights and has to give the same
+values, gradients and operators. Only then is it asked, like every candidate, whether it shows the failure.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anonymizer import model, resize, traced, values
+from anonymizer.expressions import NotPublic
+from anonymizer.harness import Body, Check, imports_of
+from reporter.candidate import Candidate
+from reporter.errors import CannotJudgeError
+from reporter.lab import Json, Lab
+from reporter.recorded import Recorded
+from reporter.reduce.questions import Questions
+from reporter.seeds import QUICKER
+
+_PARTS = ("outputs", "gradients", "buffers")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A traced program that writes itself as a model."""
+
+    program: traced.Program
+
+    @functools.cached_property
+    def written(self) -> model.Written:
+        """The model. Raises NotPublic."""
+        return model.write(self.program)
+
+    def body(self) -> Body:
+        """The model as the body of a repro."""
+        return self.written.body
+
+    @property
+    def statements(self) -> int:
+        """Operations, a stock layer counting as one."""
+        return self.program.statements
+
+
+def of_trace(trace: Json, level: str = "plain") -> Whole:
+    """The model of a trace, the values that it was given made at one of `values.LEVELS`."""
+    return Whole(traced.program(trace, values.recipe_for(level)))
+
+
+def collect(lab: Lab, timeout: float) -> Json:
+    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot be had."""
+    answer = lab.request({"op": "trace"}, timeout)
+    if answer.get("outcome") != "ok":
+        return {"error": f"the call could not be traced ({_why(answer)})"}
+    trace = answer["trace"]
+    try:
+        written = of_trace(trace).written
+    except NotPublic as reason:
+        return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
+    modules = {module["id"]: module for module in trace["modules"]}
+    request = {
+        "op": "equivalence",
+        "text": text_of(written.body),
+        "callable": written.body.callable,
+        "mapping": dict(written.mapping),
+        "arguments": list(written.arguments),
+        "layers": {p: n for p, n in written.blocks.items() if n in modules and modules[n]["stock"]},
+        "training": written.training,
+        "file": str(lab.folder / "equivalence.pt"),
+    }
+    return {"trace": trace, "equivalence": lab.request(request, 2 * timeout)}
+
+
+def _why(answer: Json) -> str:
+    detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
+    return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
+
+
+def text_of(body: Body) -> str:
+    """The definitions of a model with the imports that they need."""
+    return "\n".join([*imports_of(body), "", "", body.definitions, ""])
+
+
+def proved(recorded: Recorded) -> Json:
+    """The equivalence as report.json states it. Raises CannotJudgeError if the rewritten model is not the private one."""
+    whole = recorded.whole or {"error": "the call was not traced"}
+    if "error" in whole:
+        raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
+    found = whole["equivalence"]
+    reasons = "; ".join(whole["trace"]["reasons"])
+    hint = f" ({reasons})" if reasons else ""
+    if found.get("outcome") != "ok":
+        raise CannotJudgeError(
+            f"the rewritten model does not run with the private weights: {_why(found)}{hint}"
+        )
+    wrong = [part for part in _PARTS if found[part]["how"] == "differ"]
+    if wrong:
+        place = _place(whole["trace"], found.get("layer"))
+        raise CannotJudgeError(
+            f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)} differ by up to "
+            f"{max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
+        )
+    kept = {part: found[part] for part in (*_PARTS, "operators")}
+    return {"proved": True, **kept}
+
+
+def _place(trace: Json, path: str | None) -> str:
+    """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere else."""
+    if path is None:
+        return ""
+    number = of_trace(trace).written.blocks.get(path)
+    name = (trace["private"]["modules"].get(str(number)) or [path])[0]
+    return f", first in {name or path}"
+
+
+def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
+    """The whole model under the check, its values from plain to those that keep to what was measured."""
+    assert recorded.whole is not None
+    trace = recorded.whole["trace"]
+    checks = [check]
+    quicker = QUICKER.get(recorded.layer)
+    if quicker is not None and dict(check.arguments).get("backend") is None:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        checks.append(replace(check, arguments=(("backend", repr(quicker)), *kept)))
+    if check.double:  # what casts to float32 itself cannot run in float64
+        checks += [replace(item, double=False) for item in checks]
+    for level in values.LEVELS:
+        content = of_trace(trace, level)
+        written = content.written
+        for item in checks:
+            yield Candidate(
+                content,
+                replace(
+                    item,
+                    calls=written.calls if item.calls else (),
+                    evaluation=not written.training,
+                ),
+            )
+
+
+def mapping(recorded: Recorded) -> Json:
+    """Public name -> private name of classes, blocks, layers and tensors."""
+    assert recorded.whole is not None
+    trace = recorded.whole["trace"]
+    written = of_trace(trace).written
+    modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
+
+    def private(number: int) -> list[Any]:
+        return modules.get(str(number)) or modules.get(number) or ["", ""]
+
+    return {
+        "classes": {
+            name: sorted({private(number)[1] for number in numbers if number >= 0})
+            for name, numbers in written.named.items()
+        },
+        "modules": {path: private(number)[0] for path, number in written.blocks.items()},
+        "tensors": {path: tensors.get(label, "") for path, label in written.mapping.items()},
+    }
+
+
+def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
+    """The model with sizes that are nobody's, as far as the failure stays."""
+    assert isinstance(seed.content, Whole)
+    program = seed.content.program
+    wanted: dict[resize.Family, int] = {}
+    taken = {size for family in resize.families(program) for size in family.members}
+    for family in resize.families(program):
+        wanted[family] = next(resize.choices(family, taken | set(wanted.values())), family.base)
+
+    def made(bases: Mapping[resize.Family, int]) -> Candidate:
+        content = Whole(resize.changed(program, bases))
+        calls = content.written.calls if seed.check.calls else ()
+        return replace(seed, content=content, check=replace(seed.check, calls=calls))
+
+    if not wanted:
+        return seed
+    at_once = made(wanted)
+    if ask.holds(at_once):
+        return at_once
+    kept: dict[resize.Family, int] = {}
+    for family in wanted:
+        options = list(resize.choices(family, taken | set(kept.values())))[:3]
+        found = ask.pick((size, made({**kept, family: size})) for size in options)
+        if found is not None:
+            kept[family] = found[0]
+    return made(kept) if kept else seed
+
+
+def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
+    """The sizes of the private model that the failure needs, as far as they are not everybody's."""
+    assert isinstance(candidate.content, Whole) and recorded.whole is not None
+    before = resize.families(of_trace(recorded.whole["trace"]).program)
+    now = resize.sizes(candidate.content.program)
+    return sorted({size for family in before for size in family.members if size in now})
