@@ -284,7 +284,8 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
     if recorded.whole is not None:
         private["mapping.json"] = json.dumps(mapping(recorded), indent=2, ensure_ascii=False)
     elif program is not None:
-        private["mapping.json"] = json.dumps(dict(program.mapping), indent=2, ensure_ascii=False)
+        names = {"names": dict(program.reverse)}
+        private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private

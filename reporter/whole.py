@@ -151,7 +151,24 @@ def mapping(recorded: Recorded) -> Json:
     def private(number: int) -> list[Any]:
         return modules.get(str(number)) or modules.get(number) or ["", ""]
 
+    attributes: dict[str, dict[str, list[str]]] = {}
+    for name, numbers in written.named.items():
+        for number in numbers:
+            owners = [path for path, other in written.blocks.items() if other == number]
+            for path, other in [(p, n) for p, n in written.blocks.items() if owners]:
+                short = _below(path, owners)
+                known = _below(private(other)[0], [private(number)[0]]) if number >= 0 else ""
+                if short and known:
+                    places = attributes.setdefault(name, {}).setdefault(short, [])
+                    places += [known] if known not in places else []
+        for path, label in written.mapping.items():
+            owner, _, attribute = path.rpartition(".")
+            if written.blocks.get(owner) in numbers and tensors.get(label):
+                known = tensors[label].rpartition(".")[2]
+                places = attributes.setdefault(name, {}).setdefault(attribute, [])
+                places += [known] if known not in places else []
     return {
+        "attributes": attributes,
         "classes": {
             name: sorted({private(number)[1] for number in numbers if number >= 0})
             for name, numbers in written.named.items()
@@ -195,3 +212,13 @@ def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
     before = resize.families(of_trace(recorded.whole["trace"]).program)
     now = resize.sizes(candidate.content.program)
     return sorted({size for family in before for size in family.members if size in now})
+
+
+def _below(path: str, owners: list[str]) -> str:
+    """The attribute through which a path goes on from one of its owners; a list's attribute without its index."""
+    for owner in owners:
+        if path.startswith(owner + ".") or not owner and path:
+            rest = path[len(owner) :].lstrip(".").split(".")
+            if len(rest) == 1 or len(rest) == 2 and rest[1].isdigit():
+                return rest[0]
+    return ""

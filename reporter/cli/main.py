@@ -16,6 +16,7 @@ COMMANDS = {
     "create": "Turn a failing script into a minimal, verified, anonymised report folder.",
     "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
     "diagnose": "Say what is wrong with a script under torch.compile; writes nothing.",
+    "deanonymize": "Translate an answer or a patch back into the private names.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
 # Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.
@@ -26,7 +27,7 @@ HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
   From a failing torch.compile script to a report that the maintainers can use.
 
 Commands:
-{chr(10).join(f"  {verb:<10}{line}" for verb, line in COMMANDS.items())}
+{chr(10).join(f"  {verb:<13}{line}" for verb, line in COMMANDS.items())}
 
 Options:
   --version   Print the version and exit.

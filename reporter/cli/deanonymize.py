@@ -1,0 +1,32 @@
+"""`bugreport deanonymize`: a maintainer's answer in the words of the private model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reporter.cli import shell
+from reporter.settings import Options
+
+
+def command(
+    report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE|-]", help="The text to translate.  [default: stdin]"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Translate an answer, a patch or a sentence about the public repro back into your own names.
+
+    Reads the mapping in the report's private folder, which never leaves this machine.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.deanonymize import deanonymize
+
+        return deanonymize(report, file)
+
+    return shell.finish(Options(json=json), work)
