@@ -67,13 +67,25 @@ def sizes(program: Program) -> frozenset[int]:
     return frozenset(_sizes(program))
 
 
+def kept(before: Program, after: Program) -> frozenset[int]:
+    """The sizes that two versions of a program have at the same place."""
+    then, now = dict(_places(before)), dict(_places(after))
+    return frozenset(size for place, size in then.items() if now.get(place) == size)
+
+
 def _sizes(program: Program) -> Iterator[int]:
+    return (size for _, size in _places(program))
+
+
+def _places(program: Program) -> Iterator[tuple[tuple[object, ...], int]]:
     for given in program.given.values():
-        yield from given.meta.shape
+        for dim, size in enumerate(given.meta.shape):
+            yield (given.name, dim), size
     for module in program.modules.values():
         for key, value in module.layer.kwargs if module.layer is not None else ():
             if key in _LAYER_SIZES:
-                yield from _integers(value)
+                for index, size in enumerate(_integers(value)):
+                    yield (module.number, key, index), size
 
 
 def _integers(value: Value) -> Iterator[int]:

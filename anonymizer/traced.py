@@ -161,8 +161,8 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program
     root = _Reader(modules).call(ROOT, data["root"], data["state"])
     metas = _metas(data["root"])
     root = _unpacked(root, metas, _readers(root, outputs))
-    root = _spliced(_pruned(root, set(outputs)))
-    root = _connected(root, outputs)
+    root = _spliced(pruned(root, set(outputs)))
+    root = connected(root, outputs)
     states, reasons = tuple(data["states"]), tuple(data["reasons"])
     return Program(root, modules, given, outputs, states, reasons, metas)
 
@@ -331,7 +331,7 @@ def _unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[s
     return replace(call, items=tuple(done))
 
 
-def _connected(root: Call, outputs: tuple[str, ...]) -> Call:
+def connected(root: Call, outputs: tuple[str, ...]) -> Call:
     """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker and its reader."""
     homes: dict[str, tuple[int, ...]] = {}
     takes: dict[tuple[int, ...], dict[str, None]] = {}
@@ -380,12 +380,12 @@ def _connected(root: Call, outputs: tuple[str, ...]) -> Call:
     return rebuilt(root, ())
 
 
-def _pruned(call: Call, needed: set[str]) -> Call:
+def pruned(call: Call, needed: set[str]) -> Call:
     """Without what nobody reads: facts that the program asked for, and calls that are empty after that."""
     kept: list[Step | Call] = []
     for item in reversed(call.items):
         if isinstance(item, Call):
-            inner = _pruned(item, needed)
+            inner = pruned(item, needed)
             if inner.items:
                 kept.append(inner)
         elif item.same or _changes(item.node) or not needed.isdisjoint(flat(item.outs)):

@@ -58,6 +58,7 @@ class Built:
     reduced_from: str
     timing: Json
     differs_from: tuple[Json, ...] = ()
+    different: whole.Difference | None = None
 
 
 class Builder:
@@ -116,6 +117,10 @@ class Builder:
         before = reduction.size_of(seed)
         self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
         reduced = whole.generic_sizes(seed, self.ask) if self.as_whole else self._reduce(seed)
+        different = None
+        if self.as_whole:
+            self._stage("ingredients", "what the model needs beside stock layers to fail")
+            different = whole.differs_from_stock(reduced, self.ask)
         self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)
@@ -155,6 +160,7 @@ class Builder:
             reduced_from=before,
             timing=self._timing(),
             differs_from=differs_from,
+            different=different,
         )
 
     def _stage(self, name: str, detail: str) -> None:

@@ -29,6 +29,7 @@ from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
 from templates.releases import regressions
+from templates.side_by_side import side_by_side
 from templates.wording import SUMMARIES, difference
 
 Json = dict[str, Any]
@@ -108,18 +109,23 @@ def _report(
         audit=AuditSummary(True, terms, ()),
         details={
             **({"culprit": built.culprit.to_json()} if built.culprit else {}),
-            **(
-                {
-                    "equivalence": proved(recorded),
-                    "sizes_left": sizes_left(recorded, built.candidate),
-                }
-                if recorded.whole
-                else {}
-            ),
+            **_whole(recorded, built),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
     )
+
+
+def _whole(recorded: Recorded, built: Built) -> Json:
+    """What `anonymize` has to say beyond a reduced report."""
+    if recorded.whole is None:
+        return {}
+    different = asdict(built.different) if built.different is not None else None
+    return {
+        "equivalence": proved(recorded),
+        "sizes_left": sizes_left(recorded, built.candidate),
+        "differs_from_stock": different,
+    }
 
 
 def _failure(built: Built) -> Mapping[str, Any]:
@@ -282,13 +288,28 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
         private["other_findings.json"] = json.dumps(rows, indent=2)
     program = getattr(built.candidate.content, "program", None)
     if recorded.whole is not None:
-        private["mapping.json"] = json.dumps(mapping(recorded), indent=2, ensure_ascii=False)
-    elif program is not None:
-        names = {"names": dict(program.reverse)}
+        names = mapping(recorded)
         private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
+        private["side_by_side.html"] = side_by_side(
+            built.text, names["classes"], recorded.sources, _facts(recorded)
+        )
+    elif program is not None:
+        flat = {"names": dict(program.reverse)}
+        private["mapping.json"] = json.dumps(flat, indent=2, ensure_ascii=False)
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private
+
+
+def _facts(recorded: Recorded) -> Json:
+    """What a reader of the side-by-side page wants to know of the proof and of the search."""
+    proof = proved(recorded)
+    return {
+        "outputs with the private weights": proof["outputs"]["how"],
+        "gradients": proof["gradients"]["how"],
+        "operators": f"{proof['operators']['count']}, {'the same' if proof['operators']['same'] else 'not all the same'}",
+        "private files whose words were looked for": len(recorded.sources),
+    }
 
 
 def _last_words(report: Report, output: Path) -> list[str]:
@@ -301,6 +322,7 @@ def _last_words(report: Report, output: Path) -> list[str]:
         f"repro: {repro.statements} tensor operation{'s' if repro.statements != 1 else ''}, {repro.lines} lines, "
         f"seen in {seen} of {of} fresh processes, {repro.candidates} candidates, {repro.seconds:.0f} s",
         *_difference(report),
+        *_needs(report),
         *(
             f"met on the way, another failure ({other['kind']}): {output / str(other['path'])}"
             for other in report.other_findings
@@ -309,6 +331,26 @@ def _last_words(report: Report, output: Path) -> list[str]:
         f"report: {output}",
         f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
     ]
+
+
+def _needs(report: Report) -> list[str]:
+    """The line about what the model has beside stock layers, where the whole model was rewritten."""
+    found = report.details.get("differs_from_stock")
+    if not found:
+        return []
+    proof = report.details["equivalence"]
+    count = proof["operators"]["count"]
+    lines = [
+        f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, {count} operators "
+        + ("the same" if proof["operators"]["same"] else "not all the same")
+    ]
+    if report.details["sizes_left"]:
+        left = ", ".join(map(str, report.details["sizes_left"]))
+        lines.append(f"sizes of the private model that the failure needs: {left}")
+    if found["ingredients"]:
+        stock = f"without it the model {found['skeleton']}"
+        return [*lines, f"needed beside stock layers: {'; '.join(found['ingredients'])} ({stock})"]
+    return [*lines, "needed beside stock layers: nothing, what stock layers do is enough to fail"]
 
 
 def _difference(report: Report) -> list[str]:

@@ -7,10 +7,11 @@ values, gradients and operators. Only then is it asked, like every candidate, wh
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anonymizer import ingredients as parts
 from anonymizer import model, resize, traced, values
 from anonymizer.expressions import NotPublic
 from anonymizer.harness import Body, Check, imports_of
@@ -21,6 +22,7 @@ from reporter.recorded import Recorded
 from reporter.reduce.questions import Questions
 from reporter.seeds import QUICKER
 
+_SEVERAL_CALLS = ("stale_graph", "crash_on_recompile")
 _PARTS = ("outputs", "gradients", "buffers")
 
 
@@ -45,9 +47,14 @@ class Whole:
         return self.program.statements
 
 
-def of_trace(trace: Json, level: str = "plain") -> Whole:
-    """The model of a trace, the values that it was given made at one of `values.LEVELS`."""
-    return Whole(traced.program(trace, values.recipe_for(level)))
+def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
+    """The model of a trace, the values that it was given made at one of `values.LEVELS`.
+
+    `calls`: its inputs can be made in the sizes of the earlier calls, too.
+    """
+    return Whole(
+        traced.program(trace if calls else {**trace, "earlier": []}, values.recipe_for(level))
+    )
 
 
 def collect(lab: Lab, timeout: float) -> Json:
@@ -127,15 +134,16 @@ def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
         checks.append(replace(check, arguments=(("backend", repr(quicker)), *kept)))
     if check.double:  # what casts to float32 itself cannot run in float64
         checks += [replace(item, double=False) for item in checks]
+    several = check.kind in _SEVERAL_CALLS
     for level in values.LEVELS:
-        content = of_trace(trace, level)
+        content = of_trace(trace, level, several)
         written = content.written
         for item in checks:
             yield Candidate(
                 content,
                 replace(
                     item,
-                    calls=written.calls if item.calls else (),
+                    calls=written.calls,
                     evaluation=not written.training,
                 ),
             )
@@ -209,9 +217,9 @@ def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
 def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
     assert isinstance(candidate.content, Whole) and recorded.whole is not None
-    before = resize.families(of_trace(recorded.whole["trace"]).program)
-    now = resize.sizes(candidate.content.program)
-    return sorted({size for family in before for size in family.members if size in now})
+    before = of_trace(recorded.whole["trace"]).program
+    left = resize.kept(before, candidate.content.program)
+    return sorted({s for f in resize.families(before) for s in f.members if s in left})
 
 
 def _below(path: str, owners: list[str]) -> str:
@@ -222,3 +230,59 @@ def _below(path: str, owners: list[str]) -> str:
             if len(rest) == 1 or len(rest) == 2 and rest[1].isdigit():
                 return rest[0]
     return ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the model needs beside stock layers to fail; `skeleton` says what it shows without any of it."""
+
+    ingredients: tuple[str, ...]
+    skeleton: str
+    tried: int
+
+
+def differs_from_stock(candidate: Candidate, ask: Questions) -> Difference:
+    """The smallest set of ingredients with which the model fails, found by leaving out as many as possible."""
+    assert isinstance(candidate.content, Whole)
+    program = candidate.content.program
+    every = parts.ingredients(program, candidate.content.written)
+
+    def left(kept: list[parts.Ingredient]) -> Candidate | None:
+        gone = [item for item in every if item not in kept]
+        try:
+            content = Whole(parts.without(program, gone))
+            calls = content.written.calls if candidate.check.calls else ()
+        except (NotPublic, KeyError, ValueError):
+            return None
+        return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
+
+    skeleton = left([])
+    if ask.holds(skeleton):
+        return Difference((), "fails", len(every))
+    shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
+    kept = _smallest(every, lambda options: ask.pick((option, left(option)) for option in options))
+    return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
+
+
+def _smallest(
+    items: list[parts.Ingredient],
+    first: Callable[
+        [Iterator[list[parts.Ingredient]]], tuple[list[parts.Ingredient], Candidate] | None
+    ],
+) -> list[parts.Ingredient]:
+    """A set from which nothing can be left out, by delta debugging; `first` finds the first set that fails."""
+    size = max(1, len(items) // 2)
+    while items:
+        chunks = [items[at : at + size] for at in range(0, len(items), size)]
+        fewer = [chunk for chunk in chunks if len(chunk) < len(items)]
+        rest = [
+            [item for item in items if item not in chunk] for chunk in chunks if len(chunks) > 2
+        ]
+        found = first(iter([*fewer, *rest]))
+        if found is not None:
+            items, size = found[0], max(1, min(size, len(found[0]) // 2))
+        elif size > 1:
+            size = max(1, size // 2)
+        else:
+            break
+    return items
