@@ -171,10 +171,15 @@ class _Body(Expressions):
             else:
                 self._loop(loop)
         self._switch(self.call.state)
-        shown = [self._value(name) for name in self.results]
+        shown = _unrolled([self._value(name) for name in self.results])
         if shown:
             plural = self.call.module == ROOT or len(shown) > 1
-            text = shown[0] if len(shown) == 1 else ", ".join(shown)
+            starred = shown[0].startswith("*")
+            text = (
+                f"{shown[0]},"
+                if starred and len(shown) == 1
+                else shown[0] if len(shown) == 1 else ", ".join(shown)
+            )
             self.lines.append(f"return ({text})" if plural and len(shown) > 1 else f"return {text}")
         elif not self.lines or self.call.module == ROOT:
             self.lines.append("return None")
@@ -206,11 +211,17 @@ class _Body(Expressions):
         shown = tuple(self._shape_of(name) for name in reads)
         if isinstance(item, Call):
             method = self.writer.which[id(item)]
-            shape: Any = ("call", method, shown, len(item.leaves), item.state)
+            shape: Any = ("call", method, item.wrap, shown, len(item.leaves), item.state)
         else:
             node = item.node.map_refs(lambda ref: Ref(""))
             shape = (node.op, node.target, node.args, node.kwargs, item.state, bool(item.same))
-            shape = (*shape, shown, _pattern(item.outs), index if self._opaque(item) else -1)
+            shape = (
+                *shape,
+                item.wrap,
+                shown,
+                _pattern(item.outs),
+                index if self._opaque(item) else -1,
+            )
         module = item.module
         local = module is not None and self.own.parent(module) == self.call.module
         makes = tuple(flat(item.outs))
@@ -360,6 +371,7 @@ class _Body(Expressions):
         variables = self._carry(loop)
         heads, lists = self._heads(loop)
         self._keep(loop)
+        gathered = self._gather(loop)
         if not lists:
             self._line(f"for _ in range({loop.times}):")
         elif len(lists) == 1:
@@ -376,10 +388,27 @@ class _Body(Expressions):
             for initial, made in loop.carried.items()
             if self._value(made) != variables[initial]
         ]
+        for name, values in gathered.items():
+            self._line(f"{values}.append({self._value(name)})")
         if moved:
             self._line(f"{', '.join(v for v, _ in moved)} = {', '.join(t for _, t in moved)}")
         self.depth -= 1
         self._after(loop, variables)
+        for name, values in gathered.items():
+            for window, value in enumerate(loop.collected[name]):
+                self.text[value] = f"{values}[{window}]"
+
+    def _gather(self, loop: Loop) -> dict[str, str]:
+        """A list for each value that is read of every window after the loop."""
+        lists: dict[str, str] = {}
+        for name in loop.collected:
+            self.counter["v"] += 1
+            lists[name] = f"v{self.counter['v']}"
+            self._line(f"{lists[name]} = []")
+            self.holder[lists[name]] = loop.collected[name][-1]  # not to be used for something else
+            self._keep_until(loop.collected[name][-1], math.inf)
+            self._keep_until(name, max(self.last.get(name, -1), loop.end - 1))
+        return lists
 
     def _carry(self, loop: Loop) -> dict[str, str]:
         """A variable for each value that goes from window to window, which holds the first one's before the loop."""
@@ -502,10 +531,12 @@ class _Body(Expressions):
         for name in self.own.arguments(call):
             number = module_number(name)
             arguments.append(self._value(name) if number is None else self._module(number))
-        return f"{called}({', '.join(arguments)})"
+        return _wrapped(f"{called}({', '.join(arguments)})", call.wrap)
 
     def _expression(self, step: Step) -> str:
         node = step.node
+        if step.module is not None and step.wrap:
+            return _wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
         if step.module is not None:
             return self._call(node, 0, self._module(step.module))
         if node.op == "method":
@@ -526,6 +557,41 @@ class _Body(Expressions):
         if target in ("__getitem__", "__setitem__"):
             return self._function_text(replace(node, target=f"operator.{target.strip('_')}"))
         return self._method_text(node)
+
+
+def _unrolled(shown: list[str]) -> list[str]:
+    """`v1[0], v2[0], v1[1], v2[1]` as what a list gives: a line for many layers is as long as one for few."""
+    found: list[str] = []
+    at = 0
+    while at < len(shown):
+        match = [re.fullmatch(r"(v\d+)\[(\d+)\]", text) for text in shown[at:]]
+        heads = []
+        for item in match:
+            if item is None or item.group(2) != "0" or item.group(1) in heads:
+                break
+            heads.append(item.group(1))
+        wanted = 0
+        while heads and shown[at + wanted * len(heads) :][: len(heads)] == [
+            f"{head}[{wanted}]" for head in heads
+        ]:
+            wanted += 1
+        if wanted > 1:
+            several = f"*[value for group in zip({', '.join(heads)}) for value in group]"
+            found.append(f"*{heads[0]}" if len(heads) == 1 else several)
+            at += wanted * len(heads)
+        else:
+            found.append(shown[at])
+            at += 1
+    return found
+
+
+def _wrapped(text: str, wrap: str) -> str:
+    """`self.block1(x, y)` under activation checkpointing."""
+    if not wrap:
+        return text
+    called, _, arguments = text.partition("(")
+    given = f", {arguments[:-1]}" if arguments != ")" else ""
+    return f"torch.utils.checkpoint.checkpoint({called}{given}, {wrap})"
 
 
 def _pattern(outs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -114,9 +114,14 @@ _JOINS = {
     "where": "masking", "pow": "raising to a power", "remainder": "modulo", "maximum": "bounding", "minimum": "bounding",
     "addcmul": "added to",
 }  # fmt: skip
+#: Operations that say nothing of how a value came about.
+_PLAIN = frozenset(
+    """view reshape transpose permute unsqueeze squeeze expand to float type half bfloat16 double long int contiguous add sub mul div neg
+    getitem size chunk split flatten t mT T getattr clone detach type_as expand_as view_as reshape_as abs""".split()
+)
 _NOUNS = {"add": "a bias", "sub": "a bias", "addcmul": "a bias", "mul": "a factor", "div": "a divisor", "masked_fill": "a mask", "where": "a mask"}  # fmt: skip
 _MADE = frozenset(
-    "arange zeros ones full linspace triu tril eye rand randn randint tensor empty scalar_tensor one_hot cumsum logspace".split()
+    "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty scalar_tensor one_hot cumsum logspace".split()
 )
 
 
@@ -183,9 +188,11 @@ class _Words:
         if step.module is not None and step.node.layer is not None:
             yield f"`nn.{step.node.layer.cls}`"
             return
-        if target in _MADE:
-            symbolic = any(self._is_size(ref) for ref in step.refs())
+        if target not in _PLAIN and (step.node.op == "function" or target in _MADE):
+            symbolic = target in _MADE and any(self._is_size(ref) for ref in step.refs())
             yield f"`{target}`" + (" with a symbolic size" if symbolic else "")
+        elif target not in _PLAIN:
+            yield f"`{target}`"
         for ref in step.refs():
             yield from self._sources(ref, seen)
 

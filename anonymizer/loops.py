@@ -7,7 +7,7 @@ window before it; a value of *every* window may be read after the loop, as a lis
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 _LONGEST = 80
 
@@ -31,7 +31,8 @@ class Loop:
     """`times` windows of `length` statements from `start` on.
 
     `carried`: value read by the first window -> the value of that window which the next one reads in its place.
-    `modules`: for each statement of a window that calls a module, the modules by window.
+    `modules`: for each statement of a window that calls a module, the modules by window. `collected`: value of the first
+    window -> the values of all windows at its place, which are read after the loop.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Loop:
     times: int
     carried: Mapping[str, str]
     modules: Mapping[int, tuple[int, ...]]
+    collected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
@@ -86,8 +88,9 @@ def _longest(
     while times >= 2:
         loop = _loop(statements, start, length, times)
         if isinstance(loop, Loop):
-            if _worth(statements, loop) and not _read_outside(statements, loop, wanted_after):
-                return loop
+            collected = _collected(statements, loop, wanted_after)
+            if _worth(statements, loop) and collected is not None:
+                return replace(loop, collected=collected)
             times -= 1
         else:
             times = loop
@@ -166,13 +169,19 @@ def _consistent(
     return len(names)
 
 
-def _read_outside(
+def _collected(
     statements: Sequence[Statement], loop: Loop, wanted_after: Mapping[str, int]
-) -> bool:
-    """Whether a value of a window other than the last is read after the loop: then it is no loop."""
-    last = loop.start + loop.length * (loop.times - 1)
-    return any(
-        wanted_after.get(name, -1) >= loop.end
-        for index in range(loop.start, last)
-        for name in statements[index].makes
-    )
+) -> dict[str, tuple[str, ...]] | None:
+    """What is read after the loop of windows before the last: None unless it is read of all of them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for offset in range(loop.length):
+        column = [
+            statements[loop.start + window * loop.length + offset] for window in range(loop.times)
+        ]
+        for names in zip(*(statement.makes for statement in column)):
+            read = [wanted_after.get(name, -1) >= loop.end for name in names]
+            if any(read[:-1]):
+                if not all(read):
+                    return None
+                found[names[0]] = names
+    return found

@@ -189,7 +189,7 @@ class Writer:
         layer = self.program.modules[module].layer
         assert layer is not None
         cls = re.sub(r"\d+d$", "", layer.cls)
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
+        return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()
 
     def construct(self, module: int) -> str:
         """The expression that makes a module."""

@@ -67,6 +67,7 @@ class Step:
     state: int
     same: str = ""
     module: int | None = None
+    wrap: str = ""
     results: tuple[Any, ...] = ()
 
     @property
@@ -88,13 +89,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a private module: what it did, which outside values it read, and which of its own were read later."""
+    """A call of a private module: what it did, which outside values it read, and which of its own were read later.
+
+    `wrap` are keyword arguments of `torch.utils.checkpoint.checkpoint`, where that made the call.
+    """
 
     module: int
     items: tuple[Step | Call, ...]
     state: int
     takes: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
+    wrap: str = ""
 
     @property
     def outs(self) -> tuple[str, ...]:
@@ -202,6 +207,8 @@ class _Reader:
                 continue
             stock = self._stock(item)
             inner = stock or self.call(item["call"], item["items"], item["state"])
+            if item.get("wrap"):
+                inner = replace(inner, wrap=f"use_reentrant={item['wrap']['use_reentrant']}")
             if stock is not None or item["items"]:
                 read.append(inner)
         return Call(module, tuple(read), state)
@@ -240,7 +247,7 @@ class _Reader:
             layer=module.layer,
         )
         names = () if single else _nested(item["result"])
-        return Step(node, item["state"], "", module.number, names)
+        return Step(node, item["state"], "", module.number, results=names)
 
     def _unchanged(self, item: Json, module: Module, same: str) -> Step:
         args = tuple(value_from_json(value) for value in item["args"])
@@ -403,10 +410,14 @@ def _spliced(call: Call) -> Call:
     for item in call.items:
         inner = _spliced(item) if isinstance(item, Call) else item
         alone = isinstance(inner, Call) and len(inner.items) == 1
+        if isinstance(inner, Call) and inner.wrap and alone:
+            only = inner.items[0]
+            alone = only.module is not None and not only.wrap
+            inner = replace(inner, items=(replace(only, wrap=inner.wrap),)) if alone else inner
         items += inner.items if isinstance(inner, Call) and alone else [inner]
-    if call.module == ROOT and len(items) == 1 and isinstance(items[0], Call):
-        only = items[0]
-        return replace(call, items=only.items, state=call.state) if only.state == call.state else call  # fmt: skip
+    whole = items[0] if len(items) == 1 and call.module == ROOT else None
+    if isinstance(whole, Call) and whole.state == call.state and not whole.wrap:
+        return replace(call, items=whole.items)
     return replace(call, items=tuple(items))
 
 
@@ -418,6 +429,7 @@ def _changes(node: Node) -> bool:
     return any(value is True for key, value in node.kwargs if key == "training") or short in (
         "__setitem__",
         "setitem",
+        "item",
     )
 
 

@@ -12,12 +12,12 @@ import contextlib
 import math
 import os
 import random
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 import torch
 
 from . import context, outputs, rungs
-from .trace import Tracer
+from .trace import NAMESPACES, Tracer
 
 Json = Dict[str, Any]
 _SEED = 1
@@ -42,7 +42,8 @@ def check(call: rungs.Call, request: Json) -> Json:
     os.unlink(request["file"])
     tracer.leave()
     try:
-        public, model = _rewritten(call, request, tracer, rng)
+        known = {label for label, t in tracer.given.items() if id(t) in private["after"]}
+        public, model = _rewritten(call, request, tracer, rng, known)
     except Exception as error:
         return {
             "outcome": "raises",
@@ -131,8 +132,13 @@ class _Run:
         }
 
 
-def _rewritten(call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tensor) -> Any:
-    """The rewritten model's run, on what the recorded call was given; and the model."""
+def _rewritten(
+    call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tensor, known: Set[str]
+) -> Any:
+    """The rewritten model's run, on what the recorded call was given; and the model.
+
+    `known` are the traced names of the tensors whose gradients the recorded call was asked for.
+    """
     namespace: Dict[str, Any] = {"__name__": "rewritten"}
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)
     model = eval(request["callable"], namespace)
@@ -149,7 +155,8 @@ def _rewritten(call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tenso
                 tensors[path].copy_(value)
     arguments = _arguments(request["arguments"], tracer)
     tensors.update(enumerate(arguments))
-    run = _Run({key: tensors[key] for key in (*request["mapping"], *range(len(arguments)))})
+    labels = {**request["mapping"], **dict(enumerate(request["arguments"]))}
+    run = _Run({key: tensors[key] for key, label in labels.items() if label in known})
     run.perform(call.state, rng, call.random, lambda: model(*arguments))
     return run, model
 
@@ -200,12 +207,13 @@ class _Compared:
         found: Json = {"outputs": _same(expected, actual)}
         pairs = [(path, self.ids[label]) for path, label in self.request["mapping"].items()]
         pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
-        wanted = [(key, identity) for key, identity in pairs if key in self.public.gradients]
+        both = {**dict.fromkeys(self.private["gradients"]), **dict.fromkeys(i for _, i in pairs)}
+        keys = {identity: key for key, identity in reversed(pairs)}
         found["gradients"] = _same(
-            [self.private["gradients"].get(identity) for _, identity in wanted],
-            [self.public.gradients[key] for key, _ in wanted],
+            [self.private["gradients"].get(identity) for identity in both],
+            [self.public.gradients.get(keys.get(identity)) for identity in both],
         )
-        after = [(k, i) for k, i in pairs if i in self.private["after"]]
+        after = [(k, i) for k, i in pairs if k in self.public.tensors]
         found["buffers"] = _same(
             [self.private["after"][identity] for _, identity in after],
             [self.public.tensors[key].detach() for key, _ in after],
@@ -216,7 +224,7 @@ class _Compared:
         return found
 
     def _operators(self) -> Json:
-        before, after = self.private["counts"], self.public.counts
+        before, after = _public(self.private["counts"]), _public(self.public.counts)
         names = sorted(set(before) | set(after))
         changed = {
             name: [before.get(name, 0), after.get(name, 0)]
@@ -227,6 +235,8 @@ class _Compared:
 
     def _first_layer(self) -> Optional[str]:
         """The public path of the first layer whose results differ."""
+        if not isinstance(self.model, torch.nn.Module):
+            return None
         numbers = {entry: number for number, entry in self._module_ids().items()}
         calls: Dict[int, List[List[float]]] = {}
         for key, sums in self.private["layers"]:
@@ -244,6 +254,14 @@ class _Compared:
 
     def _module_ids(self) -> Dict[int, int]:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+
+
+def _public(counts: Mapping[str, int]) -> Dict[str, int]:
+    """Counts by operator, those of the user's own libraries together and without their names."""
+    found: Dict[str, int] = collections.Counter()
+    for name, count in counts.items():
+        found[name if name.split(".")[0] in NAMESPACES else "a custom operator"] += count
+    return found
 
 
 def _close_sums(one: List[float], other: List[float]) -> bool:
@@ -327,6 +345,13 @@ def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
 
 
 def _sums(result: Any) -> List[float]:
+    try:
+        return _sums_of(result)
+    except RuntimeError:  # inside a function transform
+        return []
+
+
+def _sums_of(result: Any) -> List[float]:
     with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
         found = []
         for _, leaf in outputs.flatten(result):

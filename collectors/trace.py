@@ -8,6 +8,7 @@ program but numbers, torch's own words and the order of things goes into the res
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -24,14 +25,14 @@ from .translator import tensor_meta
 Json = Dict[str, Any]
 
 #: Namespaces of operators that come with torch.
-_NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
+NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
 #: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
 _VIEWS = frozenset("T mT H mH real imag grad data".split())
 #: Calls that compute nothing, or answer the program with a fact.
 _SILENT = frozenset(
-    "_set_grad_enabled __bool__ __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
-    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device __index__ __int__ __float__ "
-    "tolist numpy _is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype __complex__ "
+    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
+    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device "
+    "_is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype "
     "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
 )
 
@@ -66,6 +67,8 @@ class Tracer:
         self.stack: List[Json] = [self.root]
         self.places: Dict[Any, Json] = {}
         self.why: List[str] = []
+        self.fixed: Optional[int] = None
+        self.before: Dict[int, Any] = {}  # the tensors that there were before the call
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -88,21 +91,37 @@ class Tracer:
         apply = torch.autograd.Function.apply
 
         def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if not torch_owned(cls):
-                tracer.note("torch.autograd.Function")
-            return apply.__func__(cls, *args, **kwargs)
+            if torch_owned(cls):
+                return apply.__func__(cls, *args, **kwargs)
+            tracer.note("torch.autograd.Function")
+            # gradients are off inside, for the function has its own; what is rewritten has none
+            held, tracer.fixed = tracer.fixed, tracer._state()
+            try:
+                return apply.__func__(cls, *args, **kwargs)
+            finally:
+                tracer.fixed = held
 
-        self.saved = (original, apply)
+        saved = torch.utils.checkpoint.checkpoint
+        self.saved = (original, apply, saved)
         torch.nn.Module.__call__ = called  # this process is a fork: nobody else sees it
         torch.autograd.Function.apply = classmethod(applied)
+        torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
+            saved, function, args, kwargs
+        )
         torch._dynamo.config.disable = True
+        self.before = {
+            id(value): weakref.ref(value)
+            for value in gc.get_objects()
+            if issubclass(type(value), torch.Tensor)
+        }
         self.start = self._state()
         with _Births(self.born), _Watch(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
         """Takes the tracer out of torch again."""
-        torch.nn.Module.__call__, torch.autograd.Function.apply = self.saved
+        torch.nn.Module.__call__, torch.autograd.Function.apply = self.saved[:2]
+        torch.utils.checkpoint.checkpoint = self.saved[2]
 
     def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
@@ -122,6 +141,29 @@ class Tracer:
             self.stack.pop()
         item["result"] = self._result(result)
         return result
+
+    def checkpoint(self, original: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        """`torch.utils.checkpoint.checkpoint`: a block of its own, whatever function it is."""
+        number = len(self.modules)
+        # a number of its own, as if it were a module
+        self.modules[-1 - number] = _entry(number)
+        reentrant = bool(kwargs.get("use_reentrant", True))
+        item: Json = {"call": number, "items": [], "state": self._state(), "args": [], "kwargs": {}}
+        item.update(result=None, wrap={"use_reentrant": reentrant})
+        self.stack[-1]["items"].append(item)
+        seen = [False]
+
+        def watched(*inner: Any, **more: Any) -> Any:
+            if seen[0]:  # once more, for the backward pass
+                return function(*inner, **more)
+            seen[0] = True
+            self.stack.append(item)
+            try:
+                return function(*inner, **more)
+            finally:
+                self.stack.pop()
+
+        return original(watched, *args, **kwargs)
 
     def _maybe_value(self, value: Any) -> Any:
         """An argument of a module, which may be anything; what the IR cannot hold is told by `{"opaque": 1}`."""
@@ -152,14 +194,9 @@ class Tracer:
         if key not in self.modules:
             self.held.append(module)
             number = len(self.modules)
-            entry: Json = {
-                "id": number,
-                "training": bool(module.training),
-                "sequential": stock_layers.is_plain_sequential(module),
-                "stock": None,
-                "children": [],
-                "state": [],
-            }
+            entry = _entry(number)
+            entry["training"] = bool(module.training)
+            entry["sequential"] = stock_layers.is_plain_sequential(module)
             self.modules[key] = entry
             with contextlib.suppress(Unsupported):
                 entry["stock"] = stock_layers.constructor(module)
@@ -204,6 +241,11 @@ class Tracer:
             return found[1]
         if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
             raise Unsupported("a tensor computed where torch functions are not seen")
+        before = self.before.get(id(tensor))
+        if self.before and (before is None or before() is not tensor):
+            raise Unsupported("a tensor computed where torch functions are not seen")
+        if _is_wrapped(tensor):
+            raise Unsupported("a tensor inside a function transform (torch.func)")
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
             raise Unsupported("a tensor subclass")
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
@@ -269,12 +311,17 @@ class Tracer:
             return self._attribute(func, short, args, kwargs)
         if short in _SILENT:
             return func(*args, **kwargs)
+        if short in _DECISIONS:
+            return self._decision(func, short, args, kwargs)
         if short == "size" and torch.Tensor.size == func:
             return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
         if _is_custom(func):
             self.note("a custom operator")
-            with _Watch(self):  # look into it: what it does may be torch's own operations
+            inner = _implementation(func)
+            if inner is None:
                 return func(*args, **kwargs)
+            with _Watch(self):  # what it does may be torch's own operations
+                return inner(*args, **kwargs)
         try:
             op, target = self._target(func, short)
             encoded = [self.encode(value) for value in args]
@@ -286,6 +333,19 @@ class Tracer:
         state = self._state()
         result = func(*args, **kwargs)
         return self._note_result(result, op, target, encoded, named, state)
+
+    def _decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
+        """A tensor's value that Python gets to see: asked for again where the rewritten program stands there."""
+        with contextlib.suppress(Unsupported):
+            encoded = [self.encode(args[0])]
+            if short == "tolist":
+                self._node("method", short, encoded, {}, None)
+            elif short == "numpy":
+                self.note("NumPy")
+            else:
+                name = {"__index__": "int"}.get(short, short.strip("_"))
+                self._node("function", name, encoded, {}, None)
+        return func(*args, **kwargs)
 
     def _target(self, func: Any, short: str) -> Tuple[str, str]:
         method = getattr(torch.Tensor, short, None)
@@ -372,6 +432,8 @@ class Tracer:
 
     def _state(self) -> int:
         """The number of the switches that are on: gradients, inference mode, autocast."""
+        if self.fixed is not None:
+            return self.fixed
         now = {
             "grad": torch.is_grad_enabled(),
             "inference": torch.is_inference_mode_enabled(),
@@ -508,6 +570,12 @@ def _origin(value: Any) -> Any:
     return (kind, operands[0], tuple(map(_origin, operands[1]))) if kind == "op" else value.origin
 
 
+def _is_wrapped(tensor: torch.Tensor) -> bool:
+    functorch = torch._C._functorch
+    asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
+    return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
+
+
 @contextlib.contextmanager
 def _unwatched() -> Iterator[None]:
     """Where our own operations are nobody's."""
@@ -524,11 +592,38 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     return torch.as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
+#: What hands a tensor's values to Python.
+_DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
+
+
+def _entry(number: int) -> Json:
+    return {
+        "id": number,
+        "training": True,
+        "sequential": False,
+        "stock": None,
+        "children": [],
+        "state": [],
+    }
+
+
+def _implementation(func: Any) -> Any:
+    """The Python function behind a custom operator, where torch knows it."""
+    with contextlib.suppress(Exception):
+        from torch._library.custom_ops import OPDEFS
+
+        name = str(
+            func._qualified_op_name if hasattr(func, "_qualified_op_name") else func._schema.name
+        )
+        return OPDEFS[name]._init_fn
+    return None
+
+
 def _is_custom(func: Any) -> bool:
     if isinstance(func, torch._ops.OpOverload):
-        return func.namespace not in _NAMESPACES
+        return func.namespace not in NAMESPACES
     if isinstance(func, torch._ops.OpOverloadPacket):
-        return str(func).split("::")[0].split(".")[0] not in _NAMESPACES
+        return str(func).split("::")[0].split(".")[0] not in NAMESPACES
     return False
 
 

@@ -110,6 +110,11 @@ def proved(recorded: Recorded) -> Json:
             f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)} differ by up to "
             f"{max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
         )
+    if not found["operators"]["same"] and not reasons:
+        changed = ", ".join(sorted(found["operators"]["changed"])[:5])
+        raise CannotJudgeError(
+            f"the rewritten model does not use the operators of the private one: {changed} are not as often in it"
+        )
     kept = {part: found[part] for part in (*_PARTS, "operators")}
     return {"proved": True, **kept}
 

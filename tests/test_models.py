@@ -7,15 +7,20 @@ authors have never seen. Nothing is downloaded, the models are small and their w
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reporter.reduce.cold import run_cold
 from tests.created import check_report, create
 
-MODELS = Path(__file__).parent / "data" / "models"
+DATA = Path(__file__).parent / "data"
+ROOT = Path(__file__).parent.parent
+MODELS = DATA / "models"
 MOST_STATEMENTS = 3
 
 #: script, kind of the verdict, how the library's classes begin
@@ -54,3 +59,29 @@ def test_a_model_of_somebody_else_comes_down_to_a_few_statements(
         assert not re.search(rf"\b{family}[A-Z]\w*", text), file
     answer = run_cold(models_python, created.repro, 300)
     assert answer.exit == 1, answer
+
+
+@pytest.mark.models
+def test_whole_models_are_rewritten(models_python: Path) -> None:
+    """Equal outputs and gradients, source that does not grow with the layers, and no name of where it came from."""
+    done = subprocess.run(
+        [models_python, DATA / "whole_models.py", ROOT], capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(rows) == 16
+    good = [row["name"] for row in rows if _is_same(row["equivalence"]) and not row["reasons"]]
+    assert len(good) >= 0.9 * len(rows), {row["name"] for row in rows} - set(good)
+    for row in rows:
+        assert not re.search(
+            r"transformers|hugging|bert|gpt|llama|mamba|whisper|\bt5\b|\bvit\b|\bopt\b",
+            row["text"],
+            re.IGNORECASE,
+        )
+        more = len(row["longer"].splitlines()) - len(row["text"].splitlines())
+        assert more <= 1, (row["name"], more)
+
+
+def _is_same(found: dict[str, Any]) -> bool:
+    values = [found[name]["how"] for name in ("outputs", "gradients", "buffers")]
+    return values == ["bitwise"] * 3 and bool(found["operators"]["same"])

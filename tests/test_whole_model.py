@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
@@ -209,6 +210,37 @@ class Ranges(nn.Module):
         return turned, padded, 1 - x, 2**x, (x > 0) & (x < 1), torch.stack([x, x.abs()]), -x @ x.mT
 
 
+class Decisions(nn.Module):
+    """Values that Python sees, layers in plain lists, tensors in dictionaries, checkpointing, hooks, parametrizations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.hidden = [nn.Linear(4, 4)]
+        self.table = {"k": [torch.randn(4)]}
+        self.hooked = nn.Linear(4, 4)
+        self.hooked.register_forward_hook(lambda module, given, out: out * 2)
+        self.normed = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))
+
+    def forward(self, x: Any) -> Any:
+        rows = int(x.abs().sum().item()) % 2 + 1
+        if (x > 100).any():
+            return x
+        x = torch.utils.checkpoint.checkpoint(self.block, x, use_reentrant=False)
+        x = torch.utils.checkpoint.checkpoint(
+            lambda y: self.hidden[0](y).sin() + x, x, use_reentrant=False
+        )
+        return self.normed(self.hooked(x))[:rows] * self.table["k"][0] * x.argmax().item()
+
+
+class FakeLinear(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        return F.linear(x, self.weight.abs(), self.bias)
+
+
+FakeLinear.__name__ = FakeLinear.__qualname__ = "Linear"
+
+
 CASES = {
     "shared": lambda: (Shared(), (torch.randn(3, 8),)),
     "mutating": lambda: _mutating(),
@@ -216,6 +248,8 @@ CASES = {
     "stock": lambda: (Stock(), (torch.randn(2, 5, 8), torch.randint(0, 20, (2, 4)))),
     "ranges": lambda: (Ranges(), (torch.randn(2, 3, 6),)),
     "function": lambda: (lambda x, *, y: torch.where(x > 0, x, y).sum(), (torch.randn(4),), {"y": torch.zeros(4)}),
+    "decisions": lambda: (Decisions(), (torch.randn(3, 4),)),
+    "impostor": lambda: (nn.Sequential(FakeLinear(4, 4), nn.ReLU()), (torch.randn(3, 4),)),
     "half": lambda: (Ranges().bfloat16(), (torch.randn(2, 3, 6, dtype=torch.bfloat16),)),
 }  # fmt: skip
 
@@ -231,6 +265,74 @@ def test_what_models_do(name: str, training: bool) -> None:
     found = rewriting(CASES[name], training)
     assert found.trace["reasons"] == []
     assert found.same, (found.equivalence, found.text)
+
+
+class OwnGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 3
+
+
+class Odd(nn.Module):
+    """What no stock operation stands for; `how` says what."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        if self.how == "gradient":
+            return OwnGradient.apply(self.layer(x))
+        if self.how == "numpy":
+            return torch.from_numpy(x.numpy() * 2) + self.layer(x)
+        if self.how == "transform":
+            return torch.vmap(lambda row: self.layer(row).sin())(x)
+        return self.layer(x.as_subclass(Marked)).sin()
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "how, reason",
+    [
+        ("gradient", "torch.autograd.Function"),
+        ("numpy", "NumPy"),
+        ("transform", "torch functions are not seen"),
+        ("subclass", "torch functions are not seen"),
+    ],
+)
+def test_what_cannot_be_rewritten_is_never_called_equivalent(how: str, reason: str) -> None:
+    found = rewriting(lambda: (Odd(how), (torch.randn(3, 4),)))
+    assert any(reason in item for item in found.trace["reasons"])
+    parts = [found.equivalence[name]["how"] for name in ("outputs", "gradients")]
+    assert "differ" in parts
+    assert not re.search(r"OwnGradient|Marked|Odd", json.dumps({**found.trace, "private": 0}))
+
+
+def test_a_custom_operator_is_looked_into() -> None:
+    library = getattr(torch, "library", None)
+    if not hasattr(library, "custom_op"):
+        pytest.skip("this release has no torch.library.custom_op")
+    found = rewriting(_with_custom_operator)
+    assert found.equivalence["outputs"]["how"] == "bitwise"
+    assert found.trace["reasons"] == ["a custom operator"]
+    assert found.equivalence["operators"]["changed"]["a custom operator"] == [1, 0]
+    assert not re.search("zorblax", found.text + json.dumps(found.equivalence))
+
+
+def _with_custom_operator() -> tuple[Any, ...]:
+    def scale(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return x * factor + 1
+
+    operator = torch.library.custom_op("zorblax::scale", scale, mutates_args=())
+    return lambda x: operator(x, 3.0).sin(), (torch.randn(4),)
 
 
 def test_a_wrong_rewriting_is_not_called_equivalent() -> None:
