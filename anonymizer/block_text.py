@@ -78,6 +78,7 @@ class _Body(Expressions):
         self.state = call.state
         self.counter = {"v": 0, "n": 0}
         self.prefer: dict[str, str] = {}
+        self.lent: dict[str, str] = {}
         self.breaks: set[int] = set()  # where a loop begins or ends
         self.holder: dict[str, str] = {}  # variable -> the value that it holds
 
@@ -420,9 +421,11 @@ class _Body(Expressions):
                 self.counter["v"] += 1
                 variable = f"v{self.counter['v']}"
                 self._line(f"{variable} = {text}")
+                self.lent[initial] = text  # the value itself is read after the loop
                 self.text[initial] = text = variable
-                self.holder[variable] = initial
-                self._keep_until(initial, min(self.last[initial], loop.start + loop.length - 1))
+                copy = f"copy of {initial}"
+                self.holder[variable] = copy
+                self._keep_until(copy, loop.start + loop.length - 1)
             variables[initial] = text
             self.prefer[made] = text
         return variables
@@ -472,6 +475,8 @@ class _Body(Expressions):
                     self.text[final] = text
                     if re.fullmatch(r"\w+", text):
                         self.holder[text] = final
+        self.text.update(self.lent)
+        self.lent.clear()
         for modules in loop.modules.values():
             for module in modules:
                 self.loop_text.pop(module, None)

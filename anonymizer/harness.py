@@ -79,6 +79,8 @@ def _imports(text: str, body: Body, check: Check) -> list[str]:
     """The import statements the text needs, standard library first, each once."""
     wanted = {"import torch", *body.imports}
     wanted |= {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config}
+    if "torch.utils.checkpoint." in text:
+        wanted.add("import torch.utils.checkpoint")
     if re.search(r"\bsys\.", text):
         wanted.add("import sys")
     if re.search(r"\bmath\.", text):

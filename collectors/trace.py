@@ -14,6 +14,7 @@ import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
+import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
 from . import context, outputs, rungs, stock_layers

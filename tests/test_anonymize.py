@@ -1,0 +1,171 @@
+"""`anonymize` as a user runs it: the whole model, proved, failing as before, with what it needs beside stock layers."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.created import SCRIPTS, Created, bugreport, check_report
+
+torch = pytest.importorskip("torch", reason="the user's interpreter needs torch")
+
+SECRETS: dict[str, list[str]] = json.loads((SCRIPTS / "secrets.json").read_text())
+
+
+def anonymize(text: str, folder: Path, *more: str) -> Created:
+    (folder / "script.py").write_text(text)
+    done = bugreport(
+        "anonymize", "--json", "--no-input", "--python", sys.executable, "-o", folder / "report", *more,
+        folder / "script.py", cwd=folder,
+    )  # fmt: skip
+    return Created(done.returncode, json.loads(done.stdout), done.stderr, folder / "report")
+
+
+def check_proved(created: Created) -> None:
+    proof = created.document["equivalence"]
+    assert proof["proved"] and proof["operators"]["same"]
+    assert {proof[name]["how"] for name in ("outputs", "gradients", "buffers")} == {"bitwise"}
+
+
+def test_a_decoder_with_a_bias_of_its_own(tmp_path: Path) -> None:
+    created = anonymize((SCRIPTS / "stale_offset_backend.py").read_text(), tmp_path)
+    check_report(created)
+    check_proved(created)
+    assert created.document["verdict"]["kind"] == "stale_graph"
+    different = created.document["differs_from_stock"]
+    assert different["skeleton"] == "passes"
+    assert len(different["ingredients"]) == 1
+    words = different["ingredients"][0]
+    assert (
+        "built from a buffer and `arange` with a symbolic size, added to the attention scores"
+        in words
+    )
+    assert words.split(" (")[0] in (created.folder / "issue.md").read_text()
+    text = re.sub(r"\s+", "", created.repro)
+    assert "nn.ModuleList([Block2()for_inrange(2)])" in text and "forblock1inself.blocks1:" in text
+    assert created.document["sizes_left"] == []
+    _the_private_side(created, tmp_path)
+
+
+def _the_private_side(created: Created, folder: Path) -> None:
+    private = created.folder / "private"
+    assert (private / "mapping.json").stat().st_mode & 0o777 == 0o600
+    page = (private / "side_by_side.html").read_text()
+    assert "class DistanceBias" in page and "class Block1" in page
+    (folder / "answer.txt").write_text("Block1 and blocks1.0.linear1 look odd\n")
+    done = bugreport("deanonymize", created.folder, folder / "answer.txt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "DistanceBias and 0.qkv look odd\n"
+
+
+CRASH = '''
+import torch
+from torch import nn
+
+
+class {name}(nn.Module):
+    """{name} of the {canary} programme."""
+
+    def __init__(self, {canary}_width=48, note="{canary} note"):
+        super().__init__()
+        self.{canary}_in = nn.Linear({canary}_width, {canary}_width)
+        self.note = note
+
+    def forward(self, {canary}_x, *, {canary}_flag=True):
+        assert {canary}_flag, f"{canary} wants {{{canary}_flag}}"
+        {canary}_y = self.{canary}_in({canary}_x).relu()  # {canary} comment
+        return {{"{canary}_key": {canary}_y * {number}}}
+
+
+def {canary}_backend(gm, inputs):
+    for node in gm.graph.nodes:
+        if node.op == "call_method" and node.target == "relu":
+            raise RuntimeError("relu is not supported here")
+    return gm.forward
+
+
+{canary}_model = {name}().eval()
+torch.compile({canary}_model, backend={canary}_backend)(torch.randn(3, 48))
+'''
+
+
+@pytest.mark.parametrize(
+    "name, canary, number, code",
+    [
+        ("Linear", "zyxgrot", 2.0, 0),  # named like a stock layer
+        ("Überblock", "größe", 2.0, 0),
+        (
+            "Q",
+            "qwopfj",
+            161.8033,
+            5,
+        ),  # the number is part of the model: then nothing is written at all
+    ],
+)
+def test_no_word_of_the_program_gets_out(
+    name: str, canary: str, number: float, code: int, tmp_path: Path
+) -> None:
+    """Canaries in class, argument, attribute, string, f-string, docstring, comment, key and backend names."""
+    created = anonymize(CRASH.format(name=name, canary=canary, number=number), tmp_path)
+    assert created.code == code, created.talk
+    if code == 5:
+        assert str(number) not in created.talk and not (created.folder / "issue.md").exists()
+        return
+    check_proved(created)
+    for file, text in created.outgoing().items():
+        assert canary not in text and (len(name) < 3 or name == "Linear" or name not in text), file
+
+
+def test_a_model_that_cannot_be_made_public_says_why(tmp_path: Path) -> None:
+    script = """
+import torch
+from torch import nn
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+    def forward(self, x):
+        return Own.apply(self.layer(x)).relu()
+
+def backend(gm, inputs):
+    raise RuntimeError("nothing is supported here")
+
+torch.compile(Model(), backend=backend)(torch.randn(3, 4))
+"""
+    created = anonymize(script, tmp_path)
+    assert created.code == 125
+    assert "not equivalent" in created.talk and "torch.autograd.Function" in created.talk
+    assert not (created.folder / "issue.md").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["large_seq2seq_alibi", "large_diffusion_block"])
+def test_a_large_private_model(name: str, tmp_path: Path) -> None:
+    created = anonymize((SCRIPTS / f"{name}.py").read_text(), tmp_path)
+    check_report(created, secrets=SECRETS[name])
+    check_proved(created)
+    for file, text in created.outgoing().items():
+        for secret in SECRETS[name]:
+            assert secret not in text, (file, secret)
+
+
+def test_help_names_the_commands() -> None:
+    done: Any = subprocess.run(
+        [sys.executable, "-m", "reporter", "--help"], capture_output=True, text=True
+    )
+    assert "anonymize" in done.stdout and "deanonymize" in done.stdout
