@@ -5,28 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonymizer.expressions import INFIX, Expressions
-from anonymizer.ir import Atom, Node, Ref, TensorMeta
+from anonymizer.flow import flat
+from anonymizer.ir import Ref, TensorMeta
+from anonymizer.lifetimes import Lifetimes
 from anonymizer.loops import Loop, Statement, find
-from anonymizer.ownership import Ownership, module_number
-from anonymizer.traced import ROOT, Call, Program, Step, flat
+from anonymizer.operations import Operations
+from anonymizer.ownership import Ownership, module_name, module_number
+from anonymizer.phrases import as_expression, pattern, regions, unrolled, wrapped
+from anonymizer.tree import ROOT, Call, Program, Step
 
 if TYPE_CHECKING:
     from anonymizer.model import Attributes, Writer
 
-_INFIX_METHODS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&", "__or__": "|", "__xor__": "^",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//", "remainder": "%",
-    "__truediv__": "/", "__lshift__": "<<", "__rshift__": ">>",
-}  # fmt: skip
-_SWAPPED = {
-    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//", "__rmatmul__": "@", "__rmod__": "%",
-    "__rlshift__": "<<", "__rrshift__": ">>",
-}  # fmt: skip
-_PREFIX = {"neg": "-", "bitwise_not": "~"}
 #: Longest expression that is written inside of another.
 _SHORT = 44
 _PLAIN_NAMES = ("x", "y", "z", "w")
@@ -51,7 +44,7 @@ def write_method(
     return _Body(program, own, call, attributes, writer).method()
 
 
-class _Body(Expressions):
+class _Body(Operations):
     def __init__(
         self,
         program: Program,
@@ -66,13 +59,8 @@ class _Body(Expressions):
         self.call = call
         self.attributes = attributes
         self.writer = writer
+        self.life = Lifetimes(program, own, call)
         self.items = call.items
-        self.results = program.outputs if call.module == ROOT else call.leaves
-        self.reads = [self._reads(item) for item in self.items]
-        self.inlined = self._inlined()
-        self.chained: dict[str, int] = {}
-        self.kept: dict[str, float] = {}
-        self.last = self._last_uses()
         self.lines: list[str] = []
         self.depth = 0
         self.state = call.state
@@ -81,75 +69,6 @@ class _Body(Expressions):
         self.lent: dict[str, str] = {}
         self.breaks: set[int] = set()  # where a loop begins or ends
         self.holder: dict[str, str] = {}  # variable -> the value that it holds
-
-    # -- what is read, and how long --------------------------------------------------------------------
-
-    def _reads(self, item: Step | Call) -> tuple[str, ...]:
-        names = self.own.arguments(item) if isinstance(item, Call) else tuple(item.refs())
-        return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
-
-    def _inlined(self) -> set[str]:
-        """Sizes and arithmetic on them, written where they are used unless that is often; items of long tuples."""
-        uses: dict[str, int] = {}
-        for reads in self.reads:
-            for name in reads:
-                uses[name] = uses.get(name, 0) + 1
-        found = set()
-        for item in self.items:
-            if (
-                isinstance(item, Step)
-                and item.module is None
-                and item.node.name not in self.results
-            ):
-                size = item.node.target == "size" or item.node.target in INFIX
-                few = uses.get(item.node.name, 0) <= (4 if item.node.target == "size" else 1)
-                if item.node.meta == "int" and size and few:
-                    found.add(item.node.name)
-                elif item.node.target == "operator.getitem" and self._of_tuple(item.node):
-                    found.add(item.node.name)
-        return found
-
-    def _of_tuple(self, node: Node) -> bool:
-        of = node.args[0]
-        return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
-
-    def _chained(self) -> dict[str, int]:
-        """Values that only the very next statement reads, and it once: they may be written inside of it."""
-        counts: dict[str, int] = {}
-        for reads in self.reads:
-            for name in reads:
-                counts[name] = counts.get(name, 0) + 1
-        found: dict[str, int] = {}
-        shown = [
-            index
-            for index, item in enumerate(self.items)
-            if not (isinstance(item, Step) and item.node.name in self.inlined)
-        ]
-        for index, after in zip(shown, shown[1:]):
-            item, reader = self.items[index], self.items[after]
-            outs = item.outs
-            if len(outs) != 1 or not isinstance(outs[0], str) or item.state != reader.state:
-                continue
-            if isinstance(reader, Step) and reader.same:
-                continue
-            single = counts.get(outs[0]) == 1 and outs[0] not in self.results
-            if single and outs[0] in self.reads[after] and self.program.meta_of(outs[0]) != "int":
-                found[outs[0]] = after
-        return found
-
-    def _last_uses(self) -> dict[str, float]:
-        last: dict[str, float] = {}
-        for index, reads in enumerate(self.reads):
-            for name in reads:
-                last[name] = index
-        for name in self.results:
-            last[name] = math.inf
-        for item, reads in zip(reversed(self.items), reversed(self.reads)):
-            outs = tuple(flat(item.outs))
-            if outs and (outs[0] in self.inlined or outs[0] in self.chained):
-                for name in reads:
-                    last[name] = max(last[name], last.get(outs[0], 0))
-        return {**last, **self.kept}
 
     # -- the method ------------------------------------------------------------------------------------
 
@@ -160,19 +79,16 @@ class _Body(Expressions):
             self.text[name] = parameter
             self.holder[parameter] = name
         runs = self._runs()
-        self.chained = self._chained()
         for loop, start, end in runs:
             self.breaks |= {start, end} | ({start + loop.length} if loop is not None else set())
-        for name in [name for name, after in self.chained.items() if after in self.breaks]:
-            del self.chained[name]
-        self.last = self._last_uses()
+        self.life.settle(self.breaks)
         for loop, start, end in runs:
             if loop is None:
                 self._statements(start, end)
             else:
                 self._loop(loop)
         self._switch(self.call.state)
-        shown = _unrolled([self._value(name) for name in self.results])
+        shown = unrolled([self._value(name) for name in self.life.results])
         if shown:
             plural = self.call.module == ROOT or len(shown) > 1
             starred = shown[0].startswith("*")
@@ -197,7 +113,7 @@ class _Body(Expressions):
     def _runs(self) -> list[tuple[Loop | None, int, int]]:
         """The statements as loops and what stands between them."""
         statements = [self._statement(i, item) for i, item in enumerate(self.items)]
-        after = {name: int(min(use, len(self.items))) for name, use in self.last.items()}
+        after = {name: int(min(use, len(self.items))) for name, use in self.life.last.items()}
         runs: list[tuple[Loop | None, int, int]] = []
         at = 0
         for loop in find(statements, after):
@@ -208,7 +124,7 @@ class _Body(Expressions):
         return [*runs, (None, at, len(self.items))]
 
     def _statement(self, index: int, item: Step | Call) -> Statement:
-        reads = tuple(name for name in self.reads[index])
+        reads = tuple(name for name in self.life.reads[index])
         shown = tuple(self._shape_of(name) for name in reads)
         if isinstance(item, Call):
             method = self.writer.which[id(item)]
@@ -220,7 +136,7 @@ class _Body(Expressions):
                 *shape,
                 item.wrap,
                 shown,
-                _pattern(item.outs),
+                pattern(item.outs),
                 index if self._opaque(item) else -1,
             )
         module = item.module
@@ -259,7 +175,7 @@ class _Body(Expressions):
             self._item(index, self.items[index])
 
     def _item(self, index: int, item: Step | Call) -> None:
-        if isinstance(item, Step) and item.node.name in self.inlined:
+        if isinstance(item, Step) and item.node.name in self.life.inlined:
             self.text[item.node.name] = self._expression(item)
             return
         self._switch(item.state)
@@ -270,12 +186,12 @@ class _Body(Expressions):
                 self._line(expression)
             elif re.fullmatch(r"\w+", changed):
                 self._line(f"{changed} = {expression}")
-            elif self.last.get(item.same, -1) > index:
+            elif self.life.last.get(item.same, -1) > index:
                 # returned as it was, `self.weight1.float()`: what follows reads it under this name
                 self.counter["v"] += 1
                 self._line(f"{self._hold('v' + str(self.counter['v']), item.same)} = {expression}")
             return
-        live = [name for name in flat(item.outs) if name in self.last]
+        live = [name for name in flat(item.outs) if name in self.life.last]
         if not live:
             self._line(expression)
             return
@@ -287,12 +203,11 @@ class _Body(Expressions):
     def _chain(self, item: Step | Call, expression: str) -> bool:
         """Keeps an expression for the statement that reads it, where the two are short together."""
         name = item.outs[0]
-        after = self.chained.get(name, -1) if isinstance(name, str) else -1
+        after = self.life.chained.get(name, -1) if isinstance(name, str) else -1
         if after < 0:
             return False
         if len(expression) > _SHORT:
-            del self.chained[name]
-            self.last = self._last_uses()
+            self.life.unchain(name)
             return False
         self.text[name] = expression
         return True
@@ -309,7 +224,7 @@ class _Body(Expressions):
         if isinstance(name, tuple):
             inner = ", ".join(self._nested(index, part) for part in name)
             return f"({inner}{',' if len(name) == 1 else ''})"
-        return "_" if name is None or name not in self.last else self._name(index, name)
+        return "_" if name is None or name not in self.life.last else self._name(index, name)
 
     def _name(self, index: int, value: str) -> str:
         """A variable for a new value: one whose value nobody reads any more, if a statement just read it."""
@@ -329,19 +244,21 @@ class _Body(Expressions):
     def _deep_reads(self, index: int) -> list[str]:
         """What a statement reads, and what the expressions written inside of it read."""
         found: list[str] = []
-        for name in self.reads[index]:
+        for name in self.life.reads[index]:
             inner = next(
                 (i for i in range(index - 1, -1, -1) if name in flat(self.items[i].outs)), None
             )
             written = (
-                name in self.inlined or name in self.chained and name not in self.holder.values()
+                name in self.life.inlined
+                or name in self.life.chained
+                and name not in self.holder.values()
             )
             found += self._deep_reads(inner) if written and inner is not None else [name]
         return found
 
     def _dead(self, variable: str, index: int) -> bool:
         held = self.holder.get(variable)
-        return held is None or self.last.get(held, -1) <= index
+        return held is None or self.life.last.get(held, -1) <= index
 
     def _hold(self, variable: str, value: str) -> str:
         self.holder[variable] = value
@@ -360,8 +277,8 @@ class _Body(Expressions):
         self.state = state
         if state != self.call.state:
             states = self.program.states
-            regions = ", ".join(_regions(states[self.call.state], states[state]))
-            self._line(f"with {regions}:")
+            opened = ", ".join(regions(states[self.call.state], states[state]))
+            self._line(f"with {opened}:")
             self.depth += 1
 
     # -- loops -----------------------------------------------------------------------------------------
@@ -407,8 +324,8 @@ class _Body(Expressions):
             lists[name] = f"v{self.counter['v']}"
             self._line(f"{lists[name]} = []")
             self.holder[lists[name]] = loop.collected[name][-1]  # not to be used for something else
-            self._keep_until(loop.collected[name][-1], math.inf)
-            self._keep_until(name, max(self.last.get(name, -1), loop.end - 1))
+            self.life.keep_until(loop.collected[name][-1], math.inf)
+            self.life.keep_until(name, max(self.life.last.get(name, -1), loop.end - 1))
         return lists
 
     def _carry(self, loop: Loop) -> dict[str, str]:
@@ -417,7 +334,7 @@ class _Body(Expressions):
         for initial, made in loop.carried.items():
             text = self._value(initial)
             own = self.holder.get(text) == initial and text not in variables.values()
-            if not own or self.last.get(initial, -1) >= loop.start + loop.length:
+            if not own or self.life.last.get(initial, -1) >= loop.start + loop.length:
                 self.counter["v"] += 1
                 variable = f"v{self.counter['v']}"
                 self._line(f"{variable} = {text}")
@@ -425,7 +342,7 @@ class _Body(Expressions):
                 self.text[initial] = text = variable
                 copy = f"copy of {initial}"
                 self.holder[variable] = copy
-                self._keep_until(copy, loop.start + loop.length - 1)
+                self.life.keep_until(copy, loop.start + loop.length - 1)
             variables[initial] = text
             self.prefer[made] = text
         return variables
@@ -456,11 +373,8 @@ class _Body(Expressions):
         for offset in range(loop.length):
             last = self.items[loop.end - loop.length + offset]
             for name, final in zip(flat(self.items[loop.start + offset].outs), flat(last.outs)):
-                if self.last.get(final, -1) >= loop.end:
-                    self._keep_until(name, max(self.last.get(name, -1), loop.end - 1))
-
-    def _keep_until(self, name: str, index: float) -> None:
-        self.kept[name] = self.last[name] = index
+                if self.life.last.get(final, -1) >= loop.end:
+                    self.life.keep_until(name, max(self.life.last.get(name, -1), loop.end - 1))
 
     def _after(self, loop: Loop, variables: Mapping[str, str]) -> None:
         held = {made: variables[initial] for initial, made in loop.carried.items()}
@@ -471,7 +385,7 @@ class _Body(Expressions):
             finals = flat(self.items[loop.end - loop.length + offset].outs)
             for name, final in zip(firsts, finals):
                 text = held.get(name) or self.text.get(name)
-                if text is not None and self.last.get(final, -1) >= loop.end:
+                if text is not None and self.life.last.get(final, -1) >= loop.end:
                     self.text[final] = text
                     if re.fullmatch(r"\w+", text):
                         self.holder[text] = final
@@ -498,8 +412,6 @@ class _Body(Expressions):
 
     def _reached(self, name: str) -> str:
         """A given tensor as an attribute of this block or of what it holds."""
-        from anonymizer.model import as_expression
-
         block, module, attribute = self.own.homes[name]
         if module != block or attribute:
             return f"{self._module(module)}.{attribute}"
@@ -513,9 +425,6 @@ class _Body(Expressions):
 
     def _module(self, module: int) -> str:
         """How this block writes a module: a loop's variable, an attribute, or an argument."""
-        from anonymizer.model import as_expression
-        from anonymizer.ownership import module_name
-
         if module in self.loop_text:
             return self.loop_text[module]
         given = module_name(module)
@@ -536,82 +445,12 @@ class _Body(Expressions):
         for name in self.own.arguments(call):
             number = module_number(name)
             arguments.append(self._value(name) if number is None else self._module(number))
-        return _wrapped(f"{called}({', '.join(arguments)})", call.wrap)
+        return wrapped(f"{called}({', '.join(arguments)})", call.wrap)
 
     def _expression(self, step: Step) -> str:
         node = step.node
         if step.module is not None and step.wrap:
-            return _wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
+            return wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
         if step.module is not None:
             return self._call(node, 0, self._module(step.module))
-        if node.op == "method":
-            return self._method_expression(node)
-        return self._function_text(node)
-
-    def _method_expression(self, node: Node) -> str:
-        target = node.target
-        if len(node.args) == 2 and not node.kwargs:
-            if target in _INFIX_METHODS:
-                return (
-                    f"{self._arg(node.args[0])} {_INFIX_METHODS[target]} {self._arg(node.args[1])}"
-                )
-            if target in _SWAPPED:
-                return f"{self._arg(node.args[1])} {_SWAPPED[target]} {self._arg(node.args[0])}"
-        if target in _PREFIX and len(node.args) == 1:
-            return f"{_PREFIX[target]}{self._arg(node.args[0])}"
-        if target in ("__getitem__", "__setitem__"):
-            return self._function_text(replace(node, target=f"operator.{target.strip('_')}"))
-        return self._method_text(node)
-
-
-def _unrolled(shown: list[str]) -> list[str]:
-    """`v1[0], v2[0], v1[1], v2[1]` as what a list gives: a line for many layers is as long as one for few."""
-    found: list[str] = []
-    at = 0
-    while at < len(shown):
-        match = [re.fullmatch(r"(v\d+)\[(\d+)\]", text) for text in shown[at:]]
-        heads = []
-        for item in match:
-            if item is None or item.group(2) != "0" or item.group(1) in heads:
-                break
-            heads.append(item.group(1))
-        wanted = 0
-        while heads and shown[at + wanted * len(heads) :][: len(heads)] == [
-            f"{head}[{wanted}]" for head in heads
-        ]:
-            wanted += 1
-        if wanted > 1:
-            several = f"*[value for group in zip({', '.join(heads)}) for value in group]"
-            found.append(f"*{heads[0]}" if len(heads) == 1 else several)
-            at += wanted * len(heads)
-        else:
-            found.append(shown[at])
-            at += 1
-    return found
-
-
-def _wrapped(text: str, wrap: str) -> str:
-    """`self.block1(x, y)` under activation checkpointing."""
-    if not wrap:
-        return text
-    called, _, arguments = text.partition("(")
-    given = f", {arguments[:-1]}" if arguments != ")" else ""
-    return f"torch.utils.checkpoint.checkpoint({called}{given}, {wrap})"
-
-
-def _pattern(outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(_pattern(name) if isinstance(name, tuple) else name is None for name in outs)
-
-
-def _regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
-    """The `with` expressions that turn one set of switches into the other."""
-    found = []
-    if state["inference"] and not base["inference"]:
-        found.append("torch.inference_mode()")
-    elif state["grad"] != base["grad"]:
-        found.append("torch.enable_grad()" if state["grad"] else "torch.no_grad()")
-    for device, (enabled, dtype) in state["autocast"].items():
-        if [enabled, dtype] != list(base["autocast"][device]):
-            on = f", dtype={Atom(dtype).text}" if enabled else ", enabled=False"
-            found.append(f'torch.autocast("{device}"{on})')
-    return found or ["torch.set_grad_enabled(True)"]
+        return self._operation(node)

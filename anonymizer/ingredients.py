@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from anonymizer.flow import connected, flat, pruned
 from anonymizer.ir import Ref, TensorMeta
 from anonymizer.model import Written
-from anonymizer.traced import Call, Program, Step, connected, flat, pruned
+from anonymizer.tree import Call, Program, Step
 
 _RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})
 #: Products of two streams, which attention layers have.

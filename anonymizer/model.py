@@ -6,19 +6,20 @@ so a model's source does not grow with the number of its layers.
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anonymizer.block_text import Method, write_method
 from anonymizer.expressions import constructor
 from anonymizer.harness import Body
-from anonymizer.ir import Alias, Atom, Layer
-from anonymizer.layouts import tensor_text, view
+from anonymizer.ir import Atom, Layer
+from anonymizer.layouts import tensor_text
+from anonymizer.model_inputs import Inputs, varying
 from anonymizer.ownership import Ownership
-from anonymizer.traced import ROOT, Call, Given, Program, Step
+from anonymizer.parametric import numbers, skeleton, with_parameters
+from anonymizer.phrases import as_expression
+from anonymizer.tree import ROOT, Call, Given, Program, Step
 
 NAME = "Repro"
 #: A class with more numbers to choose than this is written anew for each use instead.
@@ -87,11 +88,6 @@ class Attributes:
         return all(self.path(module) is None for module in modules)
 
 
-def as_expression(path: str) -> str:
-    """`blocks1.0.linear1` as Python: `blocks1[0].linear1`."""
-    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
-
-
 def write(program: Program) -> Written:
     """The program as a model. Raises NotPublic if it holds what may not leave."""
     return Writer(program).written()
@@ -124,11 +120,13 @@ class Writer:
             definitions += self._class(root, NAME)
         else:
             definitions += self._function(root)
-        self.sizes, self.calls = _varying([self.program.given[name] for name in names])
+        self.sizes, self.calls = varying([self.program.given[name] for name in names])
+        inputs = Inputs(self.program.given, self.sizes)
+        parameters = dict(zip(names, root.methods[0].parameters))
         body = Body(
             "\n".join(definitions),
             f"{NAME}()" if is_module else NAME.lower(),
-            tuple(self._inputs(names, root)),
+            tuple(inputs.lines(names, parameters)),
             is_module,
             tuple(self.sizes.values()),
         )
@@ -232,12 +230,12 @@ class Writer:
                 block.cls = f"sequence {sequence}"
                 continue
             block.lines = self._class(block, "?")
-            groups.setdefault(_skeleton("\n".join(block.lines)), []).append(module)
-        for skeleton, members in groups.items():
-            self._name(skeleton, members)
+            groups.setdefault(skeleton("\n".join(block.lines)), []).append(module)
+        for shape, members in groups.items():
+            self._name(shape, members)
 
-    def _name(self, skeleton: tuple[str, ...], members: list[int]) -> None:
-        vectors = {m: _numbers("\n".join(self.blocks[m].lines)) for m in members}
+    def _name(self, shape: tuple[str, ...], members: list[int]) -> None:
+        vectors = {m: numbers("\n".join(self.blocks[m].lines)) for m in members}
         columns = list(zip(*vectors.values()))
         varying = list(dict.fromkeys(column for column in columns if len(set(column)) > 1))
         if len(varying) > _MOST_PARAMETERS:
@@ -245,13 +243,13 @@ class Writer:
             for member in members:
                 same.setdefault(vectors[member], []).append(member)
             for group in same.values():
-                self._name(skeleton, group)
+                self._name(shape, group)
             return
         name = f"Block{len(self.classes) + 1}"
         parameters = {column: f"size{index + 1}" for index, column in enumerate(varying)}
         text = "\n".join(self.blocks[members[0]].lines)
         chosen = [parameters.get(column) for column in columns]
-        self.classes[name] = _with_parameters(text, chosen, name, list(parameters.values()))
+        self.classes[name] = with_parameters(text, chosen, name, list(parameters.values()))
         for index, member in enumerate(members):
             arguments = ", ".join(column[index] for column in varying)
             self.blocks[member].cls = name
@@ -365,37 +363,6 @@ class Writer:
 
     # -- inputs, paths -----------------------------------------------------------------------------
 
-    def _inputs(self, names: tuple[str, ...], root: _Block) -> list[str]:
-        texts: dict[str, str] = {}
-        owners: dict[int, Given] = {}
-        lines = []
-        aliased = False
-        parameters = dict(zip(names, root.methods[0].parameters))
-        for name in names:
-            given = self.program.given[name]
-            owner = owners.get(given.storage) if given.storage is not None else None
-            if owner is not None:
-                aliased = True
-                alias = Alias(owner.name, given.offset - owner.offset)
-                texts[name] = view(parameters[owner.name], owner.meta, given.meta, alias.offset)
-            else:
-                if given.storage is not None:
-                    owners[given.storage] = given
-                texts[name] = tensor_text(given.meta, given.recipe, self._dims(given))
-                if given.meta.requires_grad and given.meta.is_float:
-                    texts[name] += ".requires_grad_()"
-            lines.append(f"{parameters[name]} = {texts[name]}")
-        if aliased:
-            return [*lines, f"return ({', '.join(parameters.values())},)"]
-        return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
-
-    def _dims(self, given: Given) -> tuple[int | str, ...]:
-        """The sizes of an input, those that change from call to call by their names."""
-        return tuple(
-            self.sizes[column][0] if (column := _column(given, dim)) in self.sizes else size
-            for dim, size in enumerate(given.meta.shape)
-        )
-
     def _mapping(self, block: int, prefix: str) -> list[tuple[str, str]]:
         found = []
         for path, module in self._members(block):
@@ -430,29 +397,6 @@ class Writer:
         return found
 
 
-def _column(given: Given, dim: int) -> tuple[int, ...]:
-    """The size of one dimension in each call, oldest first."""
-    shapes = [*given.earlier, given.meta.shape]
-    return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
-
-
-def _varying(
-    given: list[Given],
-) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
-    """Names for the sizes that change from call to call, and what each call gives them."""
-    columns: dict[tuple[int, ...], tuple[str, int]] = {}
-    for item in given:
-        for dim, size in enumerate(item.meta.shape):
-            column = _column(item, dim)
-            if len(set(column)) > 1 and -1 not in column and column not in columns:
-                columns[column] = ("nmkhlpq"[len(columns) % 7], size)
-    if not columns:
-        return {}, ()
-    times = max(map(len, columns))
-    calls = [tuple((name, c[k]) for c, (name, _) in columns.items()) for k in range(times)]
-    return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
-
-
 def _mode(program: Program) -> bool:
     """The mode that most modules are in."""
     used = [module.training for module in program.modules.values()]
@@ -465,53 +409,3 @@ def _tensor_line(name: str, given: Given) -> str:
         return f'self.register_buffer("{name}", {made})'
     suffix = "" if given.meta.requires_grad else ", requires_grad=False"
     return f"self.{name} = nn.Parameter({made}{suffix})"
-
-
-# -- texts that differ in numbers ------------------------------------------------------------------
-
-
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
-    return list(tokenize.generate_tokens(io.StringIO(text.replace("class ?", "class X")).readline))
-
-
-def _skeleton(text: str) -> tuple[str, ...]:
-    return tuple("#" if token.type == tokenize.NUMBER else token.string for token in _tokens(text))
-
-
-def _numbers(text: str) -> tuple[str, ...]:
-    return tuple(token.string for token in _tokens(text) if token.type == tokenize.NUMBER)
-
-
-def _with_parameters(
-    text: str, chosen: list[str | None], name: str, parameters: list[str]
-) -> list[str]:
-    """The class with some of its numbers taken from its constructor: by their name there, as attributes elsewhere."""
-    lines = text.replace("class ?", f"class {name}", 1).split("\n")
-    used: dict[str, None] = {}
-    spots = [
-        (token.start, token.end)
-        for token in _tokens(text.replace("class ?", f"class {name}", 1))
-        if token.type == tokenize.NUMBER
-    ]
-    inits = [i for i, line in enumerate(lines) if line.startswith("    def ")]
-    has_init = lines[inits[0]].startswith("    def __init__")
-    end = inits[1] if has_init and len(inits) > 1 else 0
-    for (start, stop), parameter in reversed(list(zip(spots, chosen))):
-        if parameter is None:
-            continue
-        row = start[0] - 1
-        within = row < end
-        if not within:
-            used[parameter] = None
-        shown = parameter if within else f"self.{parameter}"
-        lines[row] = lines[row][: start[1]] + shown + lines[row][stop[1] :]
-    if not parameters:
-        return lines
-    kept = [
-        f"        self.{parameter} = {parameter}" for parameter in parameters if parameter in used
-    ]
-    head = f"    def __init__(self, {', '.join(parameters)}):"
-    if has_init:
-        at = inits[0]
-        return [*lines[:at], head, lines[at + 1], *kept, *lines[at + 2 :]]
-    return [lines[0], head, "        super().__init__()", *kept, "", *lines[1:]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anonymizer.traced import ROOT, Call, Program, Step
+from anonymizer.tree import ROOT, Call, Program, Step
 
 _MODULE = "module:"
 

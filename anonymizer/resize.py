@@ -13,7 +13,7 @@ from typing import Any
 
 from anonymizer.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
 from anonymizer.layouts import contiguous
-from anonymizer.traced import Call, Given, Module, Program, Step
+from anonymizer.tree import Call, Given, Module, Program, Step
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9

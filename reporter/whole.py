@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer import ingredients as parts
-from anonymizer import model, resize, traced, values
+from anonymizer import model, resize, traced, tree, values
 from anonymizer.expressions import NotPublic
 from anonymizer.harness import Body, Check, imports_of
 from reporter.candidate import Candidate
@@ -30,7 +30,7 @@ _PARTS = ("outputs", "gradients", "buffers")
 class Whole:
     """A traced program that writes itself as a model."""
 
-    program: traced.Program
+    program: tree.Program
 
     @functools.cached_property
     def written(self) -> model.Written:
