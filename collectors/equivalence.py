@@ -17,7 +17,8 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 import torch
 
 from . import context, outputs, rungs
-from .trace import NAMESPACES, Tracer
+from .torch_functions import NAMESPACES
+from .trace import Tracer
 
 Json = Dict[str, Any]
 _SEED = 1

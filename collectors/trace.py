@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import inspect
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -21,21 +20,23 @@ from . import context, outputs, rungs, stock_layers
 from .public_names import Unsupported, public_name, public_names, torch_owned
 from .sizes import Size
 from .spans import statistics
+from .torch_functions import (
+    DECISIONS,
+    SILENT,
+    VIEWS,
+    copied,
+    implementation,
+    is_custom,
+    is_wrapped,
+    metas,
+    new_module,
+    origin,
+    told,
+    unwatched,
+)
 from .translator import tensor_meta
 
 Json = Dict[str, Any]
-
-#: Namespaces of operators that come with torch.
-NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
-#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
-_VIEWS = frozenset("T mT H mH real imag grad data".split())
-#: Calls that compute nothing, or answer the program with a fact.
-_SILENT = frozenset(
-    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
-    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device "
-    "_is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype "
-    "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
-)
 
 
 def trace(call: rungs.Call, request: Json) -> Json:
@@ -147,7 +148,7 @@ class Tracer:
         """`torch.utils.checkpoint.checkpoint`: a block of its own, whatever function it is."""
         number = len(self.modules)
         # a number of its own, as if it were a module
-        self.modules[-1 - number] = _entry(number)
+        self.modules[-1 - number] = new_module(number)
         reentrant = bool(kwargs.get("use_reentrant", True))
         item: Json = {"call": number, "items": [], "state": self._state(), "args": [], "kwargs": {}}
         item.update(result=None, wrap={"use_reentrant": reentrant})
@@ -195,7 +196,7 @@ class Tracer:
         if key not in self.modules:
             self.held.append(module)
             number = len(self.modules)
-            entry = _entry(number)
+            entry = new_module(number)
             entry["training"] = bool(module.training)
             entry["sequential"] = stock_layers.is_plain_sequential(module)
             self.modules[key] = entry
@@ -225,8 +226,8 @@ class Tracer:
         self.given[name] = tensor
         self.kinds[name] = kind
         if self.keep:
-            with torch.no_grad(), _unwatched():
-                self.values[name] = _copy(tensor)
+            with torch.no_grad(), unwatched():
+                self.values[name] = copied(tensor)
         self._bind(tensor, name)
         return name
 
@@ -245,7 +246,7 @@ class Tracer:
         before = self.before.get(id(tensor))
         if self.before and (before is None or before() is not tensor):
             raise Unsupported("a tensor computed where torch functions are not seen")
-        if _is_wrapped(tensor):
+        if is_wrapped(tensor):
             raise Unsupported("a tensor inside a function transform (torch.func)")
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
             raise Unsupported("a tensor subclass")
@@ -285,7 +286,7 @@ class Tracer:
 
     def _size(self, size: Size) -> Any:
         """A reference to the size, read or computed in the block where it is first wanted."""
-        key = _origin(size)
+        key = origin(size)
         found = self.places.get(key)
         if found is not None and found["block"] in (id(item) for item in self.stack):
             return {"ref": found["name"]}
@@ -310,15 +311,15 @@ class Tracer:
         short = getattr(func, "__name__", "")
         if short in ("__get__", "__set__"):
             return self._attribute(func, short, args, kwargs)
-        if short in _SILENT:
+        if short in SILENT:
             return func(*args, **kwargs)
-        if short in _DECISIONS:
+        if short in DECISIONS:
             return self._decision(func, short, args, kwargs)
         if short == "size" and torch.Tensor.size == func:
             return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
-        if _is_custom(func):
+        if is_custom(func):
             self.note("a custom operator")
-            inner = _implementation(func)
+            inner = implementation(func)
             if inner is None:
                 return func(*args, **kwargs)
             with _Watch(self):  # what it does may be torch's own operations
@@ -326,8 +327,8 @@ class Tracer:
         try:
             op, target = self._target(func, short)
             encoded = [self.encode(value) for value in args]
-            told = _told(func, kwargs)
-            named = {name: self.encode(value) for name, value in told.items()}
+            spoken = told(func, kwargs)
+            named = {name: self.encode(value) for name, value in spoken.items()}
         except Unsupported as reason:
             self.note(str(reason))
             return func(*args, **kwargs)
@@ -365,7 +366,7 @@ class Tracer:
             return result
         if name == "shape":
             return self._shape(args[0], result, (), {})
-        if name in _VIEWS and isinstance(result, torch.Tensor):
+        if name in VIEWS and isinstance(result, torch.Tensor):
             encoded = [{"ref": self.name_of(args[0])}, name]
             return self._note_result(result, "function", "getattr", encoded, {}, self._state())
         return result
@@ -390,7 +391,7 @@ class Tracer:
             self._bind(result, same or name)
             return result
         if isinstance(result, (tuple, list)):
-            name = self._node(op, target, args, kwargs, _metas(result), state)
+            name = self._node(op, target, args, kwargs, metas(result), state)
             self._items(result, name)
             return result
         if type(result) in (int, float) and target == "item":
@@ -409,7 +410,7 @@ class Tracer:
                     self._bind(item, inner)
             elif isinstance(item, (tuple, list)):
                 self._items(
-                    item, self._node("function", "operator.getitem", place, {}, _metas(item))
+                    item, self._node("function", "operator.getitem", place, {}, metas(item))
                 )
 
     def _node(
@@ -534,106 +535,3 @@ class _Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[m
             if isinstance(item, torch.Tensor):
                 self.born[id(item)] = weakref.ref(item)
         return result
-
-
-#: Defaults of functions whose signature Python cannot read.
-_BUILT_IN: Dict[str, Dict[str, Any]] = {
-    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
-    "gelu": {"approximate": "none"},
-}  # fmt: skip
-_CPU = torch.device("cpu")
-
-
-def _told(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    """Keyword arguments but for those that say what holds anyway."""
-    defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
-    if not defaults:
-        with contextlib.suppress(TypeError, ValueError):
-            parameters = inspect.signature(func).parameters
-            defaults = {name: item.default for name, item in parameters.items()}
-    kept = {}
-    for name, value in kwargs.items():
-        plain = isinstance(value, (int, float, str, type(None)))
-        default = defaults.get(name, inspect.Parameter.empty)
-        if plain and type(value) is type(default) and value == default:
-            continue
-        kept[name] = value
-    if kept.get("device") in (_CPU, "cpu") and "Tensor" not in getattr(func, "__qualname__", ""):
-        del kept["device"]  # a factory makes its tensor there by default
-    return kept
-
-
-def _origin(value: Any) -> Any:
-    """Equal for sizes that were read or computed alike."""
-    if type(value) is not Size:
-        return int(value)
-    kind, *operands = value.origin
-    return (kind, operands[0], tuple(map(_origin, operands[1]))) if kind == "op" else value.origin
-
-
-def _is_wrapped(tensor: torch.Tensor) -> bool:
-    functorch = torch._C._functorch
-    asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
-    return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
-
-
-@contextlib.contextmanager
-def _unwatched() -> Iterator[None]:
-    """Where our own operations are nobody's."""
-    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
-        yield
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    """The values as they are now, in the same layout of memory."""
-    if tensor.layout != torch.strided or not tensor.numel():
-        return tensor.detach().clone()
-    size = tensor.untyped_storage().nbytes() // tensor.element_size()
-    whole = torch.as_strided(tensor.detach(), (size,), (1,), 0).clone()
-    return torch.as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset())
-
-
-#: What hands a tensor's values to Python.
-_DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
-
-
-def _entry(number: int) -> Json:
-    return {
-        "id": number,
-        "training": True,
-        "sequential": False,
-        "stock": None,
-        "children": [],
-        "state": [],
-    }
-
-
-def _implementation(func: Any) -> Any:
-    """The Python function behind a custom operator, where torch knows it."""
-    with contextlib.suppress(Exception):
-        from torch._library.custom_ops import OPDEFS
-
-        name = str(
-            func._qualified_op_name if hasattr(func, "_qualified_op_name") else func._schema.name
-        )
-        return OPDEFS[name]._init_fn
-    return None
-
-
-def _is_custom(func: Any) -> bool:
-    if isinstance(func, torch._ops.OpOverload):
-        return func.namespace not in NAMESPACES
-    if isinstance(func, torch._ops.OpOverloadPacket):
-        return str(func).split("::")[0].split(".")[0] not in NAMESPACES
-    return False
-
-
-def _metas(result: Any) -> List[Any]:
-    return [
-        (
-            tensor_meta(item)
-            if isinstance(item, torch.Tensor)
-            else _metas(item) if isinstance(item, (tuple, list)) else None
-        )
-        for item in result
-    ]

@@ -43,6 +43,8 @@ def in_a_fork(body: Callable[[], Any]) -> Any:
 
 def rewriting(make: Callable[[], tuple[Any, ...]], training: bool = False) -> Rewriting:
     """Rewrites what `make` returns: a callable, its arguments, and perhaps its keyword arguments."""
+    import torch._dynamo
+    import torch.utils.checkpoint  # noqa: F401
 
     def work() -> dict[str, Any]:
         import torch

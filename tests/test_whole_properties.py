@@ -98,7 +98,10 @@ _LEAVES = ("unary", "mix", "residual", "views", "positions", "update", "pad", "s
 _KINDS = (*_LEAVES, "child", "child", "repeat", "repeat", "again")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(12), 16, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 140))],
+)
 def test_random_trees(seed: int) -> None:
     choose = random.Random(seed)
     width, depth = choose.choice(WIDTHS), choose.randint(1, 3)

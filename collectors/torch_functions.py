@@ -1,0 +1,129 @@
+"""What a tracer has to know of torch's functions and tensors."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from typing import Any, Dict, Iterator, List
+
+import torch
+
+from .sizes import Size
+from .translator import tensor_meta
+
+Json = Dict[str, Any]
+
+#: Namespaces of operators that come with torch.
+NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
+#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
+VIEWS = frozenset("T mT H mH real imag grad data".split())
+#: Calls that compute nothing, or answer the program with a fact.
+SILENT = frozenset(
+    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
+    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device "
+    "_is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype "
+    "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
+)
+
+
+#: Defaults of functions whose signature Python cannot read.
+_BUILT_IN: Dict[str, Dict[str, Any]] = {
+    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
+    "gelu": {"approximate": "none"},
+}  # fmt: skip
+_CPU = torch.device("cpu")
+
+
+def told(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    """Keyword arguments but for those that say what holds anyway."""
+    defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
+    if not defaults:
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = inspect.signature(func).parameters
+            defaults = {name: item.default for name, item in parameters.items()}
+    kept = {}
+    for name, value in kwargs.items():
+        plain = isinstance(value, (int, float, str, type(None)))
+        default = defaults.get(name, inspect.Parameter.empty)
+        if plain and type(value) is type(default) and value == default:
+            continue
+        kept[name] = value
+    if kept.get("device") in (_CPU, "cpu") and "Tensor" not in getattr(func, "__qualname__", ""):
+        del kept["device"]  # a factory makes its tensor there by default
+    return kept
+
+
+def origin(value: Any) -> Any:
+    """Equal for sizes that were read or computed alike."""
+    if type(value) is not Size:
+        return int(value)
+    kind, *operands = value.origin
+    return (kind, operands[0], tuple(map(origin, operands[1]))) if kind == "op" else value.origin
+
+
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    functorch = torch._C._functorch
+    asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
+    return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Where our own operations are nobody's."""
+    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
+        yield
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """The values as they are now, in the same layout of memory."""
+    if tensor.layout != torch.strided or not tensor.numel():
+        return tensor.detach().clone()
+    size = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = torch.as_strided(tensor.detach(), (size,), (1,), 0).clone()
+    return torch.as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+#: What hands a tensor's values to Python.
+DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
+
+
+def new_module(number: int) -> Json:
+    return {
+        "id": number,
+        "training": True,
+        "sequential": False,
+        "stock": None,
+        "children": [],
+        "state": [],
+    }
+
+
+def implementation(func: Any) -> Any:
+    """The Python function behind a custom operator, where torch knows it."""
+    with contextlib.suppress(Exception):
+        from torch._library.custom_ops import OPDEFS
+
+        name = str(
+            func._qualified_op_name if hasattr(func, "_qualified_op_name") else func._schema.name
+        )
+        return OPDEFS[name]._init_fn
+    return None
+
+
+def is_custom(func: Any) -> bool:
+    if isinstance(func, torch._ops.OpOverload):
+        return func.namespace not in NAMESPACES
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        return str(func).split("::")[0].split(".")[0] not in NAMESPACES
+    return False
+
+
+def metas(result: Any) -> List[Any]:
+    return [
+        (
+            tensor_meta(item)
+            if isinstance(item, torch.Tensor)
+            else metas(item) if isinstance(item, (tuple, list)) else None
+        )
+        for item in result
+    ]
