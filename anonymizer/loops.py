@@ -124,7 +124,10 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
         if called:
             if len(set(called)) not in (1, times):
                 return _first_repeat(called)
-            modules[offset] = tuple(called)
+            row = tuple(called)
+            if any(other != row and not set(other).isdisjoint(row) for other in modules.values()):
+                return 1  # one module would have to stand in two lists
+            modules[offset] = row
         for place in range(len(column[0].reads)):
             names = [statement.reads[place] for statement in column]
             good = _consistent(names, makers, spots, length, carried)

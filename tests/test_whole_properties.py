@@ -100,7 +100,13 @@ _KINDS = (*_LEAVES, "child", "child", "repeat", "repeat", "again")
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(12), 16, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 140))],
+    [
+        *range(12),
+        16,
+        251,
+        275,
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 140)),
+    ],
 )
 def test_random_trees(seed: int) -> None:
     choose = random.Random(seed)
