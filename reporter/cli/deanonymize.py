@@ -15,7 +15,9 @@ def command(
     report: Annotated[Path, typer.Argument(metavar="REPORT_DIR", help="The report folder.")],
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE|-]", help="The text to translate.  [default: stdin]"),
+        typer.Argument(
+            metavar="FILE", help="The text to translate, - for stdin.  [default: stdin]"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
