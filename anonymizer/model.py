@@ -88,16 +88,20 @@ class Attributes:
         return all(self.path(module) is None for module in modules)
 
 
-def write(program: Program) -> Written:
-    """The program as a model. Raises NotPublic if it holds what may not leave."""
-    return Writer(program).written()
+def write(program: Program, weights: str = "") -> Written:
+    """The program as a model. Raises NotPublic if it holds what may not leave.
+
+    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way.
+    """
+    return Writer(program, weights).written()
 
 
 class Writer:
     """Writes one program; `which` says which method of its block a call is."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, weights: str = "") -> None:
         self.program = program
+        self.weights = weights
         self.own = Ownership(program)
         self.blocks: dict[int, _Block] = {}
         self.classes: dict[str, list[str]] = {}  # name -> lines
@@ -258,6 +262,8 @@ class Writer:
     def _class(self, block: _Block, name: str) -> list[str]:
         lines = [f"class {name}(nn.Module):"]
         made = self._attributes(block)
+        if block.module == ROOT and made and self.weights:
+            made += ["for weight in self.parameters():", f"    {self.weights}"]
         if made:
             lines += ["    def __init__(self):", "        super().__init__()"]
             lines += ["        " + line for line in made] + [""]

@@ -7,7 +7,7 @@ whole numbers, distinct, constant — never which values they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anonymizer.ir import Recipe, TensorMeta
@@ -59,6 +59,25 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
         return Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
 
     return choose
+
+
+def weight_recipes(stats: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How weights can be made where a layer's own initialisation is too tame: statements on `weight`, from plain to close.
+
+    Numbers are those of all weights together, to one digit, so that none of them tells of any.
+    """
+    known = [item for item in stats if "std" in item and "min" in item]
+    if not known:
+        return
+    count = sum(item["numel"] for item in known)
+    square = sum((item["std"] ** 2 + item["mean"] ** 2) * item["numel"] for item in known) / count
+    deviation = _tidy(math.sqrt(square), math.ceil)
+    if deviation:
+        yield f"nn.init.normal_(weight, std={deviation!r})"
+    low = _tidy(min(item["min"] for item in known), math.floor)
+    high = _tidy(max(item["max"] for item in known), math.ceil)
+    if low < high:
+        yield f"nn.init.uniform_(weight, {low!r}, {high!r})"
 
 
 def _tidy(value: float, toward: Callable[[float], float] = round) -> float:

@@ -28,14 +28,15 @@ _PARTS = ("outputs", "gradients", "buffers")
 
 @dataclass(frozen=True)
 class Whole:
-    """A traced program that writes itself as a model."""
+    """A traced program that writes itself as a model; `weights` as `model.write` has it."""
 
     program: tree.Program
+    weights: str = ""
 
     @functools.cached_property
     def written(self) -> model.Written:
         """The model. Raises NotPublic."""
-        return model.write(self.program)
+        return model.write(self.program, self.weights)
 
     def body(self) -> Body:
         """The model as the body of a repro."""
@@ -140,18 +141,14 @@ def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
     if check.double:  # what casts to float32 itself cannot run in float64
         checks += [replace(item, double=False) for item in checks]
     several = check.kind in _SEVERAL_CALLS
-    for level in values.LEVELS:
-        content = of_trace(trace, level, several)
-        written = content.written
-        for item in checks:
-            yield Candidate(
-                content,
-                replace(
-                    item,
-                    calls=written.calls,
-                    evaluation=not written.training,
-                ),
-            )
+    stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
+    for weights in ("", *values.weight_recipes(stats)):
+        for level in values.LEVELS:
+            content = replace(of_trace(trace, level, several), weights=weights)
+            written = content.written
+            settings = {"calls": written.calls, "evaluation": not written.training}
+            for item in checks:
+                yield Candidate(content, replace(item, **settings))  # type: ignore[arg-type]
 
 
 def mapping(recorded: Recorded) -> Json:
@@ -193,15 +190,16 @@ def mapping(recorded: Recorded) -> Json:
 
 def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
     """The model with sizes that are nobody's, as far as the failure stays."""
-    assert isinstance(seed.content, Whole)
-    program = seed.content.program
+    whole = seed.content
+    assert isinstance(whole, Whole)
+    program = whole.program
     wanted: dict[resize.Family, int] = {}
     taken = {size for family in resize.families(program) for size in family.members}
     for family in resize.families(program):
         wanted[family] = next(resize.choices(family, taken | set(wanted.values())), family.base)
 
     def made(bases: Mapping[resize.Family, int]) -> Candidate:
-        content = Whole(resize.changed(program, bases))
+        content = replace(whole, program=resize.changed(program, bases))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
@@ -248,14 +246,15 @@ class Difference:
 
 def differs_from_stock(candidate: Candidate, ask: Questions) -> Difference:
     """The smallest set of ingredients with which the model fails, found by leaving out as many as possible."""
-    assert isinstance(candidate.content, Whole)
-    program = candidate.content.program
-    every = parts.ingredients(program, candidate.content.written)
+    whole = candidate.content
+    assert isinstance(whole, Whole)
+    program = whole.program
+    every = parts.ingredients(program, whole.written)
 
     def left(kept: list[parts.Ingredient]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
-            content = Whole(parts.without(program, gone))
+            content = replace(whole, program=parts.without(program, gone))
             calls = content.written.calls if candidate.check.calls else ()
         except (NotPublic, KeyError, ValueError):
             return None
