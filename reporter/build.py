@@ -238,7 +238,8 @@ class Builder:
             yield from seeds.graph_candidates(graph, way, check, self.recorded.layer)
 
     def _rewritten(self) -> Iterator[Candidate]:
-        content = rewritten.program(self.recorded)
+        say = self.progress.note if self.options.verbose else lambda _: None
+        content = rewritten.program(self.recorded, say=say)
         if content is not None:
             yield from seeds.source_candidates(content, self._check(), self.recorded.layer)
 

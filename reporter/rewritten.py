@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from anonymizer import source
 from anonymizer.harness import Body
@@ -33,18 +36,24 @@ class Rewritten:
         )
 
 
-def program(recorded: Recorded, exact: bool = False) -> Rewritten | None:
-    """The failing callable as public code, or None if its source cannot be had."""
+def program(
+    recorded: Recorded, exact: bool = False, say: Callable[[str], None] = lambda _: None
+) -> Rewritten | None:
+    """The failing callable as public code, or None if its source cannot be had; `say` is told why not."""
     if not recorded.gathered:
         return None
     try:
         return Rewritten(source.rebuild(recorded.gathered, recorded.vocabulary, exact))
-    except SourceError:
-        return None
-    except (
-        Exception
-    ):  # private code may be anything; what surprises the rewriter has no rewriting, the graphs may do
-        return None
+    except SourceError as reason:
+        say(f"the source is not rewritten: {reason}")
+    except Exception as error:
+        # private code may be anything; what surprises the rewriter has no rewriting, the graphs may do
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        name = type(error).__name__
+        say(
+            f"the source is not rewritten: {name} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
+        )
+    return None
 
 
 def backend(recorded: Recorded) -> SourceProgram | None:

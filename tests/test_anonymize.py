@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ torch = pytest.importorskip("torch", reason="the user's interpreter needs torch"
 SECRETS: dict[str, list[str]] = json.loads((SCRIPTS / "secrets.json").read_text())
 
 
-def anonymize(text: str, folder: Path, *more: str) -> Created:
+def anonymize(text: str, folder: Path, python: Path = Path(sys.executable)) -> Created:
     (folder / "script.py").write_text(text)
     done = bugreport(
-        "anonymize", "--json", "--no-input", "--python", sys.executable, "-o", folder / "report", *more,
+        "anonymize", "--json", "--no-input", "--python", python, "-o", folder / "report",
         folder / "script.py", cwd=folder,
     )  # fmt: skip
     return Created(done.returncode, json.loads(done.stdout), done.stderr, folder / "report")
@@ -202,6 +203,24 @@ def test_a_large_private_model(name: str, tmp_path: Path) -> None:
     for file, text in created.outgoing().items():
         for secret in SECRETS[name]:
             assert secret not in text, (file, secret)
+
+
+@pytest.mark.releases
+@pytest.mark.parametrize(
+    ("env", "name"),
+    [
+        ("v20", "large_seq2seq_alibi"),
+        ("v26", "stale_offset_backend"),
+        ("v215", "stale_offset_backend"),
+    ],
+)
+def test_other_releases(
+    env: str, name: str, tmp_path: Path, release_python: Callable[[str], Path]
+) -> None:
+    python = release_python(env)
+    created = anonymize((SCRIPTS / f"{name}.py").read_text(), tmp_path, python)
+    check_report(created, python, SECRETS.get(name))
+    check_proved(created)
 
 
 def test_help_names_the_commands() -> None:
