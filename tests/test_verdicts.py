@@ -188,7 +188,7 @@ EXCUSES = {
     "rounding": "return (wide * wide).mean(-1) - wide.mean(-1).square() + x.sum()",
     "precision_cast": "return torch.exp(torch.sin(half) * 3) * half - half.square()",
     "rng": "return F.dropout(wide, 0.5)",
-    "nondeterministic": "return x + time.perf_counter()",
+    "nondeterministic": "return x + time.perf_counter() % 1",  # small, so that float32 can tell two moments apart
 }
 
 
