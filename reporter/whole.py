@@ -7,7 +7,7 @@ values, gradients and operators. Only then is it asked, like every candidate, wh
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from reporter.candidate import Candidate
 from reporter.errors import CannotJudgeError
 from reporter.lab import Json, Lab
 from reporter.recorded import Recorded
+from reporter.reduce.ddmin import minimise_list
 from reporter.reduce.questions import Questions
 from reporter.seeds import QUICKER
 
@@ -264,29 +265,10 @@ def differs_from_stock(candidate: Candidate, ask: Questions) -> Difference:
     if ask.holds(skeleton):
         return Difference((), "fails", len(every))
     shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
-    kept = _smallest(every, lambda options: ask.pick((option, left(option)) for option in options))
+
+    def first(options: Sequence[list[parts.Ingredient]]) -> int | None:
+        found = ask.pick((at, left(option)) for at, option in enumerate(options))
+        return found[0] if found is not None else None
+
+    kept = minimise_list(every, first)
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
-
-
-def _smallest(
-    items: list[parts.Ingredient],
-    first: Callable[
-        [Iterator[list[parts.Ingredient]]], tuple[list[parts.Ingredient], Candidate] | None
-    ],
-) -> list[parts.Ingredient]:
-    """A set from which nothing can be left out, by delta debugging; `first` finds the first set that fails."""
-    size = max(1, len(items) // 2)
-    while items:
-        chunks = [items[at : at + size] for at in range(0, len(items), size)]
-        fewer = [chunk for chunk in chunks if len(chunk) < len(items)]
-        rest = [
-            [item for item in items if item not in chunk] for chunk in chunks if len(chunks) > 2
-        ]
-        found = first(iter([*fewer, *rest]))
-        if found is not None:
-            items, size = found[0], max(1, min(size, len(found[0]) // 2))
-        elif size > 1:
-            size = max(1, size // 2)
-        else:
-            break
-    return items
