@@ -39,7 +39,7 @@ def check(call: rungs.Call, request: Json) -> Json:
     with context.applied(call.state):
         random.setstate(call.random)
         tracer.run()
-    private = _load(request["file"])
+    private = outputs.load(request["file"])
     os.unlink(request["file"])
     tracer.leave()
     try:
@@ -65,13 +65,6 @@ def _in_a_fork(body: Any) -> bool:
         finally:
             os._exit(status)
     return os.waitpid(pid, 0)[1] != 0
-
-
-def _load(path: str) -> Any:
-    try:
-        return torch.load(path, weights_only=False)
-    except TypeError:  # an early release without that argument
-        return torch.load(path)
 
 
 class _Run:

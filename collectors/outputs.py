@@ -19,6 +19,14 @@ _DEEP = 3
 Stamp = Tuple[int, Optional[float], Tuple[int, ...], Optional[Tuple[int, ...]], str, bool]
 
 
+def load(path: str) -> Any:
+    """Reads one of our own files, which may hold classes of the user's."""
+    try:
+        return torch.load(path, weights_only=False)
+    except TypeError:  # an early release without that argument
+        return torch.load(path)
+
+
 def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:
     """(path, leaf) pairs of nested tuples, lists, dicts and dataclass-like results, in a stable order."""
     if isinstance(value, torch.Tensor) or value is None:

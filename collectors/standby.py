@@ -240,15 +240,11 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _compare(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    import torch
 
-    from . import comparison, context
+    from . import comparison, context, outputs
 
     def load(name: str) -> Any:
-        try:  # our own files, which may hold classes of the user's
-            return torch.load(request[name], weights_only=False)
-        except TypeError:  # an early release without that argument
-            return torch.load(request[name])
+        return outputs.load(request[name])
 
     baseline = context.reachable(call.function, call.args, call.kwargs)
     exact = load("exact") if request.get("exact") else None

@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from .public_names import Unsupported, public_name, stock_constructor, torch_owned
+from . import stock_layers
+from .public_names import Unsupported, public_name, torch_owned
 from .spans import statistics
 
 _ENTER = {
@@ -274,7 +275,7 @@ class Translator:
         if node.name in self.spans:
             entry["stats"] = dict(self.spans[node.name], cast=_is_cast(node))
         if op == "module":
-            entry["module"] = stock_constructor(self.module.get_submodule(node.target))
+            entry["module"] = stock_layers.constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
 
     def _operation(self, node: Any) -> Tuple[str, str]:
