@@ -23,11 +23,7 @@ class _Names:
     layers: dict[str, int] = field(default_factory=dict)
 
     def layer(self, cls: str) -> str:
-        base = (
-            re.sub(r"\d+d$", "", cls).lower()
-            if cls.startswith("Conv")
-            else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
-        )
+        base = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", re.sub(r"\d+d$", "", cls)).lower()
         self.layers[base] = self.layers.get(base, 0) + 1
         return f"{base}{self.layers[base]}"
 

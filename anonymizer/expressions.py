@@ -149,6 +149,7 @@ _POSITIONAL = {
     "LayerNorm": ("normalized_shape",),
     "GroupNorm": ("num_groups", "num_channels"),
     "PReLU": ("num_parameters",),
+    **{f"BatchNorm{n}d": ("num_features",) for n in (1, 2, 3)},
     **{f"Conv{n}d": ("in_channels", "out_channels", "kernel_size") for n in (1, 2, 3)},
 }
 

@@ -66,7 +66,9 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
             continue
         try:
             inputs = runs[-1] if runs else None
-            graph = Translator(module, inputs, owned, names, watching[index].spans).translate()
+            graph = Translator(
+                module, inputs, owned, names, watching[index].spans, watching[index].results
+            ).translate()
             graph["runs"] = _bindings(
                 module, [inputs for _, all_runs in captured for inputs in all_runs]
             )

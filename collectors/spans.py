@@ -66,15 +66,31 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
     return found
 
 
+def _without_data(value: Any) -> Any:
+    """A result with its tensors on the meta device: shapes, strides and dtypes."""
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+        empty = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+        return empty.requires_grad_() if value.requires_grad else empty
+    if type(value) in (tuple, list):
+        return type(value)(_without_data(item) for item in value)
+    return value if isinstance(value, (bool, int, float)) else None
+
+
 class Watching(torch.fx.Interpreter):  # type: ignore[misc]
-    """Runs a graph as it is and notes the `span` of every result under its node's name."""
+    """Runs a graph as it is and notes the `span` of every result under its node's name.
+
+    `results` are the results themselves without their data, for releases that forget them (torch 2.0).
+    """
 
     def __init__(self, module: Any) -> None:
         super().__init__(module)
         self.spans: Dict[str, Dict[str, Any]] = {}
+        self.results: Dict[str, Any] = {}
 
     def run_node(self, n: Any) -> Any:
         value = super().run_node(n)
+        if "example_value" not in n.meta:
+            self.results[n.name] = _without_data(value)
         if isinstance(value, torch.Tensor) and n.op != "placeholder":
             try:
                 noted = span(value)

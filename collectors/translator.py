@@ -58,6 +58,13 @@ def _meta(value: Any) -> Any:
     return None
 
 
+def _on_device(meta: Any, device: str) -> Any:
+    """Metadata of results that were kept without their data."""
+    if isinstance(meta, list):
+        return [_on_device(item, device) for item in meta]
+    return {**meta, "device": device} if isinstance(meta, dict) and "device" in meta else meta
+
+
 _CASTS = frozenset("to type int long short byte char type_as _to_copy convert_element_type".split())
 
 
@@ -73,7 +80,7 @@ def _is_cast(node: Any) -> bool:
 
 
 class Translator:
-    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` what `Watching` noted then."""
+    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then."""
 
     def __init__(
         self,
@@ -82,8 +89,10 @@ class Translator:
         owned: Dict[int, str],
         names: Dict[int, str],
         spans: Optional[Dict[str, Dict[str, Any]]] = None,
+        results: Optional[Dict[str, Any]] = None,
     ) -> None:
         self.spans = spans or {}
+        self.results = results or {}
         self.module = module
         self.values = values
         self.owned = owned
@@ -98,6 +107,8 @@ class Translator:
 
     def translate(self) -> Dict[str, Any]:
         """The IR of the graph."""
+        tensors = [value for value in self.values or () if isinstance(value, torch.Tensor)]
+        self.device = tensors[0].device.type if tensors else "cpu"
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(placeholders):
             self._placeholder(
@@ -264,7 +275,7 @@ class Translator:
             "target": target,
             "args": args,
             "kwargs": kwargs,
-            "meta": _meta(node.meta.get("example_value")),
+            "meta": self._result_meta(node),
             "block": self._block(node),
         }
         value = node.meta.get("example_value")
@@ -277,6 +288,11 @@ class Translator:
         if op == "module":
             entry["module"] = stock_layers.constructor(self.module.get_submodule(node.target))
         self.nodes.append(entry)
+
+    def _result_meta(self, node: Any) -> Any:
+        if "example_value" in node.meta or node.name not in self.results:
+            return _meta(node.meta.get("example_value"))
+        return _on_device(_meta(self.results[node.name]), self.device)
 
     def _operation(self, node: Any) -> Tuple[str, str]:
         if node.op == "get_attr":

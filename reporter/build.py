@@ -251,7 +251,11 @@ class Builder:
         else:
             reduced = rewritten.reduce_source(seed, self.ask)
         if self.backend is not None:
+            self.others.listening = (
+                False  # a backend that we have mutilated has failures of its own
+            )
             reduced = rewritten.reduce_backend(reduced, self.backend, self.ask)
+            self.others.listening = True
         return reduced
 
     def _cold(self, text: str) -> tuple[Answer, ...]:

@@ -36,15 +36,16 @@ class Other:
 
 
 class Others:
-    """Collects other failures than `wanted` while candidates run."""
+    """Collects other failures than `wanted` while candidates run, as long as it is `listening`."""
 
     def __init__(self, wanted: Signature) -> None:
         self.wanted = wanted
+        self.listening = True
         self._found: dict[str, Other] = {}
 
     def note(self, text: str, answer: Answer) -> None:
         """A candidate that fails, but not as wanted. A time limit or a lack of memory is a limit of ours, no finding."""
-        signature = seen(answer)
+        signature = seen(answer) if self.listening else None
         if signature is None or signature.kind == "hang" or answer.out_of_memory:
             return
         if signature.kind == self.wanted.kind and signature.kind != "crash":
