@@ -67,6 +67,9 @@ class _Body(Operations):
         self.counter = {"v": 0, "n": 0}
         self.prefer: dict[str, str] = {}
         self.lent: dict[str, str] = {}
+        self.loop_text: dict[int, str] = (
+            {}
+        )  # how a module is called inside the loop that runs over it
         self.breaks: set[int] = set()  # where a loop begins or ends
         self.holder: dict[str, str] = {}  # variable -> the value that it holds
 
@@ -137,16 +140,12 @@ class _Body(Operations):
                 item.wrap,
                 shown,
                 pattern(item.outs),
-                index if self._opaque(item) else -1,
             )
         module = item.module
         local = module is not None and self.own.parent(module) == self.call.module
         makes = tuple(flat(item.outs))
         kin = self.writer.kin(module) if module is not None else None
         return Statement(shape, reads, makes, module if local else None, kin)
-
-    def _opaque(self, item: Step) -> bool:
-        return False
 
     def _shape_of(self, name: str) -> Any:
         """What may not differ between the readers of a loop: whether a thing is a tensor of this block or a value."""
@@ -360,13 +359,6 @@ class _Body(Operations):
             for module in modules:
                 self.loop_text[module] = heads[lists.index(name)]
         return heads, lists
-
-    @property
-    def loop_text(self) -> dict[int, str]:
-        """How a module is called inside the loop that runs over it."""
-        if not hasattr(self, "_loop_text"):
-            self._loop_text: dict[int, str] = {}
-        return self._loop_text
 
     def _keep(self, loop: Loop) -> None:
         """What the last window leaves is read after the loop: its counterpart in the first must not be overwritten."""

@@ -54,7 +54,6 @@ class _Block:
     attributes: Attributes
     lines: list[str] = field(default_factory=list)
     cls: str = ""
-    numbers: tuple[str, ...] = ()
 
 
 class Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Dict, Mapping
 
-import torch
 from torch import nn
 
 from .public_names import Unsupported
@@ -151,12 +150,3 @@ def is_plain_sequential(module: nn.Module) -> bool:
     """Whether a module is `nn.Sequential` and nothing more."""
     hooked = any(getattr(module, name, None) for name in _HOOKS) or "forward" in vars(module)
     return type(module) is nn.Sequential and not hooked
-
-
-def names() -> frozenset[str]:
-    """The stock layers of this release."""
-    return frozenset(
-        name
-        for name in dir(nn)
-        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), torch.nn.Module)
-    )

@@ -89,7 +89,7 @@ def create(options: Options, as_whole: bool = False) -> Result:
             private = _private_folder(output)
             recorded.save(private / RECORDING)
             progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
-            if as_whole:
+            if as_whole or recorded.whole is not None:
                 proved(recorded)
             return _build_and_write(options, bench, recorded, info, output, progress, started)
         except KeyboardInterrupt:

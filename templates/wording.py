@@ -92,9 +92,11 @@ def _what(report: Mapping[str, Any]) -> str:
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
     used = f"; the program below needs only {_listed(operators[:6])}{more}" if operators else ""
-    needed = (report.get("differs_from_stock") or {}).get("ingredients")
+    different = report.get("differs_from_stock") or {}
+    needed = different.get("ingredients")
     if needed:
-        used = f"; a model of stock layers does that with {' and '.join(needed)}, and not without"
+        without = ", and not without" if different["skeleton"] == "passes" else ""
+        used = f"; a model of stock layers does that with {' and '.join(needed)}{without}"
     elif needed is not None:
         used = "; the whole model is below, rewritten with stock layers"
     return what[0].upper() + what[1:] + used + "."
