@@ -1,0 +1,129 @@
+"""One file, opened by many commands at once: SQLite in WAL mode, short transactions, a schema that only ever grows.
+
+The schema is a list of scripts; a database remembers how many of them it has seen (`PRAGMA user_version`). Writers take
+the lock at the beginning of a transaction, so two processes that decide on what they read (file this report, or not)
+cannot both decide the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import platformdirs
+
+from reporter.errors import UsageError
+
+# Where the store is, for tests and for teams that keep one per project.
+VARIABLE = "BUGREPORT_STORE"
+_PATIENCE = 30.0  # seconds that a writer waits for another
+
+# Appended to, never edited. Times are UTC in ISO 8601, durations are seconds, `key` is that of the issue's marker.
+_SCHEMA = (
+    """
+    CREATE TABLE reports (
+        key TEXT PRIMARY KEY, created TEXT NOT NULL, folder TEXT NOT NULL, title TEXT NOT NULL, kind TEXT NOT NULL,
+        layer TEXT NOT NULL, signature TEXT NOT NULL, fingerprint TEXT NOT NULL, torch TEXT NOT NULL, repro TEXT NOT NULL
+    );
+    CREATE INDEX reports_fingerprint ON reports (fingerprint);
+    CREATE TABLE filings (
+        key TEXT NOT NULL, repository TEXT NOT NULL, state TEXT NOT NULL, number INTEGER, url TEXT, detail TEXT NOT NULL,
+        updated TEXT NOT NULL, PRIMARY KEY (key, repository)
+    );
+    CREATE TABLE checks (
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, repro TEXT NOT NULL, key TEXT NOT NULL,
+        release TEXT NOT NULL, torch TEXT NOT NULL, python TEXT NOT NULL, outcome TEXT NOT NULL, detail TEXT NOT NULL,
+        seconds REAL NOT NULL, UNIQUE (run, key, release)
+    );
+    CREATE INDEX checks_key ON checks (key, release, time);
+    """,
+)
+
+
+def store_path() -> Path:
+    """The file: `BUGREPORT_STORE`, else `store.sqlite3` in the user's data folder."""
+    given = os.environ.get(VARIABLE)
+    return (
+        Path(given)
+        if given
+        else platformdirs.user_data_path("bugreport", appauthor=False) / "store.sqlite3"
+    )
+
+
+def now() -> str:
+    """This moment as the store writes it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+@contextlib.contextmanager
+def opened(path: Path | None = None) -> Iterator[sqlite3.Connection]:
+    """The store, created or brought up to date; in autocommit, rows by name. `transaction` groups what belongs together.
+
+    Raises:
+        UsageError: the file cannot be opened or written, holds something else, or is of a newer version of the tool.
+    """
+    path = path or store_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(path, error) from error
+    try:
+        connection.row_factory = sqlite3.Row
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(
+                "PRAGMA synchronous = FULL"
+            )  # a filing that was sent must not be forgotten
+            _upgrade(connection, path)
+            with contextlib.suppress(OSError):
+                os.chmod(path, 0o600)
+            yield connection
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing, with the writers' lock from the start."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        # a full disk may have ended the transaction already
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection) == len(_SCHEMA):
+        return
+    with transaction(connection):
+        seen = _version(connection)
+        if seen > len(_SCHEMA):
+            raise UsageError(
+                f"{path} was written by a newer bugreport; update this one, or set {VARIABLE} to another file"
+            )
+        for script in _SCHEMA[seen:]:
+            for statement in script.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(_SCHEMA)}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _unusable(path: Path, error: Exception) -> UsageError:
+    return UsageError(
+        f"the store {path} cannot be used: {error}; make room, or set {VARIABLE} to another file"
+    )
