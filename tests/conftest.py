@@ -14,11 +14,11 @@ RELEASES = {"v20": "2.0.1", "v26": "2.6.0", "v213": "2.13.0", "v215": "2.15.0"}
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A test sees defaults unless it sets something itself, and writes no log into the real home."""
+    """A test sees defaults unless it sets something itself, and writes no log and no store into the real home."""
     for name in list(os.environ):
         if name.startswith("BUGREPORT_") and name != "BUGREPORT_TEST_ENVS":
             monkeypatch.delenv(name)
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "no-such-home" / name))
 
 
