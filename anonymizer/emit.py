@@ -13,6 +13,7 @@ from anonymizer.expressions import IN_PLACE, INFIX, Expressions, constructor, li
 from anonymizer.harness import Body
 from anonymizer.ir import Graph, Input, Layer, Node, Seq
 from anonymizer.layouts import tensor_text, view
+from anonymizer.values import operand
 
 
 @dataclass
@@ -132,7 +133,9 @@ class Emitter(Expressions):
             )
         text = self._tensor(item)
         return (
-            text + ".requires_grad_()" if item.meta.requires_grad and item.meta.is_float else text
+            operand(text) + ".requires_grad_()"
+            if item.meta.requires_grad and item.meta.is_float
+            else text
         )
 
     # -- forward ------------------------------------------------------------------------------------

@@ -65,11 +65,19 @@ class TensorMeta:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a tensor's values: `randn`, `rand`, `randint`, `arange`, `zeros`, `ones`, `full`, `bool`, `linspace`."""
+    """How to make a tensor's values: `randn`, `rand`, `uniform`, `randint`, `arange`, `zeros`, `ones`, `full`, `bool`.
+
+    `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`, `literal` the `values` of a
+    tensor of that `shape`. `specials` are further values, as text, with the share of elements that get them.
+    """
 
     kind: str
     low: float = 0.0
     high: float = 1.0
+    step: float = 1.0
+    specials: tuple[tuple[str, float], ...] = ()
+    values: tuple[float | str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,6 +285,11 @@ def meta_from_json(data: Any) -> Any:
     )
 
 
+def _frozen(stats: Json) -> Iterator[tuple[str, Any]]:
+    for key, value in stats.items():
+        yield key, tuple(value) if isinstance(value, list) else value
+
+
 def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
     """A captured graph; `recipe` chooses how each input's values are made from its metadata and statistics."""
     inputs = []
@@ -291,7 +304,7 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
                 recipe(meta, item.get("stats") or {}),
                 Alias(alias["of"], alias["offset"]) if alias else None,
                 tuple(item.get("symbols") or ()),
-                tuple(sorted((item.get("stats") or {}).items())),
+                tuple(sorted(_frozen(item.get("stats") or {}))),
             )
         )
     nodes = []

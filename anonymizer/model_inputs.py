@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from anonymizer.ir import Alias
 from anonymizer.layouts import tensor_text, view
 from anonymizer.tree import Given
+from anonymizer.values import operand
 
 
 class Inputs:
@@ -36,7 +37,7 @@ class Inputs:
                     owners[given.storage] = given
                 texts[name] = tensor_text(given.meta, given.recipe, self._dims(given))
                 if given.meta.requires_grad and given.meta.is_float:
-                    texts[name] += ".requires_grad_()"
+                    texts[name] = operand(texts[name]) + ".requires_grad_()"
             lines.append(f"{parameters[name]} = {texts[name]}")
         if aliased:
             return [*lines, f"return ({', '.join(parameters.values())},)"]

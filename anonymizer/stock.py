@@ -187,10 +187,15 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> Match | N
     return Match(Layer(made[0], made[1]), (data,), tuple(value.name for value in owned))
 
 
+_DELIBERATE = ("normal", "ties", "literal")
+
+
 def _exclusive(item: Input | None, users: Mapping[str, list[str]], outputs: set[str]) -> bool:
     if item is None or item.kind != "param" or item.name in outputs or item.alias is not None:
         return False
     plain = item.meta.dtype == "float32" and item.meta.device == "cpu"
+    # values that were asked for are not those that a layer makes for itself
+    plain = plain and not item.recipe.specials and item.recipe.kind not in _DELIBERATE
     return plain and len(users.get(item.name, ())) == 1
 
 

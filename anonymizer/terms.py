@@ -14,7 +14,7 @@ import math
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from anonymizer import vocabulary as public
@@ -64,6 +64,11 @@ class Terms:
             or not self.words.isdisjoint(subwords(name))
         )
 
+    def excusing(self, numbers: Iterable[float]) -> Terms:
+        """The terms but for numbers that may leave: they are listed as left over, or their owner has allowed them."""
+        gone = {abs(float(number)) for number in numbers}
+        return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
+
     def without(self, text: str) -> Terms:
         """The terms that do not occur in `text`, which is the same whatever the private program says."""
         if not text:
@@ -90,7 +95,10 @@ def words_of(text: str) -> list[str]:
 
 
 def private_terms(
-    sources: Mapping[str, str], vocabulary: frozenset[str], extra: Iterable[str] = ()
+    sources: Mapping[str, str],
+    vocabulary: frozenset[str],
+    extra: Iterable[str] = (),
+    sizes: Iterable[int] = (),
 ) -> Terms:
     """The private terms of a program.
 
@@ -98,6 +106,7 @@ def private_terms(
         sources: the program's files, path -> text. Paths are private too.
         vocabulary: torch's public names, from the user's interpreter.
         extra: strings the user or another part of the tool knows to be private; always evidence, everywhere.
+        sizes: of the private tensors, wherever the program has them from; evidence unless they are everybody's.
     """
     collector = _Collector(vocabulary)
     for path, text in sources.items():
@@ -105,6 +114,8 @@ def private_terms(
         collector.source(text)
     for term in extra:
         collector.extra(term)
+    for size in sizes:
+        collector.number(size)
     return collector.terms()
 
 

@@ -41,6 +41,8 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         id(t): label
         for label, t in context.reachable(call.function, call.args, call.kwargs).items()
     }
+    given = context.named(call.function, call.args, call.kwargs)
+    allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     error = None
     with context.applied(call.state):
         torch._dynamo.reset()
@@ -67,7 +69,13 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         try:
             inputs = runs[-1] if runs else None
             graph = Translator(
-                module, inputs, owned, names, watching[index].spans, watching[index].results
+                module,
+                inputs,
+                owned,
+                names,
+                watching[index].spans,
+                watching[index].results,
+                allowed,
             ).translate()
             graph["runs"] = _bindings(
                 module, [inputs for _, all_runs in captured for inputs in all_runs]

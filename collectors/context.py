@@ -153,6 +153,12 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
                 yield item
 
 
+def named(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+    """What `reachable` finds, by names that people use: those of `named_parameters`, `arg0`, `kwarg_mask`."""
+    found = reachable(function, args, kwargs)
+    return {name[5:] if name.startswith("self.") else name: value for name, value in found.items()}
+
+
 def reachable(
     function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
 ) -> Dict[str, torch.Tensor]:

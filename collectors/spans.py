@@ -5,12 +5,15 @@ Those of intermediates are noted while the graph runs.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import torch
 import torch.fx
 
 _WHOLE = 1 << 24
+_FEW = 16
+#: Most elements that a program people read can spell out.
+LITERAL = 1024
 
 
 def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
@@ -25,8 +28,7 @@ def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
         return None
     if data.is_floating_point():
         finite = data.float()[torch.isfinite(data)]
-        found: Dict[str, Any] = {"nan": bool(torch.isnan(data).any())}
-        found["inf"] = bool(torch.isinf(data).any())
+        found: Dict[str, Any] = {"nan_share": float(torch.isnan(data).float().mean())}
         if finite.numel():
             found.update(min=float(finite.min()), max=float(finite.max()))
         return found
@@ -50,20 +52,45 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
         return found
     wide = data.double()
     finite = wide[torch.isfinite(wide)]
-    found["nan"] = bool(torch.isnan(wide).any())
-    found["inf"] = bool(torch.isinf(wide).any())
-    found["negative_inf_only"] = found["inf"] and not bool((wide == float("inf")).any())
+    found["nan_share"] = float(torch.isnan(wide).double().mean())
+    found["positive_inf_share"] = float((wide == float("inf")).double().mean())
+    found["negative_inf_share"] = float((wide == -float("inf")).double().mean())
     if finite.numel():
         found.update(min=float(finite.min()), max=float(finite.max()), mean=float(finite.mean()))
         found["std"] = float(finite.std()) if finite.numel() > 1 else 0.0
         found["integral"] = bool((finite == finite.floor()).all())
-        found["zeros"] = bool((finite == 0).any())
+        found["zero_share"] = float((finite == 0).double().mean())
         flat = finite.reshape(-1)[:100000]
         found["constant"] = bool((flat == flat[0]).all())
-        found["unique"] = (
-            bool(flat.unique().numel() == flat.numel()) if flat.numel() <= 10000 else False
-        )
+        if flat.numel() <= 10000 or not found["integral"]:
+            different = int(flat[:10000].unique().numel())
+            found["unique"] = flat.numel() <= 10000 and different == flat.numel()
+            # few values that come again and again, which a continuous stand-in would never repeat
+            if different <= _FEW and 4 * different <= flat.numel() and not found["integral"]:
+                found["distinct"] = different
     return found
+
+
+def literal(tensor: torch.Tensor) -> Optional[List[Any]]:
+    """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too many to be read."""
+    if tensor.numel() > LITERAL or tensor.is_complex() or tensor.layout != torch.strided:
+        return None
+    flat = tensor.detach().cpu().reshape(-1)
+    return [_shortest(value, flat.dtype) for value in flat.tolist()]
+
+
+def _shortest(value: Any, dtype: torch.dtype) -> Any:
+    """The number with the fewest digits that is this value in its dtype; a text for what JSON has no number for."""
+    if not isinstance(value, float):
+        return value
+    if value - value != 0:
+        return repr(value)
+    exact = torch.tensor(value, dtype=dtype)
+    for digits in range(1, 17):
+        short = float("{:.{}g}".format(value, digits))
+        if bool(torch.tensor(short, dtype=dtype) == exact):
+            return short
+    return value
 
 
 def _without_data(value: Any) -> Any:

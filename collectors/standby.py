@@ -64,7 +64,7 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
+        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "tensors" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -192,6 +192,11 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         from . import capture
 
         return capture.capture(call, request)
+    if request["op"] == "tensors":
+        from . import context
+
+        given = context.named(call.function, call.args, call.kwargs)
+        return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
     if request["op"] == "trace":
         from . import trace
 

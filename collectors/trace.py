@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import weakref
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Optional, Tuple
 
 import torch
 import torch.utils.checkpoint
@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from . import context, outputs, rungs, stock_layers
 from .public_names import Unsupported, public_name, public_names, torch_owned
 from .sizes import Size
-from .spans import statistics
+from .spans import literal, statistics
 from .torch_functions import (
     DECISIONS,
     SILENT,
@@ -42,6 +42,8 @@ Json = Dict[str, Any]
 def trace(call: rungs.Call, request: Json) -> Json:
     """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see `Tracer.document`."""
     tracer = Tracer(call)
+    given = context.named(call.function, call.args, call.kwargs)
+    tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     with context.applied(call.state):
         result = tracer.run()
     return {"outcome": "ok", "trace": tracer.document(result)}
@@ -70,6 +72,7 @@ class Tracer:
         self.places: Dict[Any, Json] = {}
         self.why: List[str] = []
         self.fixed: Optional[int] = None
+        self.allowed: Collection[int] = ()  # whose values may leave
         self.before: Dict[int, Any] = {}  # the tensors that there were before the call
 
     # -- running -----------------------------------------------------------------------------------
@@ -505,6 +508,8 @@ class Tracer:
         entry: Json = {"name": name, "kind": self.kinds[name], "meta": tensor_meta(tensor)}
         if tensor.layout == torch.strided and tensor.device.type != "meta":
             entry["stats"] = statistics(tensor)
+            if id(tensor) in self.allowed:
+                entry["stats"]["values"] = literal(tensor)
             if tensor.numel():
                 entry["storage"] = tensor.untyped_storage().data_ptr()
                 entry["offset"] = int(tensor.storage_offset())

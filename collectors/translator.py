@@ -6,13 +6,13 @@ a public name. What has no public name raises `Unsupported`.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Collection, Dict, List, Optional, Tuple
 
 import torch
 
 from . import stock_layers
 from .public_names import Unsupported, public_name, torch_owned
-from .spans import statistics
+from .spans import literal, statistics
 
 _ENTER = {
     "_enter_autocast": "torch.autocast",
@@ -80,7 +80,10 @@ def _is_cast(node: Any) -> bool:
 
 
 class Translator:
-    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then."""
+    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then.
+
+    `allowed` are the ids of tensors whose values may leave.
+    """
 
     def __init__(
         self,
@@ -90,7 +93,9 @@ class Translator:
         names: Dict[int, str],
         spans: Optional[Dict[str, Dict[str, Any]]] = None,
         results: Optional[Dict[str, Any]] = None,
+        allowed: Collection[int] = (),
     ) -> None:
+        self.allowed = allowed
         self.spans = spans or {}
         self.results = results or {}
         self.module = module
@@ -174,6 +179,8 @@ class Translator:
             entry["symbols"] = _symbols(fake)
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             entry["stats"] = statistics(value)
+            if id(value) in self.allowed:
+                entry["stats"]["values"] = literal(value)
             self._alias(entry, value)
             if cast:
                 entry["stats"]["cast"] = True

@@ -12,6 +12,7 @@ from typing import Any
 
 from anonymizer.harness import Check
 from anonymizer.ir import Graph
+from anonymizer.values import MOST_VALUES
 from reporter import reduction, rewritten, seeds, whole
 from reporter.ablation import ablation
 from reporter.candidate import Candidate, judge
@@ -190,9 +191,15 @@ class Builder:
                 f"{self.scheduler.out_of_memory} programs needed more than the {self.options.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
+        small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
+        if small and not self.options.allow_values:
+            names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
+            hint = f"; if it needs values of yours that may leave, allow them with --allow-values NAME (of {names})"
+        else:
+            hint = ""
         raise CannotJudgeError(
             f"the failure ({self.wanted.text()}) could not be shown by a program with public parts and synthetic values{more}; "
-            "the verdict stands, but there is no repro to report"
+            f"the verdict stands, but there is no repro to report{hint}"
         )
 
     def _sources(self) -> Iterator[Callable[[], Candidate | None]]:

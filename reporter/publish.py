@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.audit import Identity, private_terms, terms_checked
+from anonymizer.audit import Identity, Terms, private_terms, terms_checked
 from anonymizer.ir import Graph
 from reporter import create as flow
 from reporter.build import Built, operators
@@ -44,9 +44,7 @@ def publish(
     seconds: float,
 ) -> flow.Result:
     """Renders, audits and writes the report folder. Raises LeakError, and then no outgoing file is written."""
-    terms = private_terms(
-        {} if options.keep_source else recorded.sources, recorded.public_words(), ()
-    )
+    terms = _terms(options, recorded, built)
     identity = Identity.of_this_machine()
     report = _report(recorded, built, info, seconds, terms_checked(terms, identity))
     files = _files(options, recorded, built, info, report)
@@ -72,6 +70,33 @@ def publish(
             ) from None
     write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
     return flow.Result(report, 0, tuple(_last_words(report, output)))
+
+
+def _terms(options: Options, recorded: Recorded, built: Built) -> Terms:
+    """What the report is searched for. A size that the failure needs is listed in it, and allowed values are allowed."""
+    if options.keep_source:
+        return private_terms({}, recorded.public_words())
+    terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
+    named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
+    traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
+    return terms.excusing([*_sizes_left(recorded, built), *named, *traced])
+
+
+def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
+    for tensor in tensors:
+        values = (tensor.get("stats") or {}).get("values") or ()
+        yield from (value for value in values if isinstance(value, (int, float)))
+
+
+def _sizes_left(recorded: Recorded, built: Built) -> list[int]:
+    """Sizes of the private tensors in the text of the repro and of other findings, but for those that are everybody's."""
+    found = set(sizes_left(recorded, built.candidate)) if recorded.whole is not None else set()
+    private = private_terms({}, recorded.public_words(), sizes=recorded.sizes())
+    telling = {*private.numbers, *private.code_numbers}
+    for text in (built.text, *(other.text for other in built.others)):
+        numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
+        found |= {n for n in numbers if type(n) is int and n in telling}
+    return sorted(found)
 
 
 def _key(built: Built) -> str:
@@ -109,6 +134,7 @@ def _report(
         audit=AuditSummary(True, terms, ()),
         details={
             **({"culprit": built.culprit.to_json()} if built.culprit else {}),
+            "sizes_left": _sizes_left(recorded, built),
             **_whole(recorded, built),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
@@ -123,7 +149,6 @@ def _whole(recorded: Recorded, built: Built) -> Json:
     different = asdict(built.different) if built.different is not None else None
     return {
         "equivalence": proved(recorded),
-        "sizes_left": sizes_left(recorded, built.candidate),
         "differs_from_stock": different,
     }
 
@@ -327,10 +352,17 @@ def _last_words(report: Report, output: Path) -> list[str]:
             f"met on the way, another failure ({other['kind']}): {output / str(other['path'])}"
             for other in report.other_findings
         ),
+        *_left(report),
         f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
         f"report: {output}",
         f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
     ]
+
+
+def _left(report: Report) -> list[str]:
+    """The line about sizes of the private model that are still in the repro."""
+    left = report.details.get("sizes_left")
+    return [f"sizes of yours that are left in it: {', '.join(map(str, left))}"] if left else []
 
 
 def _needs(report: Report) -> list[str]:
@@ -344,9 +376,6 @@ def _needs(report: Report) -> list[str]:
         f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, {count} operators "
         + ("the same" if proof["operators"]["same"] else "not all the same")
     ]
-    if report.details["sizes_left"]:
-        left = ", ".join(map(str, report.details["sizes_left"]))
-        lines.append(f"sizes of the private model that the failure needs: {left}")
     if found["ingredients"]:
         stock = f"without it the model {found['skeleton']}"
         return [*lines, f"needed beside stock layers: {'; '.join(found['ingredients'])} ({stock})"]

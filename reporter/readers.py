@@ -40,6 +40,11 @@ def paths(value: object) -> tuple[Path, ...]:
     return found
 
 
+def labels(value: object) -> tuple[str, ...]:
+    """Several names, each in an option of its own."""
+    return tuple(text(part) for part in words(value))
+
+
 def count(value: object) -> int:
     """A whole number of at least 1."""
     return _whole(value, 1)

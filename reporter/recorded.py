@@ -7,7 +7,7 @@ is private: it is kept in `private/` and nothing of it is shown without being re
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ _VERSION = 2
 class Recorded:
     """The verdict with its measurements, and all that candidates are made from.
 
+    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the private program.
     `whole` is the trace of the failing call and the proof of its rewriting, where `anonymize` asked for them.
     `python` and `differs_from` are interpreters: the one the script ran in, and those that a candidate must pass in.
     """
@@ -52,6 +53,12 @@ class Recorded:
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
     whole: Json | None = None
+    tensors: Json = field(default_factory=dict)
+
+    def sizes(self) -> frozenset[int]:
+        """The sizes of the failing call's tensors, and the ends of the ranges of its whole numbers."""
+        traced = (self.whole or {}).get("trace", {}).get("tensors", ())
+        return frozenset(_sizes([*(graph for graph, _ in self.captures), *traced]))
 
     def public_words(self) -> frozenset[str]:
         """torch's own words, and the values of settings that are choices torch offers."""
@@ -84,6 +91,23 @@ class Recorded:
             raise UsageError(
                 f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__}); start anew without --resume"
             ) from None
+
+
+def _sizes(value: Any) -> Iterator[int]:
+    """Every shape in the IR, wherever it is, and the bounds of the statistics."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "shape" and isinstance(item, list):
+                yield from (size for size in item if isinstance(size, int))
+            elif key == "stats" and isinstance(item, dict):
+                yield from (n for n in (item.get("min"), item.get("max")) if isinstance(n, int))
+                if isinstance(item.get("max"), int):
+                    yield item["max"] + 1
+            else:
+                yield from _sizes(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _sizes(item)
 
 
 def _signature(data: Json | None) -> Signature | None:

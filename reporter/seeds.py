@@ -7,7 +7,7 @@ that shows the failure in a worker is where reduction starts.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -116,9 +116,12 @@ def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
 
 
 def graphs(
-    diagnosis: Diagnosis, climber_timeout: float
+    diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
 ) -> Iterator[tuple[Json, Mapping[str, Any]]]:
-    """Captured graphs with how they were captured, likeliest to fail first (the last one that ran)."""
+    """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
+
+    `allow` names the tensors whose values may be captured, too.
+    """
     finding = diagnosis.finding
     assert finding is not None
     ways: list[dict[str, Any]] = [{"replay": False}]
@@ -131,7 +134,9 @@ def graphs(
         )
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.lab.request({"op": "capture", **way}, climber_timeout)
+        answer = finding.lab.request(
+            {"op": "capture", "allow": list(allow), **way}, climber_timeout
+        )
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way
 
@@ -146,7 +151,7 @@ def graph_candidates(
     """
     if "unsupported" in captured:
         return
-    for level in values.LEVELS:
+    for level in values.levels(item.get("stats") for item in captured["inputs"]):
         try:
             graph = from_json(captured, values.recipe_for(level))
         except (NotPublic, KeyError, ValueError, TypeError):

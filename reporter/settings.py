@@ -172,6 +172,15 @@ class Options:
         "--keep-source",
         help="The code is public: do not look for its names in the report.",
     )
+    allow_values: tuple[str, ...] = _option(
+        (),
+        readers.labels,
+        "--allow-values",
+        metavar="NAME",
+        everywhere=False,
+        many=True,
+        help="A tensor whose values may be written into the report, should made-up ones not do; may be given several times.",
+    )
     repo: str | None = _option(
         None,
         readers.text,

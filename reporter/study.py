@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import sys
 import tempfile
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from anonymizer.values import MOST_VALUES
 from reporter import interpreter, seeds, whole
 from reporter.diagnose.details import Details, gather
 from reporter.diagnose.explain import command
@@ -149,13 +151,19 @@ def _collect(
     captures: list[tuple[Json, Json]] = []
     gathered = None
     check = None
+    tensors: Json = {}
     if finding is not None and program:
         gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
+        tensors = finding.lab.request({"op": "tensors"}, 60).get("tensors") or {}
+        check_allowed(options.allow_values, tensors)
         captures = [
-            (graph, dict(way)) for graph, way in seeds.graphs(diagnosis, options.timeout / 2)
+            (graph, dict(way))
+            for graph, way in seeds.graphs(diagnosis, options.timeout / 2, options.allow_values)
         ]
         check = seeds.check_for(diagnosis, environment)
-    traced = whole.collect(finding.lab, options.timeout) if finding is not None and model else None
+    traced = None
+    if finding is not None and model:
+        traced = whole.collect(finding.lab, options.timeout, options.allow_values)
     return Recorded(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -178,8 +186,24 @@ def _collect(
         details=dict(details),
         remarks=remarks,
         whole=traced,
+        tensors=tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
+
+
+def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
+    """Raises UsageError where --allow-values names no tensor of the call, or one that nobody could read in a repro."""
+    for name in names:
+        if name not in tensors:
+            near = difflib.get_close_matches(name, tensors, n=3) or list(tensors)[:5]
+            raise UsageError(
+                f"--allow-values {name}: the failing call has no tensor of that name; it has {', '.join(near) or 'none'}"
+            )
+        if tensors[name] > MOST_VALUES:
+            raise UsageError(
+                f"--allow-values {name}: its {tensors[name]:,} numbers are too many to be written into a repro "
+                f"(at most {MOST_VALUES:,}); make the tensor smaller in the script, as far as it still fails"
+            )
 
 
 def _checks(options: Options) -> bool:

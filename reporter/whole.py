@@ -61,9 +61,12 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
     )
 
 
-def collect(lab: Lab, timeout: float) -> Json:
-    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot be had."""
-    answer = lab.request({"op": "trace"}, timeout)
+def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
+    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot be had.
+
+    `allow` names the tensors whose values may be noted, too.
+    """
+    answer = lab.request({"op": "trace", "allow": list(allow)}, timeout)
     if answer.get("outcome") != "ok":
         return {"error": f"the call could not be traced ({_why(answer)})"}
     trace = answer["trace"]
@@ -146,7 +149,7 @@ def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
     several = check.kind in _SEVERAL_CALLS
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
     for weights in ("", *values.weight_recipes(stats)):
-        for level in values.LEVELS:
+        for level in values.levels(t.get("stats") for t in trace["tensors"]):
             content = replace(of_trace(trace, level, several), weights=weights)
             written = content.written
             settings = {"calls": written.calls, "evaluation": not written.training}

@@ -79,6 +79,7 @@ class Inputs:
             self._no_alias,
             self._layout,
             self._recipe,
+            self._ordinary,
             self._small,
             self._dtype,
         )
@@ -120,13 +121,25 @@ class Inputs:
 
     @staticmethod
     def _recipe(item: Input) -> Input | None:
-        if item.recipe.kind in ("randn", "bool", "zeros", "ones") or item.kind != "input":
+        if item.kind == "param" and item.meta.is_float and item.recipe != Recipe("randn"):
+            return replace(item, recipe=Recipe("randn"))
+        plain = item.recipe.kind in ("randn", "bool", "zeros", "ones") and not item.recipe.specials
+        if plain or item.kind != "input":
             return None
         if item.meta.is_float:
             return replace(item, recipe=Recipe("randn"))
         if item.recipe.kind == "randint" and item.recipe.low != 0 and item.recipe.high > 1:
             return replace(item, recipe=Recipe("randint", 0, item.recipe.high))
         return None
+
+    @staticmethod
+    def _ordinary(item: Input) -> Input | None:
+        """Without its zeros, NaNs and infinities."""
+        return (
+            replace(item, recipe=replace(item.recipe, specials=()))
+            if item.recipe.specials
+            else None
+        )
 
     @staticmethod
     def _small(item: Input) -> Input | None:
