@@ -2,7 +2,9 @@
 
 The recorded call runs as it is, in a fork of its own. The rewritten model gets the values that the call was given, the
 same random numbers and the same gradients of its outputs; results, gradients, changed buffers and the operators that
-reached the dispatcher are compared. Nothing here knows how the rewriting was done.
+reached the dispatcher are compared. Nothing here knows how the rewriting was done. Where values are neither the same nor
+within torch.testing's tolerances, the recorded call in float64 is the referee: the rewritten model may be as far from it as
+the private one is, and not much farther.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import contextlib
 import math
 import os
 import random
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 import torch
 
 from . import context, outputs, rungs
+from .alike import same
+from .standby import fork_from_fresh_thread
 from .torch_functions import NAMESPACES
 from .trace import Tracer
 
@@ -33,8 +37,10 @@ def check(call: rungs.Call, request: Json) -> Json:
     """
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
-    if _in_a_fork(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])):
+    if not _Waiting(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])).wanted():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+    # what computes in this process may keep a later fork of it from computing, so this one is made in advance
+    referee = _Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
     with context.applied(call.state):
         random.setstate(call.random)
@@ -51,20 +57,46 @@ def check(call: rungs.Call, request: Json) -> Json:
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
     ids = {label: id(tensor) for label, tensor in tracer.given.items()}
-    return {"outcome": "ok", **_Compared(private, public, request, ids, tracer, model).document()}
+
+    def compared(exact: Optional[Json]) -> Json:
+        return _Compared(private, public, request, ids, tracer, model, exact).document()
+
+    found = compared(None)
+    if any(found[part]["how"] == "differ" for part in _PARTS) and referee.wanted():
+        exact = outputs.load(request["file"])
+        os.unlink(request["file"])
+        found = compared(exact)
+    return {"outcome": "ok", **found}
 
 
-def _in_a_fork(body: Any) -> bool:
-    """Does something in a fork of this process; True if it failed there."""
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            body()
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitpid(pid, 0)[1] != 0
+_PARTS = ("outputs", "gradients", "buffers")
+
+
+def _exact(call: rungs.Call, rng: torch.Tensor) -> _Run:
+    """The recorded call in float64; this process has to be a fork, since it changes what the call was given."""
+    rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
+    with rungs.promoted():
+        return _Run.of_call(call, rng, {**call.state, "autocast": {}})
+
+
+class _Waiting:
+    """A fork of this moment that does something only if that is wanted later; it ends with this process."""
+
+    def __init__(self, body: Callable[[], None]) -> None:
+        reader, self.writer = os.pipe()
+
+        def wait() -> None:
+            os.close(self.writer)
+            if os.read(reader, 1):
+                body()
+
+        self.pid = fork_from_fresh_thread(wait)
+        os.close(reader)
+
+    def wanted(self) -> bool:
+        """Has it done; True if that succeeded."""
+        os.write(self.writer, b"!")
+        return os.waitpid(self.pid, 0)[1] == 0
 
 
 class _Run:
@@ -81,10 +113,12 @@ class _Run:
         self.layers: List[Tuple[Any, List[float]]] = []
 
     @classmethod
-    def of_call(cls, call: rungs.Call, rng: torch.Tensor) -> _Run:
+    def of_call(cls, call: rungs.Call, rng: torch.Tensor, state: Optional[Json] = None) -> _Run:
         reachable = context.reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
-        run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+        run.perform(
+            state or call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs)
+        )
         return run
 
     def perform(self, state: Json, rng: torch.Tensor, seed: Any, body: Any) -> None:
@@ -106,7 +140,7 @@ class _Run:
         chosen, flows = [], []
         for leaf in self.results:
             if leaf.requires_grad and leaf.dtype.is_floating_point:
-                flow = torch.randn(leaf.shape, generator=generator)
+                flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
                 chosen.append(leaf)
                 flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
         wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
@@ -183,7 +217,9 @@ class _Compared:
         ids: Mapping[str, int],
         tracer: Tracer,
         model: Any,
+        exact: Optional[Json],
     ) -> None:
+        self.exact = exact
         self.private = private
         self.public = public
         self.request = request
@@ -192,28 +228,31 @@ class _Compared:
         self.model = model
 
     def document(self) -> Json:
-        """`outputs`, `gradients`, `buffers`: `{"how": bitwise | close | differ, "count", "max_abs_error"}`; `operators`; `layer`.
+        """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`; `layer`.
 
-        `layer` is the public path of the first layer that computes something else, where values differ.
+        `how` is bitwise, close (torch.testing's tolerances), refereed (by float64) or differ. `layer` is the public path of the first layer that computes something else, where values differ.
         """
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
-        found: Json = {"outputs": _same(expected, actual)}
+        exact = self.exact or {}
+        found: Json = {"outputs": same(expected, actual, exact.get("results"))}
         pairs = [(path, self.ids[label]) for path, label in self.request["mapping"].items()]
         pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
         both = {**dict.fromkeys(self.private["gradients"]), **dict.fromkeys(i for _, i in pairs)}
         keys = {identity: key for key, identity in reversed(pairs)}
-        found["gradients"] = _same(
+        found["gradients"] = same(
             [self.private["gradients"].get(identity) for identity in both],
             [self.public.gradients.get(keys.get(identity)) for identity in both],
+            [exact.get("gradients", {}).get(identity) for identity in both],
         )
         after = [(k, i) for k, i in pairs if k in self.public.tensors]
-        found["buffers"] = _same(
+        found["buffers"] = same(
             [self.private["after"][identity] for _, identity in after],
             [self.public.tensors[key].detach() for key, _ in after],
+            [exact.get("after", {}).get(identity) for _, identity in after],
         )
         found["operators"] = self._operators()
-        if any(found[name]["how"] == "differ" for name in ("outputs", "gradients", "buffers")):
+        if any(found[name]["how"] == "differ" for name in _PARTS):
             found["layer"] = self._first_layer()
         return found
 
@@ -263,50 +302,6 @@ def _close_sums(one: List[float], other: List[float]) -> bool:
         math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or a != a and b != b
         for a, b in zip(one, other)
     )
-
-
-def _same(expected: List[Any], actual: List[Any]) -> Json:
-    """How alike two lists of tensors are; None stands for a gradient that there is not, and equals zeros."""
-    found: Json = {"how": "bitwise", "count": len(expected), "max_abs_error": 0.0}
-    if len(expected) != len(actual):
-        return {
-            **found,
-            "how": "differ",
-            "detail": "{} against {}".format(len(expected), len(actual)),
-        }
-    for one, other in zip(expected, actual):
-        if one is None or other is None:
-            if any(t is not None and bool(t.any()) for t in (one, other)):
-                found["how"] = "differ"
-            continue
-        if one.shape != other.shape or one.dtype != other.dtype:
-            found["how"] = "differ"
-            continue
-        if _identical(one, other):
-            continue
-        error = (one.double() - other.double()).abs()
-        found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
-        close = torch.allclose(one.double(), other.double(), *_tolerance(one.dtype), equal_nan=True)
-        found["how"] = "differ" if found["how"] == "differ" or not close else "close"
-    return found
-
-
-def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.layout != torch.strided or one.is_complex():
-        return bool(torch.equal(one, other))
-    if one.dtype.is_floating_point:
-        both = torch.isnan(one) & torch.isnan(other)
-        return bool(((one == other) | both).all())
-    return bool(torch.equal(one, other))
-
-
-def _tolerance(dtype: torch.dtype) -> Tuple[float, float]:
-    """(rtol, atol): torch.testing's defaults."""
-    return {
-        torch.float16: (1e-3, 1e-5),
-        torch.bfloat16: (1.6e-2, 1e-5),
-        torch.float64: (1e-7, 1e-7),
-    }.get(dtype, (1.3e-6, 1e-5))
 
 
 class _Counting(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]

@@ -352,6 +352,32 @@ def test_a_wrong_rewriting_is_not_called_equivalent() -> None:
     assert found.equivalence["layer"] is not None
 
 
+@pytest.mark.parametrize(
+    "private, public, how",
+    [
+        ("(x + 10000.0) - 10000.0", "x.sin().asin()", "refereed"),
+        ("x.sin().asin()", "(x + 10000.0) - 10000.0", "differ"),
+    ],
+)
+def test_float64_says_whose_rounding_it_is(private: str, public: str, how: str) -> None:
+    """What loses digits is far off, what keeps them is not: only the latter may stand for the former."""
+    from tests import round_trips
+
+    def replaced(body: Any) -> str:
+        text = original(body)
+        assert private in text
+        return text.replace(private, public)
+
+    original = round_trips.text_of
+    round_trips.text_of = replaced
+    try:
+        function = eval(f"lambda x: {private}", {"torch": torch})
+        found = rewriting(lambda: (function, (torch.rand(1000),)))
+    finally:
+        round_trips.text_of = original
+    assert found.equivalence["outputs"]["how"] == how
+
+
 def _uneven() -> Decoder:
     made = Decoder()
     for parameter in made.parameters():

@@ -1,0 +1,78 @@
+"""How alike two runs' tensors are: the same bits, within tolerance, or no farther from float64 than the other.
+
+Where two programs compute the same by other operators, neither is right and a third one has to say who is how far off.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+
+Json = Dict[str, Any]
+#: How much farther from float64 the rewritten model may be than the private one: what torch's own accuracy check grants.
+_FARTHER = 2.0
+
+
+def same(expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] = None) -> Json:
+    """How alike two lists of tensors are; None stands for a gradient that there is not, and equals zeros.
+
+    `exact` are the expected tensors in float64, as far as they are known.
+    """
+    found: Json = {"how": "bitwise", "count": len(expected), "max_abs_error": 0.0}
+    if len(expected) != len(actual):
+        return {
+            **found,
+            "how": "differ",
+            "detail": "{} against {}".format(len(expected), len(actual)),
+        }
+    referees = (
+        exact if exact is not None and len(exact) == len(expected) else [None] * len(expected)
+    )
+    seen = {"bitwise"}
+    for one, other, referee in zip(expected, actual, referees):
+        if one is None or other is None:
+            if any(t is not None and bool(t.any()) for t in (one, other)):
+                seen.add("differ")
+            continue
+        if one.shape != other.shape or one.dtype != other.dtype:
+            seen.add("differ")
+            continue
+        if _identical(one, other):
+            continue
+        error = (one.double() - other.double()).abs()
+        found["max_abs_error"] = max(found["max_abs_error"], float(error.nan_to_num().max()))
+        if torch.allclose(one.double(), other.double(), *_tolerance(one.dtype), equal_nan=True):
+            seen.add("close")
+        else:
+            seen.add("refereed" if _as_near(one, other, referee) else "differ")
+    found["how"] = next(h for h in ("differ", "refereed", "close", "bitwise") if h in seen)
+    return found
+
+
+def _as_near(one: torch.Tensor, other: torch.Tensor, exact: Optional[torch.Tensor]) -> bool:
+    """Whether `other` is about as near to float64 as `one`, which is what rounding would explain."""
+    if exact is None or not one.dtype.is_floating_point or exact.shape != one.shape:
+        return False
+    if not all(bool(torch.isfinite(t).all()) for t in (one, other, exact)):
+        return False
+    off = [float((t.double() - exact).square().mean().sqrt()) for t in (one, other)]
+    return off[1] <= _FARTHER * off[0]
+
+
+def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.layout != torch.strided or one.is_complex():
+        return bool(torch.equal(one, other))
+    if one.dtype.is_floating_point:
+        both = torch.isnan(one) & torch.isnan(other)
+        return bool(((one == other) | both).all())
+    return bool(torch.equal(one, other))
+
+
+def _tolerance(dtype: torch.dtype) -> Tuple[float, float]:
+    """(rtol, atol): torch.testing's defaults."""
+    return {
+        torch.float16: (1e-3, 1e-5),
+        torch.bfloat16: (1.6e-2, 1e-5),
+        torch.float64: (1e-7, 1e-7),
+    }.get(dtype, (1.3e-6, 1e-5))
