@@ -18,10 +18,8 @@ from anonymizer.ir import (
     Node,
     Recipe,
     TensorMeta,
-    json_value,
-    meta_from_json,
-    value_from_json,
 )
+from anonymizer.ir_json import json_value, meta_from_json, value_from_json
 from anonymizer.tree import ROOT, Call, Given, Module, Program, Step
 
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from anonymizer import values
 from anonymizer.expressions import NotPublic
 from anonymizer.harness import Check
-from anonymizer.ir import Graph, from_json
+from anonymizer.ir import Graph
+from anonymizer.ir_json import from_json
 from reporter.candidate import Candidate, judge
 from reporter.progress import Progress
 from reporter.recorded import Recorded

@@ -14,7 +14,8 @@ from typing import Any
 from anonymizer import values
 from anonymizer.expressions import NotPublic
 from anonymizer.harness import Check
-from anonymizer.ir import Graph, from_json
+from anonymizer.ir import Graph
+from anonymizer.ir_json import from_json
 from reporter.candidate import Candidate, Content
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
