@@ -12,6 +12,7 @@ import ast
 import io
 import math
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -254,7 +255,9 @@ class _Collector:
     def _constant(self, value: object) -> None:
         if isinstance(value, bytes):
             value = value.decode("latin-1")
-        if isinstance(value, str):
+        if isinstance(value, str) and _is_program(value):
+            self.source(textwrap.dedent(value))  # for `exec`: its names tell, its grammar does not
+        elif isinstance(value, str):
             self.text(value, constant=True)
         elif isinstance(value, complex):
             self.number(value.imag)
@@ -335,6 +338,19 @@ class _Collector:
                 )
         elif math.isfinite(value) and digits > 3 and not _is_mathematical(value):
             (self.numbers if digits > 4 else self.code_numbers).add(value)
+
+
+def _is_program(text: str) -> bool:
+    """Whether a string is Python that defines something; a sentence can be an expression, but never that."""
+    if "\n" not in text or not re.search(r"^\s*(?:class|def|async def) ", text, re.MULTILINE):
+        return False
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError):
+        return False
+    return any(
+        isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) for n in tree.body
+    )
 
 
 def _comments(text: str) -> Iterator[str]:

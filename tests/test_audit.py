@@ -267,3 +267,19 @@ def test_words() -> None:
         "marlowe", frozenset({"scale"})
     )
     assert is_canonical_einsum("ab,bc->ac") and not is_canonical_einsum("bt,td->bd")
+
+
+def test_a_program_in_a_string_is_a_program() -> None:
+    """What `exec` runs is told by its names, comments and strings; the grammar it shares with every program tells nothing."""
+    code = """
+class GrainFurnace(Base):
+    def __init__(self):
+        super().__init__()
+        self.kiln_rate = "hearth of embers"  # borrowed from zorblax
+"""
+    terms = terms_of(f"SOURCE = {code!r}\nexec(SOURCE)")
+    assert terms.is_private("GrainFurnace") and terms.is_private("kiln_rate")
+    shared = "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.linear1 = 1\n"
+    assert run({"repro.py": shared}, terms).passed
+    for leak in ("GrainFurnace", "self.kiln_rate", "hearth of embers", "zorblax"):
+        assert not run({"issue.md": f"it says {leak} here"}, terms).passed, leak

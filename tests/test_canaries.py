@@ -78,7 +78,7 @@ class {exec_class}({helper_class}):
 names = {{"{helper_class}": {helper_class}}}
 exec(SOURCE, names)
 torch.manual_seed(0)
-model = names["{exec_class}"]()
+model = {made}()
 print("{printed} starts")
 with open("{host_file}.txt", "w") as file:
     file.write("{host_file}")
@@ -105,13 +105,13 @@ def words(seed: int) -> dict[str, str]:
     return {p: "".join(draw.choices(string.ascii_lowercase, k=9)) + "qz" for p in PLACES}
 
 
-def project(folder: Path, canary: dict[str, str], failing: str) -> Path:
+def project(folder: Path, canary: dict[str, str], failing: str, made: str) -> Path:
     """A git checkout with the private program in it."""
     home = folder / canary["folder"]
     home.mkdir()
     (home / f"{canary['module']}.py").write_text(HELPER.format(failing=failing, **canary))
     script = home / f"{canary['script']}.py"
-    script.write_text(SCRIPT.format(**canary))
+    script.write_text(SCRIPT.format(made=made, **canary))
     for command in (
         ["init", "-q", "-b", canary["branch"]],
         ["remote", "add", "origin", f"git@{canary['remote']}.example:{canary['remote']}/x.git"],
@@ -122,14 +122,20 @@ def project(folder: Path, canary: dict[str, str], failing: str) -> Path:
     return script
 
 
-@pytest.mark.parametrize("seed, verb, layer", [
-    (1, "create", "inductor"), (2, "create", "dynamo"), (3, "anonymize", "inductor"), (4, "create", "invalid"),
+_MADE = {"by exec": 'names["{exec_class}"]', "from a module": "{helper_class}"}
+
+
+@pytest.mark.parametrize("seed, verb, layer, made", [
+    (1, "create", "inductor", "by exec"),
+    (2, "create", "dynamo", "from a module"),
+    (3, "anonymize", "inductor", "by exec"),
+    (4, "create", "invalid", "by exec"),
 ])  # fmt: skip
 def test_no_canary_leaves(
-    seed: int, verb: str, layer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, verb: str, layer: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = words(seed)
-    script = project(tmp_path, canary, FAILING[layer])
+    script = project(tmp_path, canary, FAILING[layer], _MADE[made].format(**canary))
     monkeypatch.setenv(canary["environment_name"], canary["environment_value"])
     report = tmp_path / "report"
     done = bugreport(
