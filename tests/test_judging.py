@@ -13,6 +13,7 @@ from reporter.signature import Signature
 LOWERING = Signature(
     "crash", exception="LoweringException", message="no kernel", frames=("torch/a.py:f",)
 )
+OWN = Signature("crash", exception="KeyError", message=None, frames=("torch/old.py:g",))
 WRONG = Signature("wrong_result")
 
 
@@ -39,6 +40,9 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
     (fails("LoweringException", "no kernel", "f"), LOWERING, "reproduces", "no kernel"),
     (fails("LoweringException", "no kernel", "f"), None, "reproduces", "no kernel"),
     (fails("CppCompileError", "error: bad", "f"), LOWERING, "different", "error: bad"),
+    # raised by a backend that is part of the repro: torch's frames around it are those of the release
+    (fails("KeyError", "'relu'", "f", "repro"), OWN, "reproduces", "relu"),
+    (fails("ValueError", "'relu'", "f", "repro"), OWN, "different", "relu"),
     (fails("AssertionError", NUMBERS, "repro"), WRONG, "reproduces", "off by"),
     (fails("AssertionError", ROUNDING, "repro"), WRONG, "different", "off by"),
     (fails("AssertionError", NUMBERS, "repro"), LOWERING, "different", "off by"),

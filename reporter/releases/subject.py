@@ -1,7 +1,6 @@
 """A repro is its text and what it has to show: the signature of its report, or else just that it fails.
 
-Its key is that of the store where it has one, and the hash of its text and of what it has to show everywhere else: a file that is
-edited is another repro, one that is moved is not.
+Its key is the hash of its text, also in the store: a file that is edited is another repro, one that is moved is not.
 """
 
 from __future__ import annotations
@@ -69,10 +68,9 @@ def from_issue(name: str) -> Subject:
     )
 
 
-def key_of(text: str, wanted: Signature | None = None) -> str:
-    """What a repro is known by."""
-    shown = json.dumps(wanted.to_json(), sort_keys=True) if wanted else ""
-    return hashlib.sha256("\0".join([text, shown]).encode()).hexdigest()[:16]
+def key_of(text: str) -> str:
+    """What a text is known by; a report's key is made in the same way."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def subjects_in(places: Sequence[str]) -> Iterator[Subject]:
@@ -120,9 +118,8 @@ def _of_report(folder: Path, name: str) -> Subject:
     document = _document(folder)
     if document is None:
         return Subject(name, key_of(text), text)
-    wanted = wanted_of(document)
-    key = key_of(text, wanted)
-    return Subject(name, key, text, wanted, _reproduced(document), document.get("torch"))
+    seen, torch = _reproduced(document), document.get("torch")
+    return Subject(name, key_of(text), text, wanted_of(document), seen, torch)
 
 
 def _text(path: Path) -> str:
