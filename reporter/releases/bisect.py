@@ -185,7 +185,10 @@ def _command(request: Request, search: Search) -> str:
     words = ["bugreport", "bisect", request.repro]
     for python in request.python:
         words += ["--python", python]
-    if not request.python:
+    if request.python:
+        ends = (("--good", request.good), ("--bad", request.bad))
+        words += [word for flag, end in ends if end for word in (flag, end)]
+    else:
         first, last = search.releases[0].label, search.releases[-1].label
         good, bad = (last, first) if request.find_fix else (first, last)
         words += ["--good", good, "--bad", bad]
