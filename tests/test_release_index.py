@@ -12,7 +12,10 @@ import pytest
 
 from reporter.errors import CannotJudgeError, UsageError
 from reporter.releases import index
+from reporter.releases.environments import Environments
+from reporter.releases.plan import Wish, releases
 from reporter.releases.release import Release, parse, public
+from reporter.settings import Options
 from reporter.store.database import opened
 
 MACHINE = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -69,6 +72,14 @@ def test_words_are_looked_up(word: str, version: str, served: tuple[str, list[st
     assert index.is_word(word)
     found = index.find(word, served[0], None)
     assert (found.version, found.index) == (version, served[0])
+
+
+def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
+    wish = Wish(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
+    nightly, other = releases(wish, Options())
+    assert other.version == "2.6.0" and nightly.label == "nightly"
+    with pytest.raises(CannotJudgeError, match="cannot be read"):
+        Environments(tmp_path).place(nightly)
 
 
 def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:

@@ -77,6 +77,8 @@ class Environments:
 
         Raises CannotJudgeError with the reason if there is none to be had.
         """
+        if release.problem is not None:
+            raise CannotJudgeError(release.problem)
         if again:
             self._known.pop(release, None)
         if release not in self._known:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reporter import interpreter
-from reporter.errors import UsageError
+from reporter.errors import CannotJudgeError, UsageError
 from reporter.releases import index as listing
 from reporter.releases.judging import same
 from reporter.releases.release import Release, at, parse
@@ -80,14 +80,11 @@ class Plan:
 
 
 def releases(wish: Wish, options: Options) -> tuple[Release, ...]:
-    """The places of a wish; without any it is the interpreter that the other commands would use.
-
-    Raises UsageError, or CannotJudgeError for a word such as `latest` when the index cannot be asked.
-    """
+    """The places of a wish; without any it is the interpreter that the other commands would use. Raises UsageError."""
     found: dict[str, Release] = {}
     for text in (part for given in wish.torch for part in given.split(",")):
         if listing.is_word(text.strip()):
-            release = listing.find(text.strip(), wish.index, wish.backend)
+            release = _looked_up(text.strip(), wish)
         else:
             release = parse(text, wish.index, wish.backend)
         found.setdefault(release.label, release)
@@ -98,6 +95,14 @@ def releases(wish: Wish, options: Options) -> tuple[Release, ...]:
         python = interpreter.find(options)
         found[str(python)] = at(python)
     return tuple(found.values())
+
+
+def _looked_up(word: str, wish: Wish) -> Release:
+    """What `latest` and the like mean; where the index does not say, that is a result, and other places are checked all the same."""
+    try:
+        return listing.find(word, wish.index, wish.backend)
+    except CannotJudgeError as error:
+        return Release(word, problem=str(error))
 
 
 def _path(given: str) -> Path:

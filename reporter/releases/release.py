@@ -22,9 +22,9 @@ _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
 class Release:
     """One torch that was asked for.
 
-    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL) and `python` (a path) is
-    set. `index` is the package index of a version, None for the default one; `backend` is a build such as `cpu` or `cu126`,
-    None for what suits the machine.
+    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL), `python` (a path) and `problem`
+    (why it is not known which torch is meant) is set. `index` is the package index of a version, None for the default one;
+    `backend` is a build such as `cpu` or `cu126`, None for what suits the machine.
     """
 
     label: str
@@ -33,6 +33,7 @@ class Release:
     python: str | None = None
     index: str | None = None
     backend: str | None = None
+    problem: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary, which `from_json` reads."""
