@@ -188,6 +188,40 @@ def test_a_store_that_cannot_be_used_does_not_stop_a_single_check(tmp_path: Path
     assert "nothing is kept of this check" in done.stderr
 
 
+HANGS = """
+import time
+
+while True:
+    time.sleep(1)
+"""
+
+
+def test_ctrl_c_ends_what_runs_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    environment = {
+        **os.environ,
+        "BUGREPORT_STORE": str(tmp_path / "store"),
+        "TMPDIR": str(tmp_path),
+    }
+    command = [sys.executable, "-m", "reporter", "check", "--fresh", str(tmp_path / "hangs.py")]
+    process = subprocess.Popen(
+        [*command, "--python", sys.executable],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("cold-*/run/repro.py")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    talk = process.communicate(timeout=30)[1]
+    assert process.returncode == 130 and "interrupted" in talk and "Traceback" not in talk
+    assert not list(tmp_path.glob("cold-*")) and rows(tmp_path / "store") == 0
+
+
 @pytest.mark.slow
 def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
     """Ten repros in real workers, killed at random moments until a run comes to its end."""

@@ -81,6 +81,13 @@ def test_damage_that_no_file_size_shows_is_found_by_looking_closely(
     assert module.read_text() == text
 
 
+def test_a_wheel_that_was_built_anew_is_another_one(tmp_path: Path) -> None:
+    wheel = make_shelf(tmp_path, "2.99.0")["2.99.0"]
+    before = parse(str(wheel)).folder_name
+    os.utime(wheel, (1, 1))
+    assert parse(str(wheel)).folder_name != before
+
+
 def test_a_killed_installation_is_begun_anew(shelf: dict[str, Path], tmp_path: Path) -> None:
     home, said = environments(tmp_path)
     release = parse(str(shelf["2.99.0"]))

@@ -39,6 +39,6 @@ class Local:
                     keep(future.result())
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
-            self._bench.pools.close()  # ends what runs in warm workers; fresh processes end by themselves
+            self._bench.stop()  # threads cannot be ended, only what they wait for
             raise
         threads.shutdown()

@@ -82,7 +82,9 @@ class Installer:
             command += ["--index", release.index, "--index-strategy", "unsafe-best-match"]
         if self.offline:
             command.append("--offline")
-        return [*command, "--prerelease", "if-necessary-or-explicit", *what]
+        if _is_prerelease(release.label):
+            command += ["--prerelease", "allow"]  # a nightly needs nightlies of other packages
+        return [*command, *what]
 
     def _pip(self, python: Path, release: Release, what: list[str]) -> list[str]:
         command = [str(python), "-m", "pip", "install", "--quiet", "--no-input"]
@@ -133,6 +135,13 @@ def attempts(release: Release) -> Iterator[Release]:
         return
     yield replace(release, backend="auto")
     yield release
+
+
+def _is_prerelease(version: str) -> bool:
+    try:
+        return Version(version).is_prerelease
+    except InvalidVersion:
+        return False
 
 
 def numpy_for(version: str) -> str:

@@ -7,6 +7,7 @@ machines as it is.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -49,7 +50,7 @@ class Release:
         """Where its environment lies in the cache: readable, and different for whatever differs."""
         subject = self.version or Path(self.wheel or "").name or "python"
         name = re.sub(r"[^\w.+-]", "_", subject)[:60]
-        differs = "\n".join([self.wheel or "", self.index or "", self.backend or ""])
+        differs = "\n".join([_state(self.wheel or ""), self.index or "", self.backend or ""])
         more = hashlib.sha256(differs.encode()).hexdigest()[:8] if differs.strip() else "default"
         return f"{name}-{more}"
 
@@ -85,6 +86,15 @@ def _wheel_version(place: str) -> str:
     """`2.13.0+cpu` of torch-2.13.0+cpu-cp311-….whl; a URL may quote the plus sign."""
     parts = place.rsplit("/", 1)[-1].replace("%2B", "+").split("-")
     return parts[1] if len(parts) > 2 else parts[0]
+
+
+def _state(wheel: str) -> str:
+    """A wheel and, of one on this disk, its state: a wheel that was built anew is another one."""
+    try:
+        found = os.stat(wheel)
+    except OSError:
+        return wheel
+    return f"{wheel} {found.st_size} {found.st_mtime_ns}"
 
 
 def public(version: str) -> str:

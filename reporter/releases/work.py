@@ -16,7 +16,7 @@ from typing import Any
 
 from reporter.errors import CannotJudgeError
 from reporter.reduce.answer import Answer
-from reporter.reduce.cold import run_cold
+from reporter.reduce.cold import run_cold, stop_all
 from reporter.reduce.warm_cache import is_ready
 from reporter.releases.environments import Environments, Place, cache_folder
 from reporter.releases.judging import Decision, Outcome, Sight, settled, sight
@@ -107,6 +107,7 @@ class Bench:
 
     environments: Environments
     pools: Pools
+    _stopped: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def here(
@@ -125,8 +126,14 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.pools.close()
 
+    def stop(self) -> None:
+        """End what runs, for threads that wait for it; what they then report is not to be believed."""
+        self._stopped.set()
+        self.pools.close()
+        stop_all()
+
     def perform(self, task: Task) -> Check:
-        """The result of one cell; raises nothing but what ends the process (Ctrl-C)."""
+        """The result of one cell; raises nothing but what ends the process (Ctrl-C), and CancelledError once stopped."""
         started = time.monotonic()
         place: Place | None = None
         try:
@@ -134,6 +141,8 @@ class Bench:
             try:
                 decision = self._decide(task, place)
             except CannotJudgeError:
+                if self._stopped.is_set():
+                    raise CancelledError from None
                 # the environment may have been damaged since it was made: look closely, and try once more
                 self.pools.drop(place.python)
                 place = self.environments.place(task.release, again=True)
@@ -151,6 +160,8 @@ class Bench:
         while (
             found := settled(sights, task.expected, subject.seen, subject.wanted is not None)
         ) is None:
+            if self._stopped.is_set():
+                raise CancelledError
             sights.append(self._cold(task, place))
         return found
 
