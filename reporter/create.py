@@ -23,6 +23,7 @@ from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
 from reporter.reduce.journal import Journal
 from reporter.reduce.pool import WorkerPool
+from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
 from reporter.study import prepare, study, working_folder
@@ -153,15 +154,7 @@ class Bench:
 
     def _warm(self, python: Path) -> Path:
         """The folder of an interpreter's warm-up cache, which outlives the run."""
-        import platformdirs
-
-        cache = platformdirs.user_cache_path("bugreport", appauthor=False)
-        warm = cache / "warm" / str(hash_of(str(python)))
-        try:
-            warm.mkdir(parents=True, exist_ok=True)
-        except OSError:  # a read-only home costs seconds, not the run
-            return self.folder / "warm" / warm.name
-        return warm
+        return warm_folder(python, self.folder / "warm")
 
     def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
         """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever they run."""
@@ -237,13 +230,6 @@ def _studied(
     if found.doubtful and recorded.check is not None:
         recorded = closer_look(recorded, bench.pool, progress)
     return recorded
-
-
-def hash_of(text: str) -> int:
-    """A number for a text that is the same in every process."""
-    import hashlib
-
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
 def _private_folder(output: Path) -> Path:

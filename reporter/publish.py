@@ -14,6 +14,7 @@ from anonymizer.audit import Identity, Terms, private_terms, terms_checked
 from anonymizer.ir import Graph
 from reporter import create as flow
 from reporter.build import Built, operators
+from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
 from reporter.errors import LeakError
 from reporter.folder import write_private, write_report
@@ -136,10 +137,19 @@ def _report(
             **({"culprit": built.culprit.to_json()} if built.culprit else {}),
             "sizes_left": _sizes_left(recorded, built),
             **_whole(recorded, built),
+            **_shown(recorded, built),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
     )
+
+
+def _shown(recorded: Recorded, built: Built) -> Json:
+    """The crash as a fresh process showed it, in the form in which `check` compares it on other releases."""
+    if recorded.kind not in ("crash", "crash_on_recompile"):
+        return {}
+    found = next((seen(answer) for answer in built.cold if answer.failure), None)
+    return {"failure": found.to_json()} if found is not None else {}
 
 
 def _whole(recorded: Recorded, built: Built) -> Json:

@@ -16,6 +16,9 @@ COMMANDS = {
     "create": "Turn a failing script into a minimal, verified, anonymised report folder.",
     "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
     "diagnose": "Say what is wrong with a script under torch.compile; writes nothing.",
+    "check": "Say whether repros still fail, on any release of torch.",
+    "bisect": "Find the release or nightly that broke or fixed a repro.",
+    "releases": "List, add and prune the cached environments of torch releases.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
@@ -34,7 +37,8 @@ Options:
   -h, --help  Show this message, or after a command that command's options.
 
 Exit codes:
-  0 done  1 there is no bug to report  2 unusable input  4 authentication
+  0 done; check: gone  1 there is no bug to report; check: still there
+  2 unusable input  4 authentication
   5 the leak check refused  125 cannot be judged here  130 interrupted
   70 internal error, with the path of a log"""
 

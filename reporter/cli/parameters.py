@@ -15,29 +15,34 @@ from typing import Annotated
 
 import typer
 
-from reporter.settings import ENVIRONMENT_PREFIX, Options, Setting, resolve, settings
+from reporter.settings import ENVIRONMENT_PREFIX, Setting, resolve, settings
 
 COMMAND_HELP = (
     "Script and its own arguments; nothing after SCRIPT is read as an option of bugreport."
 )
 
 
-def taking(
-    *names: str, script: bool = False
-) -> Callable[[Callable[[Options], int]], Callable[..., int]]:
-    """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked."""
+def taking(*names: str, script: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
 
-    def decorate(function: Callable[[Options], int]) -> Callable[..., int]:
+    Further parameters of the function are typer's own: options and arguments that no other command has.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
         def command(**given: object) -> int:
+            more = {parameter.name: given.pop(parameter.name) for parameter in own}
             words = given.pop("command", None) or ()
             assert isinstance(words, (list, tuple))
             first, rest = _split(given, [str(word) for word in words])
             _mind(names, rest)
             # typer hands over an empty list for an option that may be repeated and was not given
             spoken = {name: None if value == [] else value for name, value in given.items()}
-            return function(resolve(spoken, first, rest))
+            return function(resolve(spoken, first, rest), **more)
 
-        parameters = [_parameter(name, settings()[name]) for name in names]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        parameters += [_parameter(name, settings()[name]) for name in names]
         if script:
             # Hidden, since the usage line says it better than typer's name for a list.
             words = Annotated[list[str] | None, typer.Argument(metavar="SCRIPT ARGS", hidden=True)]

@@ -19,6 +19,8 @@ from pathlib import Path
 from reporter.reduce.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
 from reporter.reduce.warm_cache import lend_headers, prefill
 
+#: Leaders of the process groups that run now; a thread blocked in one cannot end it.
+_RUNNING: set[int] = set()
 _ENDINGS: dict[int, Outcome] = {0: "passes", 125: "cannot_judge"}
 
 
@@ -55,6 +57,12 @@ def run_cold(
         return _run(command, request, folder, base, timeout)
 
 
+def stop_all() -> None:
+    """Kill every fresh process that runs now: whoever waits for one gets its answer (a death) at once."""
+    for pid in tuple(_RUNNING):
+        kill_group(pid)
+
+
 def _run(
     command: list[str], request: str, folder: Path, env: Mapping[str, str], timeout: float
 ) -> Answer:
@@ -71,6 +79,7 @@ def _run(
             stderr=stderr,
             start_new_session=True,
         )
+        _RUNNING.add(process.pid)
         try:
             process.communicate(request.encode(), timeout)
         except subprocess.TimeoutExpired:
@@ -78,6 +87,7 @@ def _run(
         finally:
             kill_group(process.pid)
             process.wait()
+            _RUNNING.discard(process.pid)
     seconds = round(time.monotonic() - started, 3)
     return _answer(out, process.returncode, timed_out, seconds)
 

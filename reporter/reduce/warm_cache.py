@@ -10,12 +10,27 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import hashlib
 import os
 import re
 import shutil
 from pathlib import Path
 
 HEADERS = "precompiled_headers"
+
+
+def warm_folder(python: Path, otherwise: Path) -> Path:
+    """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if the home is read-only."""
+    import platformdirs
+
+    digest = hashlib.sha256(str(python).encode()).digest()[:6]
+    name = str(int.from_bytes(digest, "big"))
+    warm = platformdirs.user_cache_path("bugreport", appauthor=False) / "warm" / name
+    try:
+        warm.mkdir(parents=True, exist_ok=True)
+    except OSError:  # it costs seconds, not the run
+        return otherwise / name
+    return warm
 
 
 class WarmCache:
@@ -60,6 +75,11 @@ def _lives(marker: Path) -> bool:
 
 def _is_complete(warm: Path | None) -> bool:
     return warm is not None and warm.is_dir() and not (warm / "warm-up-in-progress").exists()
+
+
+def is_ready(warm: Path) -> bool:
+    """Whether a warm-up has been through here, so that a fresh process is spared the checks of the toolchain."""
+    return _is_complete(warm) and any(len(part.name) == 2 for part in warm.iterdir())
 
 
 def prefill(cache: Path, warm: Path | None) -> None:

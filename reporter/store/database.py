@@ -41,6 +41,24 @@ _SCHEMA = (
     );
     CREATE INDEX checks_key ON checks (key, release, time);
     """,
+    # A run of checks is gone on with until it is finished; `hits` of `runs` showed the outcome; `shown` is a signature in JSON.
+    # `offers` are builds that an index once listed; `comments` is what was last said about a report and a release.
+    """
+    CREATE TABLE runs (run TEXT PRIMARY KEY, plan TEXT NOT NULL, kind TEXT NOT NULL, started TEXT NOT NULL, finished TEXT);
+    CREATE INDEX runs_plan ON runs (plan, finished);
+    ALTER TABLE checks ADD COLUMN hits INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE checks ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE checks ADD COLUMN build TEXT NOT NULL DEFAULT '';
+    ALTER TABLE checks ADD COLUMN git TEXT;
+    ALTER TABLE checks ADD COLUMN shown TEXT;
+    CREATE TABLE offers (
+        place TEXT NOT NULL, version TEXT NOT NULL, pythons TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (place, version)
+    );
+    CREATE TABLE comments (
+        key TEXT NOT NULL, repository TEXT NOT NULL, release TEXT NOT NULL, outcome TEXT NOT NULL, time TEXT NOT NULL,
+        PRIMARY KEY (key, repository)
+    );
+    """,
 )
 
 

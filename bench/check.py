@@ -1,0 +1,204 @@
+"""Seconds per check: warm workers against a cold process each, one worker against two, and a cluster that loses one of two workers.
+
+    python bench/check.py [--repros N] [--checks N] [--python PYTHON]... [--part warm|scaling|cluster]...
+
+The repros are small programs that differ in their sizes, half of them right and half of them with a failing check; each is compiled by
+inductor. With one interpreter given (the default is this one) it stands for both releases under two names. Both ways of a comparison
+run in the same minutes, alternately in blocks, so that other work on the machine slows both down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from reporter.reduce.cold import run_cold
+from reporter.releases.cluster import Cluster
+from reporter.releases.engine import Local
+from reporter.releases.release import Release, at
+from reporter.releases.subject import Subject, key_of
+from reporter.releases.work import Bench, Check, Task
+from reporter.settings import Options
+from reporter.signature import Signature
+
+TEXT = """
+import torch
+
+def repro(x):
+    return torch.softmax(x * {number}, -1).relu() + {number}
+
+def main():
+    x = torch.ones(8, {width})
+    assert torch.allclose(torch.compile(repro{backend})(x), repro(x) + {wrong}), "wrong result: output 0"
+
+if __name__ == "__main__":
+    main()
+"""
+BLOCK = 8
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
+    """`count` repros on each release, with what each showed the last time, as a nightly run has it."""
+    found = []
+    for release in releases:
+        for number in range(count):
+            wrong = number % 2
+            text = TEXT.format(
+                number=number + 2, width=16 * (number % 32 + 1), wrong=wrong, backend=backend
+            )
+            subject = Subject(f"r{number}", key_of(text), text, Signature("wrong_result"), (3, 3))
+            expected = "reproduces" if wrong else "fixed"
+            found.append(Task(subject, release, expected=expected))  # type: ignore[arg-type]
+    return found
+
+
+def timed(work: list[Task], bench: Bench, jobs: int) -> float:
+    """Seconds for the tasks on warm workers. Raises RuntimeError where one shows something else than it should."""
+    started = time.monotonic()
+    found: list[Check] = []
+    Local(bench, jobs).run(work, found.append)
+    wanted = {task.cell: task.expected for task in work}
+    for check in found:
+        if check.outcome != wanted[check.cell]:
+            raise RuntimeError(f"unexpected: {check}")
+    return time.monotonic() - started
+
+
+def warm_against_cold(work: list[Task], jobs: int) -> None:
+    """The first number of the plan: what a warm worker saves."""
+    warm = cold = start = 0.0
+    with Bench.here(jobs) as bench:
+        for release in dict.fromkeys(task.release for task in work):
+            mine = [task for task in work if task.release == release]
+            start += timed([replace(mine[0], few=False)], bench, jobs)
+            place = bench.environments.place(release)
+            for begin in range(0, len(mine), BLOCK):
+                block = mine[begin : begin + BLOCK]
+                warm += timed(block, bench, jobs)
+                before = time.monotonic()
+                with ThreadPoolExecutor(jobs) as threads:
+                    list(
+                        threads.map(
+                            lambda task, place=place: run_cold(
+                                place.python,
+                                task.subject.text,
+                                600,
+                                warm=bench.pools.warm(place.python),
+                            ),
+                            block,
+                        )
+                    )
+                cold += time.monotonic() - before
+    number = len(work)
+    print(
+        f"{number} checks, {jobs} at a time; starting the workers took {start:.1f} s and is counted apart"
+    )
+    print(
+        f"warm worker   {warm / number:8.2f} s per check  ({(warm + start) / number:.2f} with the start)"
+    )
+    print(f"cold process  {cold / number:8.2f} s per check")
+    print(
+        f"ratio         {cold / warm:8.2f}  ({cold / (warm + start):.2f} with the start)",
+        flush=True,
+    )
+
+
+def scaling(work: list[Task]) -> None:
+    """One candidate at a time against two."""
+    seconds = {1: 0.0, 2: 0.0}
+    with Bench.here(1) as one, Bench.here(2) as two:
+        benches = {1: one, 2: two}
+        for jobs, bench in benches.items():
+            timed(work[:1], bench, jobs)
+        for begin in range(0, len(work), BLOCK):
+            for jobs, bench in benches.items():
+                seconds[jobs] += timed(work[begin : begin + BLOCK], bench, jobs)
+    print(f"{len(work)} checks each: one at a time {seconds[1]:.1f} s, two {seconds[2]:.1f} s")
+    print(f"scaling       {seconds[1] / seconds[2]:8.2f}", flush=True)
+
+
+def cluster(work: list[Task]) -> None:
+    """A scheduler and two worker processes, one of which is killed when half of the results are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        contact = Path(folder) / "scheduler.json"
+        tool = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        command = [*tool, "--scheduler-file", str(contact), "--port", "0", "--no-dashboard"]
+        processes = [subprocess.Popen(command, env=environment, **quiet)]  # type: ignore[call-overload]
+        tool[-1] = "distributed.cli.dask_worker"
+        command = [
+            *tool,
+            "--scheduler-file",
+            str(contact),
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+        ]
+        while not contact.exists():
+            time.sleep(0.1)
+        for _ in range(2):
+            processes.append(subprocess.Popen(command, env=environment, **quiet))  # type: ignore[call-overload]
+        address = json.loads(contact.read_text())["address"]
+        found: list[Check] = []
+        killed: list[float] = []
+
+        def keep(check: Check) -> None:
+            found.append(check)
+            if len(found) == len(work) // 2:
+                processes[1].kill()
+                killed.append(time.monotonic())
+
+        started = time.monotonic()
+        try:
+            Cluster(address, Options()).run(work, keep)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        seconds = time.monotonic() - started
+        wanted = {task.cell: task.expected for task in work}
+        wrong = sum(check.outcome != wanted[check.cell] for check in found)
+        print(
+            f"{len(work)} checks on a cluster of two workers, one killed after {killed[0] - started:.0f} s: {seconds:.0f} s"
+        )
+        print(
+            f"results {len(found)}, cells {len({check.cell for check in found})}, other than expected {wrong}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--python", type=Path, action="append")
+    parser.add_argument("--repros", type=int, default=200)
+    parser.add_argument("--checks", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--part", action="append", choices=("warm", "scaling", "cluster"))
+    options = parser.parse_args()
+    pythons = options.python or [Path(sys.executable)] * 2
+    releases = [at(path, f"{path} ({number})") for number, path in enumerate(pythons, 1)]
+    parts = options.part or ["warm", "scaling", "cluster"]
+    if "warm" in parts:
+        warm_against_cold(tasks(options.repros, releases), options.jobs)
+    if "scaling" in parts:
+        scaling(tasks(min(options.repros, 100), releases[:1]))
+    if "cluster" in parts:
+        cluster(tasks(options.checks, releases[:1], ', backend="aot_eager"'))
+
+
+if __name__ == "__main__":
+    main()

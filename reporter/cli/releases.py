@@ -1,0 +1,56 @@
+"""`bugreport releases`: the cached environments."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@taking("json", "no_input", "verbose")
+def command(
+    options: Options,
+    action: Annotated[
+        str | None,
+        typer.Argument(metavar="[add|prune]", help="What to do.  [default: list them]"),
+    ] = None,
+    versions: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="V...", help="What to add: versions or wheels.", show_default=False),
+    ] = None,
+    offered: Annotated[
+        bool, typer.Option("--offered", help="List what the index offers for this machine instead.")
+    ] = False,
+    keep: Annotated[
+        float | None,
+        typer.Option("--keep", metavar="GIB", help="prune: what may stay.  [default: nothing]"),
+    ] = None,
+    torch_backend: Annotated[
+        str | None,
+        typer.Option("--torch-backend", metavar="NAME", help="Build to install: cpu, cu126, ..."),
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option("--index", metavar="URL", help="Package index of the releases.")
+    ] = None,
+) -> int:
+    """List the environments of torch releases that `check` and `bisect` have made; add some, or remove the longest unused.
+
+    `prune` keeps what was used within the last hour, since it may be in use.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.releases import shelf
+
+        if action == "add":
+            return shelf.add(tuple(versions or ()), index, torch_backend, options)
+        if action == "prune" and not versions:
+            return shelf.prune(keep)
+        if action is None:
+            return shelf.offered(index) if offered else shelf.listed()
+        return shelf.refuse(action, tuple(versions or ()))
+
+    return shell.finish(options, work)

@@ -1,0 +1,262 @@
+"""Whatever ends a check, the store is whole and the same command goes on: nothing lost, nothing done twice, nothing counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reporter.errors import UsageError
+from reporter.progress import PlainProgress
+from reporter.releases import runs
+from reporter.releases.check import carried_out
+from reporter.releases.engine import Keep
+from reporter.releases.plan import Plan
+from reporter.releases.release import Release
+from reporter.releases.subject import Subject
+from reporter.releases.work import Check, Task
+from reporter.store.database import opened
+
+ROOT = Path(__file__).resolve().parents[1]
+REPROS = Path(__file__).parent / "data" / "repros"
+
+
+class Slowly:
+    """An engine that needs no torch: every cell is fixed, after a moment; it notes what it was asked to do."""
+
+    def __init__(self, log: Path, pause: float = 0.0, limit: int = 10**6) -> None:
+        self._log, self._pause, self._limit = log, pause, limit
+
+    def run(self, tasks: list[Task], keep: Keep) -> None:
+        with self._log.open("a") as log:
+            for task in tasks[: self._limit]:
+                time.sleep(self._pause)
+                log.write(" ".join(task.cell) + "\n")
+                log.flush()
+                keep(result(task))
+
+
+def result(task: Task, outcome: str = "fixed") -> Check:
+    name, (key, release) = task.subject.name, task.cell
+    return Check(name, key, release, release, "3.11", outcome, "", 0.1, (1, 1))  # type: ignore[arg-type]
+
+
+def plan(size: int = 60) -> Plan:
+    subjects = tuple(Subject(f"r{n}", f"k{n}", "pass") for n in range(size // 2))
+    return Plan(subjects, (Release("2.6.0"), Release("2.13.0")))
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from reporter.progress import PlainProgress
+from reporter.releases.check import carried_out
+from reporter.store.database import opened
+from tests.test_check_interrupted import Slowly, plan
+with opened() as store:
+    carried_out(plan(), Slowly(Path(sys.argv[1]), 0.01), store, PlainProgress())
+"""
+
+
+def start(log: Path, store: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "BUGREPORT_STORE": str(store)}
+    command = [sys.executable, "-c", DRIVER, str(log)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+
+
+def rows(path: Path, where: str = "1") -> int:
+    with opened(path) as store:
+        return int(store.execute(f"SELECT COUNT(*) FROM checks WHERE {where}").fetchone()[0])
+
+
+def test_killed_at_random_moments_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, log = tmp_path / "store", tmp_path / "log"
+    chance = random.Random(0)
+    kills = 0
+    while True:
+        process = start(log, path)
+        begun = rows(path) if path.exists() else 0
+        while process.poll() is None and kills < 4:
+            if path.exists() and rows(path) > begun:
+                time.sleep(chance.random() * 0.3)
+                process.kill()
+                kills += process.wait() == -signal.SIGKILL
+            time.sleep(0.02)
+        if process.wait(timeout=60) == 0:
+            break
+    assert kills >= 1
+    asked = log.read_text().splitlines()
+    # a kill may lose the one result that was not stored yet, never one that was
+    assert len(set(asked)) == 60 and len(asked) <= 60 + kills
+    with opened(path) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        assert store.execute("SELECT COUNT(*), COUNT(DISTINCT run) FROM checks").fetchone()[:] == (
+            60,
+            1,
+        )
+        assert store.execute("SELECT COUNT(*) FROM runs WHERE finished IS NULL").fetchone()[0] == 0
+
+
+def test_two_commands_at_once_and_every_cell_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    both = [start(tmp_path / f"log{n}", path) for n in range(2)]
+    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    with opened(path) as store:
+        counts = "SELECT run, COUNT(*), COUNT(DISTINCT key || release) FROM checks GROUP BY run"
+        assert {row[1:] for row in map(tuple, store.execute(counts))} == {(60, 60)}
+        assert store.execute("SELECT COUNT(*) FROM runs WHERE finished IS NULL").fetchone()[0] == 0
+
+
+def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = tmp_path / "store", tmp_path / "log"
+    monkeypatch.setenv("BUGREPORT_STORE", str(path))
+    with pytest.raises(UsageError, match=r"full.*make room"), opened(path) as store:
+        pages = store.execute("PRAGMA page_count").fetchone()[0]
+        store.execute(
+            f"PRAGMA max_page_count = {pages + 3}"
+        )  # what SQLite says is that of a full disk
+        carried_out(plan(400), Slowly(log), store, PlainProgress())
+    kept = rows(path)
+    assert 0 < kept < 400
+    with opened(path) as store:
+        found = carried_out(plan(400), Slowly(log), store, PlainProgress())
+    assert len(found.results) == 400 and rows(path) == 400
+    assert len(log.read_text().splitlines()) <= 401
+
+
+def test_a_second_result_of_a_cell_is_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    tasks = plan(4).tasks({})
+    with opened(path) as store, runs.begun(store, path, ["a"], "check") as run:
+        assert runs.keep(store, run.id, result(tasks[0]))
+        assert not runs.keep(store, run.id, result(tasks[0], "reproduces"))
+        assert [check.outcome for check in runs.results(store, run.id)] == ["fixed"]
+
+
+def test_what_changed_since_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    seen: list[list[str | None]] = []
+
+    class Engine(Slowly):
+        def __init__(self, *outcomes: str) -> None:
+            self._outcomes = outcomes
+
+        def run(self, tasks: list[Task], keep: Keep) -> None:
+            seen.append([task.expected for task in tasks])
+            for task, outcome in zip(tasks, self._outcomes):
+                keep(result(task, outcome))
+
+    changed = []
+    with opened() as store:
+        for outcomes in (
+            ("reproduces", "fixed"),
+            ("cannot_judge", "fixed"),
+            ("fixed", "fixed"),
+            ("fixed", "reproduces"),
+        ):
+            found = carried_out(plan(2), Engine(*outcomes), store, PlainProgress())
+            changed.append([(c.before, c.check.outcome) for c in found.changes])
+    assert changed == [[], [], [("reproduces", "fixed")], [("fixed", "reproduces")]]
+    # what cannot be judged is no news: the last judgement stays the expectation
+    assert seen == [[None, None], ["reproduces", "fixed"], ["reproduces", "fixed"], ["fixed"] * 2]
+
+
+def test_a_store_that_cannot_be_used_does_not_stop_a_single_check(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    environment = {**os.environ, "BUGREPORT_STORE": str(tmp_path / "store")}
+    command = [sys.executable, "-m", "reporter", "check", "--json", "--torch", "9.9.9"]
+    environment["UV_OFFLINE"] = "1"
+    done = subprocess.run(
+        [*command, str(REPROS / "right.py")],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 125, done.stderr
+    assert json.loads(done.stdout)["results"][0]["outcome"] == "cannot_judge"
+    assert "nothing is kept of this check" in done.stderr
+
+
+HANGS = """
+import time
+
+while True:
+    time.sleep(1)
+"""
+
+
+def test_ctrl_c_ends_what_runs_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    environment = {
+        **os.environ,
+        "BUGREPORT_STORE": str(tmp_path / "store"),
+        "TMPDIR": str(tmp_path),
+    }
+    command = [sys.executable, "-m", "reporter", "check", "--fresh", str(tmp_path / "hangs.py")]
+    process = subprocess.Popen(
+        [*command, "--python", sys.executable],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("cold-*/run/repro.py")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    talk = process.communicate(timeout=30)[1]
+    assert process.returncode == 130 and "interrupted" in talk and "Traceback" not in talk
+    assert not list(tmp_path.glob("cold-*")) and rows(tmp_path / "store") == 0
+
+
+@pytest.mark.slow
+def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
+    """Ten repros in real workers, killed at random moments until a run comes to its end."""
+    pytest.importorskip("torch")
+    repros = tmp_path / "repros"
+    repros.mkdir()
+    for number in range(10):
+        text = (REPROS / ("right.py" if number % 2 else "crash.py")).read_text()
+        (repros / f"r{number}.py").write_text(text + f"\n# {number}\n")
+    environment = {**os.environ, "BUGREPORT_STORE": str(tmp_path / "store")}
+    command = [sys.executable, "-m", "reporter", "check", "--all", "--json", str(repros)]
+    command += ["--python", sys.executable]
+    chance = random.Random(1)
+    code = None
+    for _ in range(6):
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        try:
+            output, _ = process.communicate(timeout=10 + chance.random() * 20)
+            code = process.returncode
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    if code is None:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
+        code, output = done.returncode, done.stdout
+    assert code == 1
+    outcomes = [row["outcome"] for row in json.loads(output)["results"]]
+    assert sorted(outcomes) == ["fixed"] * 5 + ["reproduces"] * 5
+    connection = sqlite3.connect(tmp_path / "store")
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert connection.execute("SELECT COUNT(*), COUNT(DISTINCT run) FROM checks").fetchone() == (
+        10,
+        1,
+    )
+    connection.close()

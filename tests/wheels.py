@@ -1,0 +1,33 @@
+"""Wheels with torch's name and none of its weight: an installer is tested with what it installs, a compiler never."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+
+def make_wheel(folder: Path, name: str, version: str, code: str = "") -> Path:
+    """A pure wheel with one module whose text is `code`; the module knows its version."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}/__init__.py": f"__version__ = {version!r}\n{code}",
+        f"{name}/version.py": "git_version = 'c0ffee'\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{file},,\n" for file in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file, text in {**files, f"{info}/RECORD": record}.items():
+            wheel.writestr(file, text)
+    return path
+
+
+TORCH = "from torch import version\n"
+
+
+def make_shelf(folder: Path, *versions: str) -> dict[str, Path]:
+    """Wheels of these torch versions, and of a NumPy for them, in one folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    make_wheel(folder, "numpy", "1.26.4")
+    return {version: make_wheel(folder, "torch", version, TORCH) for version in versions}
