@@ -17,6 +17,7 @@ COMMANDS = {
     "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
     "diagnose": "Say what is wrong with a script under torch.compile; writes nothing.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
+    "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
 # Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.
