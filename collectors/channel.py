@@ -8,10 +8,14 @@ from typing import Any, Dict, Optional
 
 
 class Channel:
-    """One connection to the host. `send` and `receive` carry one JSON object each."""
+    """One connection to the host. `send` and `receive` carry one JSON object each.
 
-    def __init__(self, path: str) -> None:
+    `patience`: seconds after which a host that does not answer counts as gone; None: it is waited for.
+    """
+
+    def __init__(self, path: str, patience: Optional[float] = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(patience)
         self._socket.connect(path)
         self._buffer = b""
 

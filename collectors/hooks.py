@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from typing import Any, Callable, Optional
 
-from .recorder import Recorder, Watched
+from .recorder import Watched
 
 
 class _AfterImport:
@@ -48,15 +48,21 @@ class _AfterImport:
         return spec
 
 
-def install(recorder: Recorder) -> None:
-    """Arranges for torch.compile and torch._dynamo.optimize to be watched once torch is imported."""
-    sys.meta_path.insert(
-        0, _AfterImport("torch._dynamo", lambda module: _patch_optimize(module, recorder))
-    )
-    sys.meta_path.insert(0, _AfterImport("torch", lambda module: _patch_compile(module, recorder)))
+def install(recorder: Any) -> None:
+    """Arranges for torch.compile and torch._dynamo.optimize to be watched, now or once torch is imported."""
+    for name, patch in (("torch._dynamo", _patch_optimize), ("torch", _patch_compile)):
+        if name in sys.modules:
+            patch(sys.modules[name], recorder)
+        else:
+            then = functools.partial(_call_reversed, patch, recorder)
+            sys.meta_path.insert(0, _AfterImport(name, then))
 
 
-def _patch_compile(torch: Any, recorder: Recorder) -> None:
+def _call_reversed(patch: Callable[[Any, Any], None], recorder: Any, module: Any) -> None:
+    patch(module, recorder)
+
+
+def _patch_compile(torch: Any, recorder: Any) -> None:
     original = torch.compile
 
     @functools.wraps(original)
@@ -75,7 +81,7 @@ def _patch_compile(torch: Any, recorder: Recorder) -> None:
     torch.compile = compile
 
 
-def _patch_optimize(dynamo: Any, recorder: Recorder) -> None:
+def _patch_optimize(dynamo: Any, recorder: Any) -> None:
     """torch._dynamo.optimize(backend)(function): the entry point of 2.0, still in use."""
     original = getattr(dynamo, "optimize", None)
     if original is None:
@@ -100,7 +106,7 @@ def _patch_optimize(dynamo: Any, recorder: Recorder) -> None:
     dynamo.optimize = optimize
 
 
-def _watch(torch: Any, recorder: Recorder, function: Any, compiled: Any, options: Any) -> Any:
+def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any) -> Any:
     recorder.compiles += 1
     watched = Watched(function, dict(options))
     if isinstance(compiled, torch.nn.Module):

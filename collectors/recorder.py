@@ -7,11 +7,12 @@ that flow into the outputs are noted by hooks, so that both sides can be given t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .channel import Channel
 
@@ -50,10 +51,22 @@ class Watched:
         self.seen: set[str] = set()
         self.number = next(_NUMBERS)
         self.calls = 0
+        self.watcher: Any = None
+
+    def watched_by(self, recorder: Any) -> None:
+        """A new recorder knows nothing of what an earlier one has seen: it looks at this callable anew."""
+        if self.watcher is not recorder:
+            self.watcher = recorder
+            self.calls = 0
+            self.seen.clear()
 
 
 class Recorder:
-    """The hub of one script run. `call` is what hooked compiled callables go through."""
+    """The hub of one script run. `call` is what hooked compiled callables go through.
+
+    `spec`: `socket` and `folder` of the host; `check_first` calls of each callable are looked at in any case; with
+    `every`, only each `every`-th one is, and those that raise; `cache` is the compiler cache of all repetitions.
+    """
 
     def __init__(self, channel: Channel, spec: Dict[str, Any]) -> None:
         self.channel = channel
@@ -66,6 +79,10 @@ class Recorder:
         self.local = threading.local()
         self.lock = threading.RLock()
         self.compiles = 0
+        self.every = int(spec.get("every") or 0)
+        self.standbys: List[int] = []
+        self.finished = False
+        self.found: Optional[Callable[[], None]] = None
 
     def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """Sends an event and waits for the host's word; a vanished host means: carry on unwatched."""
@@ -75,6 +92,12 @@ class Recorder:
             self.watching = False
             return {}
         self.watching = bool(answer.get("watch", self.watching))
+        if self.every and not self.watching:
+            self.finish(
+                {"exit": 0, "exception": None}
+            )  # the host need not wait for the program's end
+            if answer.get("found") and self.found is not None:
+                self.found()
         return answer
 
     def call(
@@ -87,21 +110,58 @@ class Recorder:
         """Runs one compiled call, watched if it is an outermost one of this process and worth a look."""
         if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
-        with self.lock:
-            self.local.inside = True
-            try:
+        watched.watched_by(self)
+        self.local.inside = True
+        try:
+            if self.every and (watched.calls % self.every or self.pending):
+                return self._passed(watched, compiled, args, kwargs)
+            with self.lock:
                 return self._watched_call(watched, compiled, args, kwargs)
-            finally:
-                self.local.inside = False
+        finally:
+            self.local.inside = False
 
     def _worth_checking(self, watched: Watched, shapes: str) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as long for ever."""
         count = watched.calls
-        return (
-            count <= int(self.spec.get("check_first", 8))
+        return bool(
+            self.every
+            or count <= int(self.spec.get("check_first", 8))
             or shapes not in watched.seen
             or count & (count - 1) == 0
         )
+
+    def _passed(
+        self,
+        watched: Watched,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
+        """A call whose turn it is not. If it raises, the moment after it is looked at instead of the one before."""
+        number = self.calls
+        self.calls += 1
+        watched.calls += 1
+        if self.pending:
+            self._settle()
+        try:
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            with self.lock:
+                try:
+                    if self.watching and not self.pending:
+                        seen = self._before(watched, compiled, args, kwargs, number)
+                        self._raised(number, error, seen.check)
+                except Exception as problem:  # the script must not fail by being watched
+                    self._unchecked(number, problem)
+            raise
+
+    def _settle(self) -> None:
+        """Ends the waiting for gradients: a standby that waits for some that never come holds memory for nothing."""
+        with self.lock, contextlib.suppress(Exception):
+            self.flush_gradients()
+            for entry in self.pending:
+                self.ask({"event": "forgotten", "call": entry.number})
+            self.pending = []
 
     def _watched_call(
         self,
@@ -124,7 +184,10 @@ class Recorder:
         try:
             result = compiled(*args, **kwargs)
         except BaseException as error:
-            self._raised(number, error, seen is not None and seen.check)
+            try:
+                self._raised(number, error, seen is not None and seen.check)
+            except Exception as problem:
+                self._unchecked(number, problem)
             raise
         started = time.time()
         try:
@@ -191,11 +254,15 @@ class Recorder:
         self.ask({"event": "unchecked", "call": number, "reason": type(error).__name__})
 
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
-        from . import standby
+        from . import process_groups, standby, ways
 
-        if _cuda_in_use():
-            # a fork cannot use a device its parent has initialised: better no answer than a wrong one
-            self.ask({"event": "unsupported", "call": number, "reason": "CUDA"})
+        unsupported = (
+            _cuda_in_use() and "CUDA" or (process_groups.world_size() or 1) > 1 and "ranks"
+        )
+        if unsupported:
+            # a fork cannot use a device its parent has initialised, nor take another rank's part: no answer is
+            # better than a wrong one
+            self.ask({"event": "unsupported", "call": number, "reason": unsupported})
             self.watching = False
             return
         begin = {
@@ -206,11 +273,25 @@ class Recorder:
             "watched": watched.number,
             "history": len(watched.history),
             "shapes": watched.calls,
+            "place": ways.place(),
         }
         self.ask(begin)
+        self._reap()
         if self.watching:
-            server = standby.Standby(call, number, self.spec["socket"], self.spec["folder"])
-            standby.fork_from_fresh_thread(server.serve)
+            server = standby.Standby(
+                call, number, self.spec["socket"], self.spec["folder"], self.spec.get("cache", "")
+            )
+            self.standbys.append(standby.fork_from_fresh_thread(server.serve))
+
+    def _reap(self) -> None:
+        """Takes leave of the standbys that have ended: a long run must not collect dead processes."""
+        for pid in list(self.standbys):
+            try:
+                ended = os.waitpid(pid, os.WNOHANG)[0] != 0
+            except OSError:  # the program waits for all its children itself
+                ended = True
+            if ended:
+                self.standbys.remove(pid)
 
     def _raised(self, number: int, error: BaseException, check: bool) -> None:
         from . import failure
@@ -261,14 +342,16 @@ class Recorder:
 
     def finish(self, ending: Dict[str, Any]) -> None:
         """Tells the host how the script ended."""
-        if os.getpid() != self.pid:
+        if os.getpid() != self.pid or self.finished:
             return
+        self.finished = True
         from . import complaints
 
         started = time.time()
         try:
             self.flush_gradients()
         finally:
+            self.watching = False
             self.overhead += time.time() - started
             self.channel.send(
                 {

@@ -87,6 +87,22 @@ def own_files() -> List[str]:
     return sorted(found)
 
 
+def own_texts() -> Dict[str, str]:
+    """The program's texts that are no files: cells of a running notebook, `python -c`."""
+    found: Dict[str, str] = {}
+    cells = getattr(sys.modules.get("__main__"), "In", None)
+    if isinstance(cells, list) and "IPython" in sys.modules:
+        found.update(
+            ("In[{}]".format(number), text)
+            for number, text in enumerate(cells)
+            if isinstance(text, str) and text.strip()
+        )
+    words = list(getattr(sys, "orig_argv", ()))
+    if "-c" in words[1:-1]:
+        found["-c"] = words[words.index("-c") + 1]
+    return found
+
+
 def _index() -> Dict[int, str]:
     if not _INDEX:
         for prefix in _NAMESPACES:

@@ -9,25 +9,33 @@ child forked from a thread that has run a parallel region waits for pool threads
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import os
 import select
 import signal
+import sys
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from . import rungs
+from . import process_groups, rungs
 from .channel import Channel
 
 
 def fork_from_fresh_thread(body: Callable[[], None]) -> int:
     """Forks in a new thread; the child runs `body` there and never returns. Returns the child's pid."""
-    pids = []
+    pids: List[int] = []
+    problems: List[OSError] = []
 
     def target() -> None:
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # no memory, or too many processes
+            problems.append(error)
+            return
         if pid == 0:
             status = 1
             try:
@@ -46,9 +54,45 @@ def fork_from_fresh_thread(body: Callable[[], None]) -> int:
         warnings.simplefilter("ignore")
         thread.start()
         thread.join()
+    if problems:
+        raise problems[0]
     return pids[0]
 
 
+def leave_the_program() -> None:
+    """Cuts a fork off from what the program still does with its streams, its signals and the machine's memory.
+
+    A print of the repeated call must not end up in a log that the program writes, or in what pytest has captured; a
+    signal handler that saves a checkpoint must not run twice; and when memory runs out it is the copy that has to go.
+    """
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    _LEFT.extend((sys.stdin, sys.stdout, sys.stderr))
+    sys.stdin = open(0, closefd=False)
+    sys.stdout, sys.stderr = (
+        open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
+        for number in (1, 2)
+    )
+    for reference in list(logging._handlerList):  # type: ignore[attr-defined]
+        handler = reference()
+        if isinstance(handler, logging.StreamHandler):
+            _LEFT.append(handler.stream)
+            with contextlib.suppress(
+                AttributeError
+            ):  # logging's own last resort asks for sys.stderr
+                handler.stream = (
+                    sys.stderr
+                )  # setStream would flush what the program has not written
+    for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")
+
+
+_LEFT: List[Any] = []  # closing them would write what they hold
 #: How faulthandler begins the stacks that it writes when a limit is near.
 _STOPPED = "Timeout ("
 
@@ -56,20 +100,21 @@ _STOPPED = "Timeout ("
 class Standby:
     """Serves requests of the host about one recorded call until told to stop or the host is gone."""
 
-    def __init__(self, call: rungs.Call, number: int, socket_path: str, folder: str) -> None:
+    def __init__(
+        self, call: rungs.Call, number: int, socket_path: str, folder: str, cache: str = ""
+    ) -> None:
         self.call = call
         self.number = number
         self.socket_path = socket_path
         self.folder = folder
+        self.cache = cache
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
         """The loop. Requests: `{"op": "run" | "compare" | "capture" | "tensors" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(null, stream)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        leave_the_program()
+        if self.cache:
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
         self.call.adopt_settings()
         self.channel = Channel(self.socket_path)
         self.channel.send({"role": "standby", "call": self.number, "pid": os.getpid()})
@@ -116,6 +161,7 @@ class Standby:
         faulthandler.enable(file=2)
         faulthandler.dump_traceback_later(max(1.0, request["timeout"] - 1.0), file=2)
         try:
+            process_groups.revive()
             answer = perform(self.call, request)
         except BaseException:
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
@@ -240,6 +286,7 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
             "vocabulary": vocabulary.vocabulary(),
             "internals": vocabulary.internals(),
             "files": source_public.own_files(),
+            "texts": source_public.own_texts(),
         }
     raise ValueError("unknown request " + str(request["op"]))
 

@@ -9,12 +9,13 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reporter import interpreter, target
+from reporter.attached import Attached, attached
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
 from reporter.elsewhere import Elsewhere
@@ -27,6 +28,7 @@ from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
 from reporter.study import prepare, study, working_folder
+from reporter.ways import check_early
 from reporter.whole import proved
 
 RECORDING = "recording.json"
@@ -53,14 +55,18 @@ class Result:
 
 def diagnose(options: Options) -> Result:
     """The verdict alone. Exit code 0: a bug; 1: none. Raises BugreportError."""
-    python, info = prepare(options)
-    with open_progress(options) as progress, working_folder() as name:
-        _warn(progress)
-        bench = Bench(options, python, Path(name))
-        try:
-            recorded = _studied(options, bench, progress, want_program=False)
-        finally:
-            bench.close()
+    with program(options) as seen:
+        nothing = seen.nothing() if seen is not None else None
+        if nothing is not None:
+            return Result(nothing, NO_BUG, ())
+        python, info = prepare(options)
+        with open_progress(options) as progress, working_folder() as name:
+            _warn(progress)
+            bench = Bench(options, python, Path(name))
+            try:
+                recorded = _studied(options, bench, progress, want_program=False, seen=seen)
+            finally:
+                bench.close()
     report = _bare_report(recorded, info)
     lines = (*_ladder_lines(recorded), *_verdict_lines(recorded))
     return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
@@ -74,8 +80,18 @@ def anonymize(options: Options) -> Result:
 def create(options: Options, as_whole: bool = False) -> Result:
     """Everything up to the report folder. Exit code 0: a report was written; 1: no bug. Raises BugreportError."""
     started = time.monotonic()
-    interpreter.check_script(options)
+    check_early(options)
     output = interpreter.check_output(options)
+    with program(options) as seen:
+        nothing = seen.nothing() if seen is not None else None
+        if nothing is not None:
+            return Result(nothing, NO_BUG, ())
+        return _created(options, output, as_whole, seen, started)
+
+
+def _created(
+    options: Options, output: Path, as_whole: bool, seen: Attached | None, started: float
+) -> Result:
     resumed = Recorded.load(output / "private" / RECORDING) if options.resume else None
     info, others = interpreters(options, resumed)
     with open_progress(options) as progress, working_folder() as name:
@@ -83,7 +99,7 @@ def create(options: Options, as_whole: bool = False) -> Result:
         bench = Bench(options, info.path, Path(name), others)
         try:
             bench.start()  # warms up while the script runs
-            recorded = resumed or _studied(options, bench, progress, True, as_whole)
+            recorded = resumed or _studied(options, bench, progress, True, as_whole, seen)
             if not recorded.is_bug:
                 return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
@@ -124,6 +140,17 @@ def interpreters(
                 f"--differs-from is not that of the interrupted run ({kept}); give the same again, or start anew without --resume"
             )
     return info, others
+
+
+@contextlib.contextmanager
+def program(options: Options) -> Iterator[Attached | None]:
+    """The recorded program that asked for a report by itself, or None where we start one."""
+    session = attached(options) if options.attach is not None else None
+    try:
+        yield session
+    finally:
+        if session is not None:
+            session.recording.close()
 
 
 class Bench:
@@ -222,9 +249,17 @@ def _studied(
     progress: Progress,
     want_program: bool,
     want_whole: bool = False,
+    seen: Attached | None = None,
 ) -> Recorded:
     found = study(
-        options, bench.python, bench.folder, bench.warm, progress, want_program, want_whole
+        options,
+        bench.python,
+        bench.folder,
+        bench.warm,
+        progress,
+        want_program,
+        want_whole,
+        seen.recording if seen is not None else None,
     )
     recorded = found.recorded
     if found.doubtful and recorded.check is not None:
@@ -285,7 +320,8 @@ def _verdict_lines(recorded: Recorded) -> list[str]:
     word = "bug" if recorded.is_bug else "no bug to report"
     where = f" in {recorded.layer}" if recorded.is_bug else ""
     lines = [f"verdict: {recorded.kind}{where} ({word})", recorded.summary, *recorded.remarks]
-    return [*lines, "", explanation(recorded.kind), f"measure again: {recorded.command}"]
+    again = [f"measure again: {recorded.command}"] if recorded.command else []
+    return [*lines, "", explanation(recorded.kind), *again]
 
 
 def _ladder_lines(recorded: Recorded) -> list[str]:

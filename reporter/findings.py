@@ -12,7 +12,10 @@ from reporter.standbys import LastCall
 
 @dataclass(frozen=True)
 class Finding:
-    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious."""
+    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
+
+    `place`: the cell of a notebook or the test that made the call.
+    """
 
     call: int
     symptom: str
@@ -25,6 +28,7 @@ class Finding:
     grads: str | None = None
     signal: str | None = None
     returned: str | None = None
+    place: str = ""
 
 
 @dataclass
@@ -32,7 +36,8 @@ class Recording:
     """Everything one run of the script showed.
 
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls of a known kind are
-    not looked at. `stopped`: by us, after the time limit.
+    not looked at. `stopped`: by us, after the time limit. `unusable`: why what was asked for could not be started;
+    `elsewhere`: the program's work was done by other processes.
     """
 
     folder: Path
@@ -52,6 +57,8 @@ class Recording:
     labs: list[Lab] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
     complaints: Json = field(default_factory=dict)
+    unusable: str | None = None
+    elsewhere: bool = False
 
     def close(self) -> None:
         """Ends every process of the recording and removes its working files."""

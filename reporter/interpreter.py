@@ -253,14 +253,20 @@ def check_script(options: Options, python: Path | None = None) -> None:
         _check_file(options.script, target, options.cwd)
 
 
+def has_module(name: str, target: Path, cwd: Path) -> bool:
+    """Whether `target` finds a top-level module from `cwd`; nothing of it is imported."""
+    return bool(ask(target, _FIND_MODULE, [name], cwd=cwd)["found"])
+
+
 def _check_module(module: str, target: Path, cwd: Path) -> None:
     # Only the first part: finding a sub-module would import its parents, which is the run's business.
-    if not ask(target, _FIND_MODULE, [module.partition(".")[0]], cwd=cwd)["found"]:
+    if not has_module(module.partition(".")[0], target, cwd):
         problem = f"{target} finds no module {module} from {cwd}"
         raise UsageError(f"{problem}; correct the name or start from the folder that holds it")
 
 
-def _check_file(script: Path, target: Path, cwd: Path) -> None:
+def check_file(script: Path, cwd: Path) -> None:
+    """Refuses what is no readable file. Raises UsageError."""
     path = cwd / script
     if path.is_dir():
         raise UsageError(f"{script} is a directory; give the script in it, or use -m MODULE")
@@ -272,10 +278,25 @@ def _check_file(script: Path, target: Path, cwd: Path) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"{script} cannot be read ({reason}); make it readable first") from None
-    found = ask(target, _COMPILE, [str(path)])
+
+
+def _check_file(script: Path, target: Path, cwd: Path) -> None:
+    check_file(script, cwd)
+    _refuse_grammar(str(script), target, ask(target, _COMPILE, [str(cwd / script)]))
+
+
+def check_text(text: str, target: Path) -> None:
+    """Refuses a script from the standard input that is not valid Python. Raises UsageError."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        _refuse_grammar("the standard input", target, ask(target, _COMPILE, [file.name]))
+
+
+def _refuse_grammar(what: str, target: Path, found: dict[str, Any]) -> None:
     if found["problem"] is not None:
         line = f", line {found['line']}" if found["line"] else ""
-        problem = f"{script}{line} is not valid Python for {target}"
+        problem = f"{what}{line} is not valid Python for {target}"
         raise UsageError(f"{problem} ({found['problem']}); correct it, or choose another --python")
 
 

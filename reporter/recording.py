@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,17 +50,21 @@ class Session:
         echo: IO[bytes] | None,
         talk: Callable[[str], None],
         every_call: bool = False,
+        way: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
+        """`way`: how the target starts the command (see `reporter.ways`), where it is no script or module."""
         self.every_call = every_call
+        self.way = dict(way or {"way": "module" if module else "script"})
+        self.variables = dict(variables or {})
         self.python = python
         self.command = command
-        self.module = module
         self.cwd = cwd
         self.timeout = timeout
         self.cache = cache
         self.echo = echo
         self.talk = talk
-        self.recording = Recording(Path(tempfile.mkdtemp(prefix="br-")))
+        self.recording = Recording(self._folder())
         self.standbys = Standbys(self.recording.folder)
         self.begun: dict[int, Json] = {}
         self.open_call: int | None = None
@@ -70,22 +74,31 @@ class Session:
         self._lock = threading.RLock()
         self._log = bytearray()
 
-    def run(self) -> Recording:
-        """Runs the script to its end (or to `timeout`) and returns what was seen."""
-        socket_path = str(self.recording.folder / "s")
+    def _folder(self) -> Path:
+        """Where the socket and the working files are; its path has to be short."""
+        return Path(tempfile.mkdtemp(prefix="br-"))
+
+    def _listen(self) -> socket.socket:
+        """The server at the socket `s` of the folder, which answers from now on."""
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        server.bind(socket_path)
+        server.bind(str(self.recording.folder / "s"))
         server.listen(64)
         threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+        return server
+
+    def run(self) -> Recording:
+        """Runs the script to its end (or to `timeout`) and returns what was seen."""
+        server = self._listen()
         spec = self.recording.folder / "spec.json"
-        asked = {"socket": socket_path, "folder": str(self.recording.folder), "module": self.module}
+        folder = str(self.recording.folder)
+        asked = {"socket": f"{folder}/s", "folder": folder, **self.way}
         spec.write_text(json.dumps(asked | ({"check_first": 1 << 30} if self.every_call else {})))
         started = time.monotonic()
         process = subprocess.Popen(
             [str(self.python), str(target.COLLECTORS / "bootstrap.py"), str(spec), *self.command],
             cwd=self.cwd,
-            env=target.environment(self.cache),
-            stdin=subprocess.DEVNULL,
+            env=target.environment(self.cache) | self.variables,
+            stdin=target.standard_input(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -162,6 +175,7 @@ class Session:
             if message.get("role") == "script":
                 role["script"] = True
                 self._script = connection
+                self._greeted(message)
             elif message.get("role") == "standby":
                 lab = self.standbys.lab(int(message["call"]))
                 role["lab"] = lab
@@ -172,6 +186,9 @@ class Session:
                 self._event(message)
 
         connection.read(handle)
+
+    def _greeted(self, message: Json) -> None:
+        """The program has connected, and says who it is."""
 
     def _reply(self, **answer: Any) -> None:
         assert self._script is not None
@@ -190,6 +207,8 @@ class Session:
             self.recording.exit = message["exit"]
             self.recording.script_exception = message["exception"]
             self.recording.complaints = message.get("complaints") or {}
+            self.recording.unusable = message.get("unusable")
+            self.recording.elsewhere = bool(message.get("elsewhere"))
             self.finished.set()
             return
         call = int(message["call"])
@@ -201,7 +220,10 @@ class Session:
             self._reply()
             return
         self.open_call = None
-        if event == "unsupported":
+        if event == "forgotten":
+            self.standbys.drop(call)
+            self._reply()
+        elif event == "unsupported":
             self.recording.unsupported = str(message["reason"])
             self._reply(watch=False)
         elif event == "raised":
@@ -320,6 +342,7 @@ class Session:
             lab=self.standbys.lab(call),
             options=begun.get("options", {}),
             context=begun.get("context", {}),
+            place=str(begun.get("place") or ""),
             replay=begun.get("history", 0) > 0,
             **details,
         )

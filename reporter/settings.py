@@ -29,7 +29,7 @@ class Setting:
 
     `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option with
     `everywhere=False` exists on the command line alone, because it makes sense for one run only. One with `many=True`
-    may be given several times; its value is then a list of texts.
+    may be given several times; its value is then a list of texts. A `hidden` one is for our own processes.
     """
 
     flags: tuple[str, ...]
@@ -38,6 +38,7 @@ class Setting:
     metavar: str | None = None
     everywhere: bool = True
     many: bool = False
+    hidden: bool = False
 
     @property
     def is_switch(self) -> bool:
@@ -211,6 +212,15 @@ class Options:
         metavar="NAME,…",
         everywhere=False,
         help="Measure these rungs of the ladder as well, such as fallback_random or dynamic=False.",
+    )
+    attach: Path | None = _option(
+        None,
+        readers.path,
+        "--attach",
+        metavar="DIR",
+        everywhere=False,
+        hidden=True,
+        help="Report on a program that runs already and connects through this folder.",
     )
     verbose: bool = _option(
         False, readers.switch, "-v", "--verbose", help="Say more about each stage."

@@ -31,6 +31,7 @@ class Standbys:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.keep_latest = True
         self._labs: dict[int, StandbyLab] = {}
         self._latest: dict[int, int] = {}
         self._dropped: set[int] = set()
@@ -47,18 +48,27 @@ class Standbys:
         """A call of callable number `watched` begins; the one before it is no longer the latest."""
         with self._lock:
             self.lab(call)
+            if not self.keep_latest:
+                return
             before = self._latest.get(watched)
             if before is not None or len(self._latest) < _MAX_LAST_CALLS:
                 self._latest[watched] = call
             if before in self._dropped:
-                self._labs[before].close()
+                self._close(before)
 
     def drop(self, call: int) -> None:
         """Nobody asks about this call any more, unless it is the latest of its callable."""
         with self._lock:
             self._dropped.add(call)
             if call not in self._latest.values():
-                self.lab(call).close()
+                self._close(call)
+
+    def _close(self, call: int) -> None:
+        """Ends a lab, and takes its files: a long run would fill the disk with what agreed."""
+        self.lab(call).close()
+        for pattern in (f"*-{call}.pt", f"child-{call}-*.log", f"answer-{call}-*.json"):
+            for path in self.folder.glob(pattern):
+                path.unlink(missing_ok=True)
 
     def conclude(
         self, needed: Collection[int], begun: Mapping[int, Mapping[str, Any]]

@@ -26,9 +26,17 @@ from reporter.recorded import Recorded
 from reporter.recording import Session
 from reporter.reduce.warm_cache import prefill
 from reporter.settings import Options
+from reporter.ways import Way, facts_for, own_texts, refuse_run, way_of
 
 Json = dict[str, Any]
 _MAX_SOURCE = 2_000_000
+#: Why calls cannot be repeated in forks, by what the recorder names.
+_UNSUPPORTED = {
+    "CUDA": "the script computes on CUDA, whose calls cannot be repeated in forks yet; "
+    "if it fails on the CPU too, run it with CUDA_VISIBLE_DEVICES= set to nothing",
+    "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
+    "start it alone, with a WORLD_SIZE of 1",
+}
 
 
 @dataclass(frozen=True)
@@ -49,17 +57,21 @@ def study(
     progress: Progress,
     want_program: bool,
     want_whole: bool = False,
+    seen: Recording | None = None,
 ) -> Study:
-    """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input."""
-    prefill(folder / "cache", warm)
-    progress.stage("record", "running the script once, every compiled call next to eager")
-    recording = _record(options, python, folder, progress)
+    """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input.
+
+    With `seen`, the recording of a program that ran by itself, nothing is run.
+    """
+    way = way_of(options, python)
+    prefill((folder if seen is None else seen.folder) / "cache", warm)
+    if seen is None:
+        progress.stage("record", "running the script once, every compiled call next to eager")
+    recording = seen or _record(options, way, python, folder, progress)
     try:
+        refuse_run(way, recording)
         if recording.unsupported and not recording.findings:
-            raise CannotJudgeError(
-                f"the script computes on {recording.unsupported}, whose calls cannot be repeated in forks yet; "
-                "if it fails on the CPU too, run it with CUDA_VISIBLE_DEVICES= set to nothing"
-            )
+            raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
         progress.stage(
             "diagnose",
             f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
@@ -82,16 +94,17 @@ def study(
             options.jobs,
             say,
             thorough=not (want_program or doubtful),
-            checked=_checks(options),
+            checked=_checks(way),
         )
         clock.append(time.monotonic())
         recorded = _collect(
             options,
+            way,
             python,
             recording,
             details.complaint or diagnosis,
             {**details.document, "timing": _timing(recording, diagnosis, details, clock)},
-            details.lines,
+            (*_place(diagnosis), *details.lines),
             want_program and diagnosis.is_bug or doubtful,
             want_whole and diagnosis.is_bug,
         )
@@ -100,33 +113,49 @@ def study(
         recording.close()
 
 
-def _record(options: Options, python: Path, folder: Path, progress: Progress) -> Recording:
+def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The line that says which cell or test made the call."""
+    place = diagnosis.finding.place if diagnosis.finding is not None else ""
+    return (f"the call was made in {place}",) if place else ()
+
+
+def _record(
+    options: Options, way: Way, python: Path, folder: Path, progress: Progress
+) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
-    recording = _session(options, python, folder, progress).run()
+    for note in way.notes:
+        progress.note(note)
+    recording = _session(options, way, python, folder, progress).run()
     skipped = recording.calls - recording.compared - recording.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
         progress.note(
             f"the script fails, and {skipped} of its compiled calls were not compared: once more, all of them"
         )
         recording.close()
-        recording = _session(options, python, folder, progress, every_call=True).run()
+        recording = _session(options, way, python, folder, progress, every_call=True).run()
     return recording
 
 
 def _session(
-    options: Options, python: Path, folder: Path, progress: Progress, every_call: bool = False
+    options: Options,
+    way: Way,
+    python: Path,
+    folder: Path,
+    progress: Progress,
+    every_call: bool = False,
 ) -> Session:
-    command = [options.module] if options.module else [str(options.script)]
     return Session(
         python,
-        [*command, *options.args],
-        module=options.module is not None,
-        cwd=options.cwd,
+        list(way.command),
+        module=way.kind == "module",
+        cwd=way.cwd,
         timeout=options.timeout,
         cache=folder / "cache",
         echo=_echo(options.json),
         talk=progress.note,
         every_call=every_call,
+        way=facts_for(way),
+        variables=way.variables(),
     )
 
 
@@ -137,6 +166,7 @@ def _echo(json_mode: bool) -> IO[bytes] | None:
 
 def _collect(
     options: Options,
+    way: Way,
     python: Path,
     recording: Recording,
     diagnosis: Diagnosis,
@@ -178,7 +208,11 @@ def _collect(
         environment=environment,
         vocabulary=tuple(answer.get("vocabulary") or ()),
         internals=tuple(answer.get("internals") or ()),
-        sources=_sources(options, answer.get("files") or ()),
+        sources={
+            **_sources(way, answer.get("files") or ()),
+            **way.texts,
+            **(answer.get("texts") or {}),
+        },
         python=str(python),
         output=recording.output,
         reproduced=diagnosis.reproduced,
@@ -206,13 +240,15 @@ def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
             )
 
 
-def _checks(options: Options) -> bool:
+def _checks(way: Way) -> bool:
     """Whether the script ends badly by its own decision when results are wrong: it asserts, raises or exits."""
-    if options.script is None:
-        return False
+    return any(_ends_itself(text) for text in own_texts(way))
+
+
+def _ends_itself(text: str) -> bool:
     try:
-        tree = ast.parse((options.cwd / options.script).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
         return False
     return any(
         isinstance(node, (ast.Assert, ast.Raise))
@@ -266,9 +302,9 @@ def _errors(rung: Rung) -> Json:
     return {key: (worst or {}).get(key) for key in keys}
 
 
-def _sources(options: Options, files: Iterable[str]) -> dict[str, str]:
+def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:
     """The texts whose words are private: the script and the user's modules (`files`) that it had loaded when it failed."""
-    paths = {options.cwd / options.script} if options.script is not None else set()
+    paths = {way.script} if way.script is not None else set()
     found = {}
     for path in sorted({*paths, *map(Path, files)}):
         try:
@@ -285,7 +321,7 @@ def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
     info = interpreter.probe(python)
-    interpreter.check_script(options, python)
+    way_of(options, python)
     return python, info
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import signal
+import stat
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,6 +32,22 @@ def environment(cache: Path | None = None, base: Mapping[str, str] | None = None
         kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     return kept
+
+
+def standard_input() -> int | None:
+    """What a script reads: the file or the pipe that the tool was given, else nothing; never the terminal.
+
+    A file is read from where it stood for each run. A pipe can be read once.
+    """
+    try:
+        descriptor = sys.stdin.fileno()
+        kind = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError, ValueError):
+        return subprocess.DEVNULL
+    if stat.S_ISREG(kind):
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return None
+    return None if stat.S_ISFIFO(kind) else subprocess.DEVNULL
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -19,6 +19,7 @@ from reporter.settings import Options
     "no_input",
     "rungs",
     "verbose",
+    "attach",
     script=True,
 )
 def command(options: Options) -> int:

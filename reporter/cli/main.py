@@ -20,6 +20,7 @@ COMMANDS = {
     "bisect": "Find the release or nightly that broke or fixed a repro.",
     "releases": "List, add and prune the cached environments of torch releases.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
+    "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
 # Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.

@@ -83,7 +83,11 @@ def _parameter(name: str, setting: Setting) -> inspect.Parameter:
     """One typer option; None stands for "not given", so that the other sources get their turn."""
     if not setting.is_switch:
         info = typer.Option(
-            *setting.flags, metavar=setting.metavar, help=setting.help, show_default=False
+            *setting.flags,
+            metavar=setting.metavar,
+            help=setting.help,
+            show_default=False,
+            hidden=setting.hidden,
         )
         if setting.many:
             return _keyword(name, Annotated[list[str] | None, info])

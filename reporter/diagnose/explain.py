@@ -52,8 +52,10 @@ def explanation(kind: str) -> str:
 def command(options: Options, cited: tuple[str, ...]) -> str:
     """The shell command that runs the script once more and measures the cited rungs again.
 
-    The script's own backend has no name in `RUNGS`; it is measured anyhow.
+    The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the program was not started by us.
     """
+    if options.attach is not None:
+        return ""
     words = ["bugreport", "diagnose"]
     if options.python is not None:
         words += ["--python", str(options.python)]

@@ -7,7 +7,8 @@ comes back: what the script showed once and no repetition shows is not reproduce
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
@@ -58,7 +59,7 @@ def without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does."""
     raised, rejected = recording.script_exception, recording.rejected
     if raised and recording.calls == 0:
-        line = f"{raised['class']} before anything was compiled"
+        line = f"{raised['class']}{_in(raised)} before anything was compiled"
         return Diagnosis(
             "invalid_program", "eager", f"The program fails without the compiler: {line}."
         )
@@ -90,12 +91,18 @@ def _all_agree(recording: Recording) -> str:
         made = f"{recording.compared} of {made}, those that were compared,"
     if script_failed(recording):
         return (
-            f"The script fails, but what {made} returned agrees with eager on the same inputs: what fails is not "
+            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees with eager on the same inputs: what fails is not "
             "the result of a compiled call."
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
     return f"What {made} returned{until if recording.stopped else ''} agrees with eager{refused}."
+
+
+def _in(raised: Mapping[str, Any] | None) -> str:
+    """Where the script's own exception was raised, to be put behind its class."""
+    place = (raised or {}).get("place")
+    return f" in {place}" if place else ""
 
 
 def _judge_finding(

@@ -1,0 +1,128 @@
+"""The ways a program is started: what follows is what `python`, Jupyter or torchrun would have done with it.
+
+Each runner makes `__main__`, `sys.argv` and `sys.path` what the program knows, and then is out of the way.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import os
+import sys
+import types
+from typing import Any, Callable, Dict, Optional
+
+#: Where the program is now, for people: the cell of a notebook. A test's name is found in the environment.
+_PLACE = {"now": ""}
+
+
+class Unusable(Exception):
+    """What was asked for cannot be started; the text is one sentence for the user."""
+
+
+def place() -> str:
+    """The cell or the test that is running, or nothing."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    return test.rsplit(" (", 1)[0] or _PLACE["now"]
+
+
+def run(spec: Dict[str, Any]) -> Optional[BaseException]:
+    """Runs the program that `spec["way"]` and `sys.argv` name.
+
+    Returns the exception that ended it if its traceback was shown already. Raises what ends it otherwise, and Unusable.
+    """
+    runners: Dict[str, Callable[[Dict[str, Any]], Optional[BaseException]]] = {
+        "script": _script,
+        "module": _module,
+        "notebook": _notebook,
+        "function": _function,
+        "text": _text,
+    }
+    return runners[spec["way"]](spec)
+
+
+def _main(path: Optional[str]) -> types.ModuleType:
+    module = types.ModuleType("__main__")
+    if path is not None:
+        module.__dict__["__file__"] = path
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    return module
+
+
+def _script(spec: Dict[str, Any]) -> None:
+    path = sys.argv[0]
+    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    module = _main(path)
+    with open(path, "rb") as source:
+        code = compile(source.read(), path, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+def _text(spec: Dict[str, Any]) -> None:
+    """A script that came over the standard input, whose name cannot be that of a file."""
+    from . import notebook
+
+    name = os.path.join(os.getcwd(), "<stdin>")
+    sys.path[0] = ""
+    notebook.remember(name, spec["text"])
+    exec(compile(spec["text"], name, "exec", dont_inherit=True), _main(None).__dict__)
+
+
+def _module(spec: Dict[str, Any]) -> None:
+    import runpy
+
+    sys.path[0] = os.getcwd()
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+def _notebook(spec: Dict[str, Any]) -> Optional[BaseException]:
+    from . import notebook
+
+    sys.path[0] = ""
+    try:
+        return notebook.run(sys.argv[0], spec["folder"], _entering)
+    except notebook.Refused as error:
+        raise Unusable("{}: {}".format(sys.argv[0], error)) from None
+
+
+def _entering(cell: str) -> None:
+    _PLACE["now"] = cell
+
+
+def _function(spec: Dict[str, Any]) -> None:
+    """`module:function`, imported from the working directory and called without arguments."""
+    name, _, attribute = sys.argv[0].partition(":")
+    sys.path[0] = os.getcwd()
+    _main(None)
+    found: Any = importlib.import_module(name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise Unusable("the module {} has no {}".format(name, attribute))
+        found = getattr(found, part)
+    if not callable(found):
+        raise Unusable("{} is a {}, not a function".format(sys.argv[0], type(found).__name__))
+    _mind_arguments(sys.argv[0], found)
+    result = found()
+    if inspect.iscoroutine(result):
+        import asyncio
+
+        asyncio.run(result)
+
+
+def _mind_arguments(name: str, function: Any) -> None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    required = [
+        item.name
+        for item in parameters
+        if item.default is item.empty and item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
+    ]
+    if required:
+        raise Unusable(
+            "{} needs the argument{} {}, and bugreport calls it without any; give defaults, or name a "
+            "function that needs none".format(name, "s" * (len(required) > 1), ", ".join(required))
+        )

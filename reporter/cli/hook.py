@@ -1,0 +1,42 @@
+"""`bugreport hook`: where the module is that a running program asks for a report with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@dataclass(frozen=True)
+class Hook:
+    """The folder that holds the importable package `bugreport`, and nothing else."""
+
+    path: str
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {"schema_version": shell.SCHEMA_VERSION, "path": self.path}
+
+    def summary_lines(self) -> list[str]:
+        """The path alone, for use in a shell."""
+        return [self.path]
+
+
+@taking("json")
+def command(options: Options) -> int:
+    """Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.
+
+    It holds one package of that name and nothing else: PYTHONPATH="$(bugreport hook)" python train.py, with
+    `bugreport.capture()` or `bugreport.watch()` in it, or PYTHONPATH="$(bugreport hook)" pytest -p bugreport.pytest.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.target import COLLECTORS
+
+        return Hook(str(COLLECTORS / "hook"))
+
+    return shell.finish(options, work)
