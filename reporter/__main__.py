@@ -8,8 +8,10 @@ import sys
 def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
     try:
+        from reporter import tokens
         from reporter.cli.main import run
 
+        tokens.take()
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("bugreport: interrupted\n")

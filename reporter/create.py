@@ -38,11 +38,12 @@ NO_BUG = 1
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended: the report document, the exit code, and the last words on the terminal."""
+    """How a run ended: the report document, the exit code, the last words on the terminal, and the folder if one was written."""
 
     report: Report
     exit_code: int
     lines: tuple[str, ...]
+    folder: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of report.json."""

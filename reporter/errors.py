@@ -5,6 +5,7 @@
     ├── AuthenticationError        4  the issue tracker does not accept who is asking
     ├── LeakError                  5  the leak check refused what was about to leave the machine
     ├── CannotJudgeError         125  this machine cannot tell whether the bug is there
+    │   └── TrackerError         125  the issue tracker gives no answer that can be used, for now
     ├── InternalError             70  the tool itself is at fault
     └── Interrupted              130  the user pressed Ctrl-C
 
@@ -49,6 +50,21 @@ class CannotJudgeError(BugreportError):
     """Raised when the question has no answer here: no such device, no compiler, a torch too old."""
 
     exit_code = 125
+
+
+class TrackerError(CannotJudgeError):
+    """Raised when an issue tracker cannot be reached, is busy, or answers with something that is no answer.
+
+    `may_have_happened`: the request may have been carried out all the same, so it must not simply be sent again.
+    `wait` is the number of seconds after which the tracker wants to be asked again, where it said so.
+    """
+
+    def __init__(
+        self, sentence: str, *, may_have_happened: bool = False, wait: float | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.may_have_happened = may_have_happened
+        self.wait = wait
 
 
 class InternalError(BugreportError):

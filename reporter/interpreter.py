@@ -21,6 +21,7 @@ from typing import Any
 from reporter import folder as folder_of_report
 from reporter.errors import UsageError
 from reporter.settings import Options
+from reporter.tokens import without_tokens
 
 OLDEST_PYTHON = (3, 9)
 OLDEST_TORCH = (2, 0)
@@ -217,6 +218,7 @@ def ask(
         done = subprocess.run(
             command,
             cwd=cwd,
+            env=without_tokens(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

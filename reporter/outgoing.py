@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from anonymizer.audit import Audit, House, Identity, Terms, audit
@@ -9,6 +10,11 @@ from anonymizer.vocabulary import harness_text
 from reporter.errors import LeakError
 from templates import house_text
 from templates.wording import SUMMARIES
+
+#: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
+GATE = "gate.json"
+#: Beside issue.md, where the log did not fit into it.
+ERROR_LOG = "error_log.txt"
 
 
 def check_outgoing(
@@ -50,3 +56,9 @@ def refuse_leaks(result: Audit) -> None:
         f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({', '.join(kinds)}) "
         f"in {', '.join(files)}, so no report was written; the list is in the private folder"
     )
+
+
+def gate(keep_source: bool, allowed: Iterable[str | None], numbers: Iterable[float] = ()) -> str:
+    """The text of `private/gate.json`; `numbers` are the sizes and values that may leave."""
+    passed = [item for item in allowed if item]
+    return json.dumps({"keep_source": keep_source, "allowed": passed, "numbers": sorted(numbers)})

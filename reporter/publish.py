@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,24 +16,33 @@ from reporter import create as flow
 from reporter.build import Built, operators
 from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
-from reporter.errors import LeakError
+from reporter.errors import LeakError, UsageError
+from reporter.fingerprint import Fingerprint, fingerprint
 from reporter.folder import write_private, write_report
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
-from reporter.outgoing import check_outgoing, refuse_leaks
+from reporter.outgoing import ERROR_LOG, GATE, check_outgoing, gate, refuse_leaks
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
 from reporter.settings import Options
+from reporter.store.reports import described, key_of, record
 from reporter.whole import mapping, proved, sizes_left
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
+from templates.text import tidy_log
 from templates.wording import SUMMARIES, difference
 
 Json = dict[str, Any]
+_LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MULTILINE)
+
+
+def was_shortened(issue: str) -> bool:
+    """Whether a log or another block of an issue was cut to fit the tracker's limit."""
+    return _LEFT_OUT.search(issue) is not None
 
 
 def publish(
@@ -55,10 +64,17 @@ def publish(
         internals=recorded.internals,
         identity=identity,
         allowed=[
-            item for item in (recorded.environment.get("git"), info.torch_git, _key(built)) if item
+            item
+            for item in (recorded.environment.get("git"), info.torch_git, key_of(built.text))
+            if item
         ],
     )
     private = _private(recorded, built)
+    private[GATE] = gate(
+        options.keep_source,
+        (recorded.environment.get("git"), info.torch_git),
+        _excused(recorded, built),
+    )
     if not audit.passed:
         rows = [asdict(finding) for finding in audit.findings]
         write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
@@ -70,7 +86,8 @@ def publish(
                 f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
             ) from None
     write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
-    return flow.Result(report, 0, tuple(_last_words(report, output)))
+    lines = (*_last_words(report, output), *_remembered(output, files))
+    return flow.Result(report, 0, lines, output)
 
 
 def _terms(options: Options, recorded: Recorded, built: Built) -> Terms:
@@ -78,9 +95,14 @@ def _terms(options: Options, recorded: Recorded, built: Built) -> Terms:
     if options.keep_source:
         return private_terms({}, recorded.public_words())
     terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
+    return terms.excusing(_excused(recorded, built))
+
+
+def _excused(recorded: Recorded, built: Built) -> set[float]:
+    """Numbers of the private program that may leave: sizes, which are listed, and values that the user has named."""
     named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
     traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*_sizes_left(recorded, built), *named, *traced])
+    return {*_sizes_left(recorded, built), *named, *traced}
 
 
 def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
@@ -100,8 +122,14 @@ def _sizes_left(recorded: Recorded, built: Built) -> list[int]:
     return sorted(found)
 
 
-def _key(built: Built) -> str:
-    return hashlib.sha256(built.text.encode()).hexdigest()[:16]
+def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
+    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
+    title = files["issue.md"].partition("\n")[0]
+    try:
+        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
+    except UsageError as error:
+        return [f"note: `bugreport list` will not know this report: {error}"]
+    return []
 
 
 def _report(
@@ -138,6 +166,7 @@ def _report(
             "sizes_left": _sizes_left(recorded, built),
             **_whole(recorded, built),
             **_shown(recorded, built),
+            "fingerprint": _fingerprint(recorded, built).to_json(),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
@@ -150,6 +179,12 @@ def _shown(recorded: Recorded, built: Built) -> Json:
         return {}
     found = next((seen(answer) for answer in built.cold if answer.failure), None)
     return {"failure": found.to_json()} if found is not None else {}
+
+
+def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
+    return fingerprint(
+        recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
+    )
 
 
 def _whole(recorded: Recorded, built: Built) -> Json:
@@ -267,12 +302,15 @@ def _files(
         culprit=built.culprit.phrase() if built.culprit else "",
         workaround=_workaround(report, built),
         human_words=options.summary or "",
-        key=_key(built),
+        key=key_of(built.text),
     )
+    issue = render_issue(document, evidence)
     return {
         "repro.py": built.text,
         "test_repro.py": _formatted_test(document, built.text),
-        "issue.md": render_issue(document, evidence),
+        "issue.md": issue,
+        # what the tracker's limit left no room for; `file` puts it beside the issue
+        **({ERROR_LOG: tidy_log(log)} if was_shortened(issue) else {}),
         "report.html": render_page(document, evidence),
         "report.json": report.dumps(),
         **{_other_path(number): other.text for number, other in enumerate(built.others, 1)},

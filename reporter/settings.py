@@ -188,7 +188,7 @@ class Options:
         "-R",
         "--repo",
         metavar="[HOST/]OWNER/REPO",
-        help="Project that the report is meant for.",
+        help="Project that the report is for, as in -R pytorch/pytorch.",
     )
     summary: str | None = _option(
         None,
@@ -197,6 +197,51 @@ class Options:
         metavar="TEXT",
         everywhere=False,
         help="A sentence of your own for the issue.",
+    )
+    file: bool = _option(
+        False,
+        readers.switch,
+        "--file",
+        everywhere=False,
+        help="File the report afterwards as `bugreport file` does; needs -R.",
+    )
+    labels: tuple[str, ...] = _option(
+        (),
+        readers.names,
+        "--labels",
+        metavar="NAME,…",
+        everywhere=False,
+        help="Labels for the issue.  [default: those the evidence supports and the project has]",
+    )
+    assignee: tuple[str, ...] = _option(
+        (),
+        readers.names,
+        "--assignee",
+        metavar="USER,…",
+        everywhere=False,
+        help="Who the issue is assigned to; @me is you.",
+    )
+    yes: bool = _option(
+        False,
+        readers.switch,
+        "-y",
+        "--yes",
+        everywhere=False,
+        help="File without asking; only together with a sentence of your own in --summary.",
+    )
+    dry_run: bool = _option(
+        False,
+        readers.switch,
+        "--dry-run",
+        everywhere=False,
+        help="Show exactly what would be sent, and send nothing.",
+    )
+    web: bool = _option(
+        False,
+        readers.switch,
+        "--web",
+        everywhere=False,
+        help="Open the project's form in the browser and print the sections to paste.",
     )
     force: bool = _option(
         False,

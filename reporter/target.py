@@ -7,7 +7,6 @@ reach a child process; candidates, which need no credentials at all, get none (s
 from __future__ import annotations
 
 import os
-import re
 import signal
 import stat
 import subprocess
@@ -15,19 +14,18 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from reporter.tokens import without_tokens
+
 COLLECTORS = Path(__file__).resolve().parent.parent / "collectors"
-#: Credentials of the issue tracker: ours to use, nobody else's. What the user's own script needs stays.
-_TOKENS = re.compile(r"^(GH|GITHUB)_\w*TOKEN$", re.IGNORECASE)
 
 
 def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a process of the target: the user's, without credentials of ours, with a cache of its own.
+    """The environment for a process of the target: the user's, without the issue tracker's tokens, with a cache of its own.
 
     The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale entry of the
     user's cache out of a diagnosis.
     """
-    source = os.environ if base is None else base
-    kept = {name: value for name, value in source.items() if not _TOKENS.search(name)}
+    kept = without_tokens(os.environ if base is None else base)
     if cache is not None:
         kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -29,7 +29,11 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        fence=text.fence, cell=text.cell, number=text.number, one_line=text.one_line
+        fence=text.fence,
+        cell=text.cell,
+        number=text.number,
+        one_line=text.one_line,
+        span=text.span,
     )
     return environment
 

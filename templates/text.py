@@ -50,6 +50,20 @@ def cell(text: str, limit: int = 120) -> str:
     return one_line(text, limit).replace("|", "\\|").replace("<", "&lt;")
 
 
+def span(text: str, limit: int = 300) -> str:
+    """Text of a stranger as a code span, also within a table: nothing in it is Markdown, HTML or a mention."""
+    # a backslash before the bar would escape ours, and the cell would end there
+    line = re.sub(
+        r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, limit)
+    )
+    if not line:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
 def number(value: object) -> str:
     """A measured number as people write it; an empty string for none."""
     if isinstance(value, bool) or value is None:

@@ -221,8 +221,8 @@ def test_each_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> No
     assert run([verb, "--help"]) == 0
     text = capsys.readouterr().out
     assert f"Usage: bugreport {verb}" in text and "--json" in text
-    drives_none = verb in ("deanonymize", "releases")
-    assert ("--python PATH" in text) != drives_none
+    drives_no_interpreter = {"deanonymize", "file", "hook", "list", "releases", "show", "sync"}
+    assert ("--python PATH" in text) == (verb not in drives_no_interpreter)
 
 
 def test_env_needs_an_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reporter.cli import shell
+from reporter.cli.chain import chained
 from reporter.cli.parameters import taking
 from reporter.settings import Options, settings
 
@@ -22,4 +23,4 @@ def command(options: Options) -> int:
 
         return anonymize(options)
 
-    return shell.finish(options, work)
+    return shell.finish(options, chained(options, work))

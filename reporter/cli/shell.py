@@ -1,5 +1,6 @@
 """Everything a command says goes through here: results to stdout, talk to stderr, an error as one sentence.
 
+Whatever it is, no token and no control character of a stranger's text reaches the terminal or a log.
 `guard` is the only place where an exception becomes an exit code. With --json exactly one document
 reaches stdout, also when the run ends in an error.
 """
@@ -7,11 +8,12 @@ reaches stdout, also when the run ends in an error.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from reporter import __version__
+from reporter import __version__, tokens
 from reporter.errors import BugreportError, Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ SCHEMA_VERSION = 1
 INTERNAL_ERROR = 70
 # What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env | head -1`.
 READER_GONE = 141
+# All but tabs and line ends: a terminal takes orders from these, and text that others wrote is shown as text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 
 
 class Outcome(Protocol):
@@ -89,6 +93,7 @@ def talk(line: str) -> None:
 
 def _printable(text: str, encoding: str | None) -> str:
     encoding = encoding or "utf-8"
+    text = _CONTROL.sub("", tokens.redact(text))
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
@@ -144,5 +149,5 @@ def _log(error: Exception) -> Path:
     # mkstemp creates the file with mode 0600: a traceback can hold private names.
     handle, name = tempfile.mkstemp(prefix=f"{now}-", suffix=".log", dir=folder)
     with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.writelines(lines)
+        file.writelines(map(tokens.redact, lines))
     return Path(name)

@@ -21,16 +21,21 @@ HEADERS = "precompiled_headers"
 
 def warm_folder(python: Path, otherwise: Path) -> Path:
     """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if the home is read-only."""
+    warm = place_of(python)
+    try:
+        warm.mkdir(parents=True, exist_ok=True)
+    except OSError:  # it costs seconds, not the run
+        return otherwise / warm.name
+    return warm
+
+
+def place_of(python: Path) -> Path:
+    """The folder in the user's cache, whether it is there or not."""
     import platformdirs
 
     digest = hashlib.sha256(str(python).encode()).digest()[:6]
     name = str(int.from_bytes(digest, "big"))
-    warm = platformdirs.user_cache_path("bugreport", appauthor=False) / "warm" / name
-    try:
-        warm.mkdir(parents=True, exist_ok=True)
-    except OSError:  # it costs seconds, not the run
-        return otherwise / name
-    return warm
+    return platformdirs.user_cache_path("bugreport", appauthor=False) / "warm" / name
 
 
 class WarmCache:

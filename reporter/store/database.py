@@ -59,6 +59,23 @@ _SCHEMA = (
         PRIMARY KEY (key, repository)
     );
     """,
+    """
+    CREATE TABLE filing_history (
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL, repository TEXT NOT NULL, time TEXT NOT NULL, state TEXT NOT NULL,
+        detail TEXT NOT NULL
+    );
+    CREATE INDEX filing_history_key ON filing_history (key, repository);
+    CREATE TABLE issues (
+        repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+        labels TEXT NOT NULL, synced TEXT NOT NULL, PRIMARY KEY (repository, number)
+    );
+    """,
+    """
+    CREATE TABLE triages (
+        issue TEXT NOT NULL, places TEXT NOT NULL, changed TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL,
+        title TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (issue, places)
+    )
+    """,
 )
 
 

@@ -1,0 +1,87 @@
+"""`--file`: the report is written first and filed then, with the same questions; a failure to file never costs the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.cli import shell
+from reporter.errors import BugreportError, Interrupted, UsageError
+from reporter.settings import Options, settings
+
+_BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
+
+
+@dataclass(frozen=True)
+class Chained:
+    """A written report and how filing it ended, as one outcome."""
+
+    first: shell.Outcome
+    filed: shell.Outcome | None
+    error: BugreportError | None
+    folder: Path
+
+    @property
+    def exit_code(self) -> int:
+        if self.error is not None:
+            return self.error.exit_code
+        return self.filed.exit_code if self.filed is not None else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The report's document with `filing` beside it."""
+        if self.error is not None:
+            filing: dict[str, object] = {
+                "error": {"exit_code": self.error.exit_code, "message": str(self.error)}
+            }
+        else:
+            filing = self.filed.to_json() if self.filed is not None else {}
+        return {**self.first.to_json(), "filing": filing}
+
+    def summary_lines(self) -> list[str]:
+        """The report's own words were said before the questions; what is left is how filing ended."""
+        if self.error is not None:
+            return [
+                f"bugreport: {self.error}",
+                f"the report is in {self.folder}; `bugreport file {self.folder}` files it",
+            ]
+        return self.filed.summary_lines() if self.filed is not None else []
+
+
+def chained(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[], shell.Outcome]:
+    """`work`, followed by filing if `options` ask for it; what can be refused is refused before the work.
+
+    Raises UsageError, when it is called, for options of filing without --file.
+    """
+
+    def both() -> shell.Outcome:
+        if not options.file:
+            for name in _BELONG_TO_FILING:
+                if getattr(options, name):
+                    flag = settings()[name].long_flag
+                    raise UsageError(f"{flag} says how to file, so it needs --file; add it")
+            return work()
+        from reporter.cli.person import Terminal
+        from reporter.filing import check_wanted, file
+
+        person = Terminal(options)
+        wanted = check_wanted(options, person)
+        if wanted.sends and options.yes and not options.summary:
+            raise UsageError(
+                "--yes goes together with a sentence of your own; give it with --summary"
+            )
+        first = work()
+        folder: Path | None = getattr(first, "folder", None)
+        if first.exit_code != 0 or folder is None:
+            return first
+        for line in first.summary_lines():
+            (shell.talk if options.json else shell.say)(line)
+        try:
+            return Chained(first, file(folder, wanted, person), None, folder)
+        except KeyboardInterrupt:
+            return Chained(first, None, Interrupted("interrupted; nothing was filed"), folder)
+        except BugreportError as error:
+            return Chained(first, None, error, folder)
+
+    return both

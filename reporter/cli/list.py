@@ -1,0 +1,19 @@
+"""`bugreport list`: the reports of this machine."""
+
+from __future__ import annotations
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@taking("json")
+def command(options: Options) -> int:
+    """List the reports of this machine, the newest first, with their issues and the last check."""
+
+    def work() -> shell.Outcome:
+        from reporter.overview import listing
+
+        return listing()
+
+    return shell.finish(options, work)

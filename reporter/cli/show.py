@@ -1,0 +1,32 @@
+"""`bugreport show`: one report in full."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reporter.cli import shell
+from reporter.cli.parameters import taking
+from reporter.settings import Options
+
+
+@taking("json")
+def command(
+    options: Options,
+    report: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY|REPORT_DIR",
+            help="A key of `bugreport list`, or its beginning, or a folder.",
+        ),
+    ],
+) -> int:
+    """Show one report: where it lies, its issue, its checks, and every step of its filing."""
+
+    def work() -> shell.Outcome:
+        from reporter.overview import show
+
+        return show(report)
+
+    return shell.finish(options, work)

@@ -1,0 +1,320 @@
+"""One command in the sandbox, from start to the last child killed: whatever it does, the answer is a `Result`.
+
+What comes back is two streams of text and an exit code, all of it written by strangers: to be shown through `reporter.github.plain`, parsed with
+suspicion, and never to be opened as files, since no file leaves the sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal
+
+from reporter.errors import CannotJudgeError
+from reporter.sandbox import bubblewrap, watch
+from reporter.sandbox.limits import Limits
+from reporter.sandbox.view import View, of_interpreter, of_tool
+from reporter.target import kill_group
+
+Ending = Literal["exited", "signal", "timeout", "memory", "tasks", "disk", "cpu", "flood"]
+_INTERVAL = 0.05
+_WORDS: dict[Ending, str] = {
+    "timeout": "did not end within {0.seconds:g} seconds",
+    "memory": "took more memory than the sandbox has ({0.memory} bytes)",
+    "tasks": "started more processes and threads than the sandbox allows ({0.tasks})",
+    "disk": "filled the sandbox's disk ({0.disk} bytes)",
+    "cpu": "used more CPU time than the sandbox allows ({0.cpu:g} seconds)",
+    "flood": "printed more than the sandbox allows ({0.flood} bytes)",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended. `ending` other than `exited` and `signal` is a limit, and then `exit` is None.
+
+    `stdout` and `stderr` hold the first and the last `Limits.output` / 2 bytes, as they were written; use `reporter.github.plain` before showing
+    them. `contained` is False where it ran without a sandbox.
+    """
+
+    ending: Ending
+    exit: int | None
+    signal: str | None
+    stdout: str
+    stderr: str
+    seconds: float
+    detail: str = ""
+    contained: bool = True
+
+
+@dataclass
+class Sandbox:
+    """A command that is ready to run, once or more often; each run sees an empty home, temp and cache.
+
+    `argv` alone can be handed to whoever starts processes in their own way; then the kernel's limits hold, wall time, memory of
+    all processes and their number are the caller's to watch. bubblewrap dies with the *thread* that started it.
+    """
+
+    command: tuple[str, ...]
+    limits: Limits
+    view: View
+    environment: Mapping[str, str]
+    texts: Mapping[str, str]
+    folders: Mapping[str, Path]
+    trust: bool
+    _place: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
+    )
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Removes the files that the sandbox was shown."""
+        self._place.cleanup()
+
+    @property
+    def argv(self) -> list[str]:
+        """The whole command line; it holds no secrets, and the environment it sets is all there is. Raises CannotJudgeError."""
+        bwrap = bubblewrap.program()
+        files = self._written(Path(self._place.name))
+        words = bubblewrap.arguments(
+            bwrap, self.view, files, self.folders, self.limits, self.environment
+        )
+        return [*words, *self.command]
+
+    def run(self) -> Result:
+        """Runs it to its end or to a limit; nothing of it is left alive. Raises CannotJudgeError if it cannot be started."""
+        if self.trust:
+            return self._run_openly()
+        status_read, status_write = os.pipe()
+        argv = self.argv
+        argv[1:1] = ["--json-status-fd", str(status_write)]
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={},
+                pass_fds=(status_write,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(status_read)
+            raise CannotJudgeError(f"bubblewrap cannot be started ({error})") from None
+        finally:
+            os.close(status_write)
+        result = self._attended(process, contained=True)
+        with open(status_read, encoding="utf-8", errors="replace") as status:
+            started = any('"child-pid"' in line for line in status)
+        unable = result.stderr.startswith(("bwrap: ", "prlimit: ", "setpriv: "))
+        if not started or result.exit in (1, 126, 127) and unable:
+            said = result.stderr.strip().splitlines()
+            raise CannotJudgeError(
+                f"the sandbox cannot be set up ({said[-1] if said else 'bubblewrap said nothing'})"
+            )
+        return result
+
+    def _run_openly(self) -> Result:
+        """The same command without a sandbox, for who has read the code; still with an environment and limits of its own."""
+        with tempfile.TemporaryDirectory(prefix="bugreport-trusted-") as name:
+            folder = Path(name).resolve()
+            for part in ("home", "work", "cache"):
+                (folder / part).mkdir()
+            self._written(folder / "work")
+            inside = {
+                bubblewrap.HOME: str(folder / "home"),
+                bubblewrap.WORK: str(folder / "work"),
+                bubblewrap.CACHE: str(folder / "cache"),
+                "/tmp": name,
+            }
+            known = {**bubblewrap.ENVIRONMENT, **self.environment}
+            places = {**inside, **{place: str(path) for place, path in self.folders.items()}}
+            prlimit = shutil.which("prlimit")
+            limits = [prlimit, *self.limits.kernel(), "--"] if prlimit else []
+            process = subprocess.Popen(
+                [*limits, *(_outside(word, places) for word in self.command)],
+                cwd=folder / "work",
+                env={key: _outside(value, places) for key, value in known.items()},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            return self._attended(process, contained=False)
+
+    def _written(self, folder: Path) -> dict[str, Path]:
+        files = {}
+        for name, text in self.texts.items():
+            files[name] = folder / name
+            files[name].write_text(text, encoding="utf-8", errors="surrogateescape")
+            files[name].chmod(0o644)  # the user inside is not the one outside
+        return files
+
+    def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> Result:
+        assert process.stdout is not None and process.stderr is not None
+        streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
+        started = time.monotonic()
+        ending: Ending | None = None
+        try:
+            ending = self._watched(process, streams, started)
+        finally:
+            kill_group(process)
+            for stream in streams:
+                stream.join()
+        seconds = round(time.monotonic() - started, 3)
+        code = process.returncode
+        if ending is None and code is not None:
+            # bubblewrap tells of a signal as a shell does, by an exit code above 128
+            number = -code if code < 0 else code - 128 if 128 < code < 160 else 0
+            ending = "cpu" if number == signal.SIGXCPU else "signal" if number else "exited"
+        assert ending is not None
+        limited = ending not in ("exited", "signal")
+        return Result(
+            ending=ending,
+            exit=None if limited else code,
+            signal=_name(number) if ending == "signal" else None,
+            stdout=streams[0].text(),
+            stderr=streams[1].text(),
+            seconds=seconds,
+            detail=_WORDS[ending].format(self.limits) if limited else "",
+            contained=contained,
+        )
+
+    def _watched(
+        self, process: subprocess.Popen[bytes], streams: list[_Stream], started: float
+    ) -> Ending | None:
+        """Waits for the end; the limit that was passed, if one was."""
+        limits, pause = self.limits, _INTERVAL
+        while True:
+            try:
+                process.wait(timeout=pause)
+                return None
+            except subprocess.TimeoutExpired:
+                pass
+            before = time.monotonic()
+            if before - started > limits.seconds:
+                return "timeout"
+            if any(stream.count > limits.flood for stream in streams):
+                return "flood"
+            found = watch.usage(process.pid)
+            if found.tasks > limits.tasks:
+                return "tasks"
+            if found.memory > limits.memory and watch.proportional(found.pids) > limits.memory:
+                return "memory"
+            if watch.machine_is_full():
+                return "memory"
+            if found.pids and watch.disk_is_full(found.pids[-1], "/tmp"):
+                return "disk"
+            # looking costs more where more processes are; it stays below a tenth of the time
+            pause = max(_INTERVAL, 9 * (time.monotonic() - before))
+
+
+class _Stream:
+    """Reads a pipe to its end, keeps its beginning and its end."""
+
+    def __init__(self, pipe: IO[bytes], keep: int) -> None:
+        self.count = 0
+        self._pipe = pipe
+        self._half = max(1, keep // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self._pipe.fileno(), 1 << 16):
+                self.count += len(chunk)
+                room = self._half - len(self._head)
+                self._head += chunk[: max(0, room)]
+                self._tail += chunk[max(0, room) :]
+                if len(self._tail) > 2 * self._half:
+                    del self._tail[: -self._half]
+        except (OSError, ValueError):
+            pass
+
+    def join(self) -> None:
+        """Everything is dead, so the pipe has an end; a survivor of an open run may hold it."""
+        self._thread.join(timeout=5)
+        if not self._thread.is_alive():
+            self._pipe.close()
+
+    def text(self) -> str:
+        tail = bytes(self._tail[-self._half :])
+        lost = self.count - len(self._head) - len(tail)
+        note = f"\n[... {lost} bytes left out ...]\n".encode() if lost > 0 else b""
+        return (bytes(self._head) + note + tail).decode(errors="replace")
+
+
+def _outside(word: str, places: Mapping[str, str]) -> str:
+    """A path of the sandbox, or a word that begins with one, as the place that stands for it without a sandbox."""
+    for inside in sorted(places, key=len, reverse=True):
+        if word == inside or inside != "/tmp" and word.startswith(inside + "/"):
+            return places[inside] + word[len(inside) :]
+    return word
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def sandboxed(
+    command: Sequence[str],
+    *,
+    python: Path | Sequence[Path] = (),
+    files: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    environment: Mapping[str, str] | None = None,
+    folders: Mapping[str, Path] | None = None,
+    with_tool: bool = False,
+    trust: bool = False,
+) -> Sandbox:
+    """A command ready to run in the sandbox; its working folder holds `files` (name to text), read-only.
+
+    Args:
+        python: interpreters whose environments are shown inside, at the paths they have outside.
+        environment: variables to set beside those of `bubblewrap.ENVIRONMENT`; nothing of our own environment gets in.
+        folders: other folders to show read-only, by their place inside.
+        with_tool: show this program and its interpreter as well.
+        trust: run it without a sandbox, since the user said so.
+
+    Raises:
+        CannotJudgeError: bubblewrap is missing or cannot work here, and `trust` was not given.
+        UsageError: an interpreter cannot be asked what it needs.
+    """
+    if not trust:
+        bubblewrap.program()
+    view = of_tool() if with_tool else View()
+    for path in [python] if isinstance(python, Path) else python:
+        view = view + of_interpreter(path)
+    more = {"PYTHONPATH": ":".join(view.search)} if view.search else {}
+    return Sandbox(
+        tuple(command),
+        limits or Limits(),
+        view,
+        {**more, **(environment or {})},
+        dict(files or {}),
+        dict(folders or {}),
+        trust,
+    )

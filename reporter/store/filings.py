@@ -1,0 +1,173 @@
+"""Where a report was sent, as a machine with four states; what is written here is written before it is done.
+
+    planned ──► sent ──► confirmed
+       ▲         │ ╲        ▲
+       └─refused─┘  unknown ┘   found by its marker, or sent again after a search that did not find it
+
+`sent` is written before the request leaves. Whoever finds it while nobody holds the report's lock finds a process that
+died on the way, which is as good as `unknown`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from enum import Enum
+
+from reporter.store.database import transaction
+
+
+class State(str, Enum):
+    """See the picture above."""
+
+    PLANNED = "planned"
+    SENT = "sent"
+    CONFIRMED = "confirmed"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_open_question(self) -> bool:
+        """Whether a request may have been carried out without our knowledge."""
+        return self in (State.SENT, State.UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Filing:
+    """A report at a place: `[HOST/]OWNER/REPO` for an issue, with `#N` for a comment, with `#N/log` for its log.
+
+    `number` is that of the issue, `url` that of the issue or comment; `detail` says what happened last.
+    """
+
+    key: str
+    place: str
+    state: State
+    number: int | None
+    url: str | None
+    detail: str
+    updated: str
+
+
+@dataclass(frozen=True)
+class KnownIssue:
+    """What the tracker last said of an issue. `state` is open or closed, `reason` why it was closed."""
+
+    repository: str
+    number: int
+    title: str
+    state: str
+    reason: str
+    labels: tuple[str, ...]
+    synced: str
+
+
+def filing(store: sqlite3.Connection, key: str, place: str) -> Filing | None:
+    """The state of one report at one place."""
+    row = store.execute(
+        "SELECT * FROM filings WHERE key = ? AND repository = ?", (key, place)
+    ).fetchone()
+    return _filing(row) if row else None
+
+
+def filings(store: sqlite3.Connection, key: str | None = None) -> list[Filing]:
+    """Those of one report, or all; the oldest change first."""
+    where, values = ("WHERE key = ?", (key,)) if key is not None else ("", ())
+    rows = store.execute(f"SELECT * FROM filings {where} ORDER BY updated, repository", values)
+    return [_filing(row) for row in rows]
+
+
+def move(
+    store: sqlite3.Connection,
+    key: str,
+    place: str,
+    state: State,
+    *,
+    number: int | None = None,
+    url: str | None = None,
+    detail: str = "",
+) -> None:
+    """Writes the next state, and a line of its history, in one transaction that is on the disk when this returns."""
+    time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    with transaction(store):
+        store.execute(
+            """INSERT INTO filings (key, repository, state, number, url, detail, updated) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key, repository) DO UPDATE SET state = excluded.state, number = excluded.number,
+            url = excluded.url, detail = excluded.detail, updated = excluded.updated""",
+            (key, place, state.value, number, url, detail, time),
+        )
+        store.execute(
+            "INSERT INTO filing_history (key, repository, time, state, detail) VALUES (?, ?, ?, ?, ?)",
+            (key, place, time, state.value, detail),
+        )
+
+
+def first_sent(store: sqlite3.Connection, key: str, place: str) -> str | None:
+    """When the report first left for this place; UTC in ISO 8601."""
+    row = store.execute(
+        "SELECT MIN(time) FROM filing_history WHERE key = ? AND repository = ? AND state = ?",
+        (key, place, State.SENT.value),
+    ).fetchone()
+    return str(row[0]) if row[0] else None
+
+
+def history(store: sqlite3.Connection, key: str) -> list[tuple[str, str, str, str]]:
+    """Every step of a report's filings: time, place, state, detail."""
+    rows = store.execute(
+        "SELECT time, repository, state, detail FROM filing_history WHERE key = ? ORDER BY id",
+        (key,),
+    )
+    return [tuple(map(str, row)) for row in rows]  # type: ignore[misc]
+
+
+def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:
+    """Keeps what the tracker says of an issue now."""
+    store.execute(
+        "INSERT OR REPLACE INTO issues (repository, number, title, state, reason, labels, synced) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            issue.repository,
+            issue.number,
+            issue.title,
+            issue.state,
+            issue.reason,
+            json.dumps(issue.labels),
+            issue.synced,
+        ),
+    )
+
+
+def known_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
+    """What the tracker last said of an issue, or None if it was never asked."""
+    row = store.execute(
+        "SELECT * FROM issues WHERE repository = ? AND number = ?", (repository, number)
+    ).fetchone()
+    if row is None:
+        return None
+    labels: Sequence[str] = json.loads(row["labels"])
+    return KnownIssue(
+        row["repository"],
+        row["number"],
+        row["title"],
+        row["state"],
+        row["reason"],
+        tuple(labels),
+        row["synced"],
+    )
+
+
+def repository_of(place: str) -> str:
+    """The project of a place."""
+    return place.partition("#")[0]
+
+
+def _filing(row: sqlite3.Row) -> Filing:
+    return Filing(
+        row["key"],
+        row["repository"],
+        State(row["state"]),
+        row["number"],
+        row["url"],
+        row["detail"],
+        row["updated"],
+    )

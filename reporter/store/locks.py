@@ -1,0 +1,63 @@
+"""Of all processes that send the same report, one at a time: a lock that the operating system takes away with the process.
+
+A file lock and not a row in the store, because a row outlives a process that was killed and then means nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from reporter.errors import UsageError
+
+_STEP = 0.1  # seconds between two tries
+
+
+@contextlib.contextmanager
+def locked(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
+    """Holds all of the locks, taken in the order given; `waiting` is called once if another process has one.
+
+    Raises:
+        UsageError: a lock file cannot be made.
+    """
+    with contextlib.ExitStack() as stack:
+        said = False
+        for path in paths:
+            descriptor = _opened(path)
+            stack.callback(os.close, descriptor)
+            while not _take(descriptor):
+                if not said:
+                    waiting()
+                    said = True
+                time.sleep(_STEP)
+        yield
+
+
+def lock_beside(store: Path, *words: str) -> Path:
+    """The lock file for a subject, in a folder beside the store; an empty file that may stay."""
+    name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    return store.parent / f"{store.name}.locks" / name
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise UsageError(
+            f"the lock {path} cannot be made ({error.strerror}); make that folder writable"
+        ) from None
+
+
+def _take(descriptor: int) -> bool:
+    import fcntl  # where there is none, the rest of the tool works
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

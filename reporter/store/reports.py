@@ -1,0 +1,106 @@
+"""What the store knows of a report is enough to find its folder, its issue and its like; the folder stays the truth."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.fingerprint import Fingerprint
+from reporter.store.database import now, opened
+
+
+@dataclass(frozen=True)
+class StoredReport:
+    """A written report. `key` marks its issue, `repro` is the text of repro.py, `created` is UTC in ISO 8601."""
+
+    key: str
+    created: str
+    folder: str
+    title: str
+    kind: str
+    layer: str
+    signature: str
+    fingerprint: str
+    torch: str
+    repro: str
+
+
+def key_of(repro: str) -> str:
+    """The key of a report: the text of its repro, whose every byte was tested."""
+    return hashlib.sha256(repro.encode()).hexdigest()[:16]
+
+
+def described(folder: Path, document: Mapping[str, Any], title: str, repro: str) -> StoredReport:
+    """The row of a report folder.
+
+    Args:
+        document: of report.json.
+        title: the first line of issue.md.
+    """
+    verdict = document.get("verdict") or {}
+    return StoredReport(
+        key=key_of(repro),
+        created=now(),
+        folder=str(folder.absolute()),
+        title=title,
+        kind=str(verdict.get("kind", "")),
+        layer=str(verdict.get("layer", "")),
+        signature=str(verdict.get("signature", "")),
+        fingerprint=Fingerprint.from_json(document.get("fingerprint")).value,
+        torch=str(document.get("torch", "")),
+        repro=repro,
+    )
+
+
+def record(report: StoredReport, path: Path | None = None) -> None:
+    """Notes a report, or where it lies now; when it was first seen stays. Raises UsageError if the store cannot be used."""
+    with opened(path) as store:
+        store.execute(
+            """INSERT INTO reports (key, created, folder, title, kind, layer, signature, fingerprint, torch, repro)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET folder = excluded.folder,
+            title = excluded.title, kind = excluded.kind, layer = excluded.layer, signature = excluded.signature,
+            fingerprint = excluded.fingerprint, torch = excluded.torch""",
+            (
+                report.key,
+                report.created,
+                report.folder,
+                report.title,
+                report.kind,
+                report.layer,
+                report.signature,
+                report.fingerprint,
+                report.torch,
+                report.repro,
+            ),
+        )
+
+
+def reports(store: sqlite3.Connection) -> list[StoredReport]:
+    """All reports, the newest first."""
+    return [_row(row) for row in store.execute("SELECT * FROM reports ORDER BY created DESC, key")]
+
+
+def find(store: sqlite3.Connection, beginning: str) -> list[StoredReport]:
+    """The reports whose key begins like this."""
+    pattern = beginning.lower().replace("%", "").replace("_", "") + "%"
+    rows = store.execute("SELECT * FROM reports WHERE key LIKE ? ORDER BY created DESC", (pattern,))
+    return [_row(row) for row in rows]
+
+
+def alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]:
+    """Other reports with the same fingerprint. One without a fingerprint is like no other."""
+    if not report.fingerprint:
+        return []
+    rows = store.execute(
+        "SELECT * FROM reports WHERE fingerprint = ? AND key != ? ORDER BY created DESC",
+        (report.fingerprint, report.key),
+    )
+    return [_row(row) for row in rows]
+
+
+def _row(row: sqlite3.Row) -> StoredReport:
+    return StoredReport(**{name: row[name] for name in StoredReport.__dataclass_fields__})

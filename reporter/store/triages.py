@@ -1,0 +1,46 @@
+"""The last triage of each issue, by the interpreters it was run with, so that a run over many issues goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from reporter.store.database import now
+
+
+def known(
+    store: sqlite3.Connection, issue: str, places: str, changed: str
+) -> dict[str, Any] | None:
+    """The document of an earlier triage, unless the issue has changed since then.
+
+    Args:
+        places: the releases it was run with, as text.
+        changed: when the tracker says that the issue was changed last.
+    """
+    row = store.execute(
+        "SELECT document FROM triages WHERE issue = ? AND places = ? AND changed = ?",
+        (issue, places, changed),
+    ).fetchone()
+    return dict(json.loads(row["document"])) if row is not None else None
+
+
+def remember(
+    store: sqlite3.Connection, issue: str, places: str, changed: str, document: Mapping[str, Any]
+) -> None:
+    """Notes a triage in the place of an earlier one."""
+    store.execute(
+        """INSERT INTO triages (issue, places, changed, time, status, title, document) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (issue, places) DO UPDATE SET changed = excluded.changed, time = excluded.time,
+        status = excluded.status, title = excluded.title, document = excluded.document""",
+        (
+            issue,
+            places,
+            changed,
+            now(),
+            str(document.get("status")),
+            str((document.get("issue") or {}).get("title")),
+            json.dumps(document),
+        ),
+    )

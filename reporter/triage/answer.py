@@ -1,0 +1,118 @@
+"""What a maintainer could answer, and the labels that the evidence supports; both are suggestions until a person says yes.
+
+A stranger's text stands in fences and code spans only, so none of it is a heading, a link, a mention or an instruction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from reporter import __version__
+from reporter.github.plain import plain
+from reporter.labels import labels
+from templates import render
+from templates.text import shorten, tidy_log
+
+if TYPE_CHECKING:
+    from reporter.triage.result import Triage
+
+#: The labels that evidence of ours may suggest; never a priority, never `triaged`.
+ALLOWED = frozenset(
+    {
+        "module: dynamo",
+        "module: pt2-dispatcher",
+        "module: inductor",
+        "oncall: cpu inductor",
+        "module: dynamic shapes",
+        "module: crash",
+        "module: regression",
+        "module: correctness (silent)",
+        "needs reproduction",
+    }
+)
+_NO_REPRO = frozenset({"no_code", "not_self_contained", "needs_files"})
+_ASKS = frozenset({*_NO_REPRO, "needs_weights", "needs_data"})
+_LOG = 4000
+_REPRO = 20000
+
+
+def suggested(result: Triage) -> tuple[str, ...]:
+    """The labels, of the allowed ones only."""
+    if result.refusal is not None:
+        return ("needs reproduction",) if result.refusal.kind in _NO_REPRO else ()
+    judged = result.judged
+    if judged is None or not judged.is_bug or result.status not in ("reproduces", "different"):
+        return ()
+    found = [label for label in judged.labels if label in ALLOWED]
+    if not found:
+        signal = result.runs[0].telling.failure if judged.kind == "process_death" else None
+        found = labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
+    if _is_regression(result) and "module: regression" not in found:
+        found.append("module: regression")
+    return tuple(label for label in found if label in ALLOWED)
+
+
+def _is_regression(result: Triage) -> bool:
+    """An earlier release was run and is right, a later one is not."""
+    rows = []
+    for runs in result.runs:
+        outcome = runs.telling.outcome
+        if result.minimal is not None:
+            outcome = result.minimal.seen.get(runs.torch, "cannot_judge")  # type: ignore[assignment]
+        rows.append((_order(runs.torch), outcome))
+    right = [release for release, outcome in rows if outcome == "passes"]
+    wrong = [release for release, outcome in rows if outcome in ("fails", "dies", "hangs")]
+    return bool(right and wrong) and min(right) < max(wrong)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(
+        int(part) if part.isdigit() else 0 for part in version.split("+")[0].split(".")[:3]
+    )
+
+
+def mark(result: Triage) -> str:
+    """What the comment is found by: the same issue, program and status are the same comment."""
+    text = result.repro.text if result.repro is not None else ""
+    parts = (result.thread.name, result.status, text)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def comment(result: Triage) -> str:
+    """The suggested comment as Markdown; empty where there is nothing that a stranger should be told."""
+    refusal = result.refusal
+    if refusal is not None and refusal.kind not in _ASKS:
+        return ""
+    if result.status == "cannot_judge":
+        return ""
+    shown = next((runs.telling for runs in result.runs if runs.telling.match == "same"), None)
+    shown = shown or next((runs.telling for runs in result.runs if runs.failed), None)
+    log = tidy_log(plain(shown.stderr)).strip() if shown is not None else ""
+    repro = result.minimal.text if result.minimal is not None else ""
+    return render(
+        "triage.md.j2",
+        status=result.status,
+        asks=refusal is not None,
+        refusal=refusal.reason if refusal is not None else "",
+        rows=[
+            (
+                runs.torch,
+                runs.python,
+                runs.telling.outcome,
+                runs.failed,
+                runs.of,
+                runs.telling.failure,
+            )
+            for runs in result.runs
+        ],
+        judged=result.judged if result.judged is not None and result.judged.kind else None,
+        repro=shorten(repro, _REPRO),
+        changes=result.repro.changes if result.repro is not None else (),
+        statements=result.minimal.statements if result.minimal is not None else 0,
+        seen=dict(result.minimal.seen) if result.minimal is not None else {},
+        log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",
+        duplicates=[c for c in result.duplicates if c.is_likely and c.number],
+        version=__version__,
+        mark=mark(result),
+    )

@@ -1,0 +1,161 @@
+"""The repro as its reader runs it, `python repro.py` with an empty cache, several times, in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from reporter.github.plain import plain
+from reporter.interpreter import InterpreterInfo
+from reporter.reduce.warm_cache import place_of
+from reporter.sandbox import Limits, Result, sandboxed
+from reporter.triage.stated import Match, Stated, compare, exceptions, told
+
+Outcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
+SEED = "/seed"
+#: Lends the run what a warm-up found out about the C++ compiler, as `reporter.reduce.cold` does; the cache stays its own.
+_LEND = """
+for part in /seed/??; do [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null; done
+headers="$TMPDIR/torchinductor_$USER/precompiled_headers"
+if [ -d /seed/precompiled_headers ]; then mkdir -p "$headers" && ln -s /seed/precompiled_headers/*.h* "$headers"/; fi
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One run. `match`: whether it failed as the issue states; `failure` is its last exception, on one line."""
+
+    outcome: Outcome
+    match: Match | None
+    failure: str
+    stderr: str
+    stdout: str
+    seconds: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs under one interpreter. `same` of `of` failed as stated, `failed` at all."""
+
+    torch: str
+    python: str
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def of(self) -> int:
+        return len(self.attempts)
+
+    @property
+    def same(self) -> int:
+        return sum(attempt.match == "same" for attempt in self.attempts)
+
+    @property
+    def failed(self) -> int:
+        return sum(attempt.outcome in ("fails", "dies", "hangs") for attempt in self.attempts)
+
+    @property
+    def telling(self) -> Attempt:
+        """The run to show: one that failed as stated, else one that failed, else the first."""
+        order = ("same", "unclear", "different", None)
+        return min(self.attempts, key=lambda attempt: order.index(attempt.match))
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        shown = self.telling
+        return {
+            "torch": self.torch,
+            "python": self.python,
+            "runs": self.of,
+            "failed": self.failed,
+            "as_stated": self.same,
+            "outcome": shown.outcome,
+            "match": shown.match,
+            "failure": shown.failure,
+            "detail": shown.detail,
+            "seconds": round(sum(attempt.seconds for attempt in self.attempts), 1),
+        }
+
+
+def run(
+    info: InterpreterInfo,
+    text: str,
+    wanted: Stated,
+    *,
+    seconds: float,
+    memory: int,
+    trust: bool,
+    times: int = 3,
+) -> Runs:
+    """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure is stated, or failed otherwise.
+
+    Raises CannotJudgeError if there is no sandbox.
+    """
+    warm = warm_folder(info.path)
+    folders = {SEED: warm} if warm is not None else {}
+    command = [str(info.path), "repro.py"]
+    if folders and not trust:
+        command = ["sh", "-c", _LEND, "lend", *command]
+    attempts: list[Attempt] = []
+    with sandboxed(
+        command,
+        python=info.path,
+        files={"repro.py": text},
+        limits=Limits(seconds=seconds, memory=memory),
+        folders=folders if not trust else {},
+        trust=trust,
+    ) as sandbox:
+        for _ in range(max(1, times)):
+            attempts.append(_attempt(sandbox.run(), wanted, sandbox.view.shown))
+            if attempts[0].match == "same" or attempts[0].outcome in ("stopped", "cannot_judge"):
+                break  # shown once as stated: that is enough, and a limit is met again
+            if attempts[0].outcome == "hangs" and len(attempts) > 1:
+                break
+    return Runs(info.torch, info.version, tuple(attempts))
+
+
+def _attempt(result: Result, wanted: Stated, shown: Sequence[str]) -> Attempt:
+    stderr, stdout = (_placeless(plain(text), shown) for text in (result.stderr, result.stdout))
+    outcome = _outcome(result)
+    match: Match | None = None
+    if outcome in ("fails", "dies", "hangs"):
+        match = compare(wanted, result.exit, result.signal, outcome == "hangs", stderr)
+    last = told(exceptions(stderr)) or next(iter(exceptions(stderr)[-1:]), None)
+    failure = result.signal or ""
+    if outcome == "fails":
+        failure = (
+            f"{last.name}: {last.message}".rstrip(": ") if last else f"exit code {result.exit}"
+        )
+    return Attempt(
+        outcome, match, failure, stderr[-8000:], stdout[-4000:], result.seconds, result.detail
+    )
+
+
+def _placeless(text: str, shown: Sequence[str]) -> str:
+    """The text without where on this machine the interpreters are, which may name its user."""
+    for path in sorted(shown, key=len, reverse=True):
+        if not path.startswith(("/usr", "/etc", "/sys", "/lib")):
+            text = text.replace(path, f"/env/{Path(path).name}")
+    return text
+
+
+def _outcome(result: Result) -> Outcome:
+    if result.ending == "timeout":
+        return "hangs"
+    if result.ending == "signal":
+        return "dies"
+    if result.ending != "exited":
+        return "stopped"
+    if result.exit == 0:
+        return "passes"
+    return "cannot_judge" if result.exit == 125 else "fails"
+
+
+def warm_folder(python: Path) -> Path | None:
+    """What earlier runs of the tool found out about the compilers for this interpreter, if there were any."""
+    folder = place_of(python)
+    complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
+    return folder if complete and any(folder.iterdir()) else None

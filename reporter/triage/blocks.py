@@ -1,0 +1,150 @@
+"""Where the code of a post is: the blocks of its Markdown, by a Markdown parser, with the heading that each stands under.
+
+Only block structure is parsed: no emphasis, no links, so no text of 60,000 characters takes long. What people do wrong is
+expected: code in HTML, a whole form quoted in a fence, a fence right behind `<details>`, code without a fence.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+Kind = Literal["fence", "indented", "html", "unfenced"]
+_RULES = (
+    "fence",
+    "code",
+    "blockquote",
+    "hr",
+    "list",
+    "reference",
+    "html_block",
+    "heading",
+    "lheading",
+)
+_MARKDOWN = frozenset({"markdown", "md", "gfm"})
+_DEPTH = 3
+_ONLY_TAGS = re.compile(
+    r"^\s*(?:</?(?:details|summary|p|div|br|b|center)\b[^>]*>|<summary>.*</summary>|\s)*\s*$"
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Code, or what looks like it: `language` as its fence says, `section` the heading above, in lower case."""
+
+    text: str
+    language: str = ""
+    kind: Kind = "fence"
+    section: str = ""
+    quoted: bool = False
+
+
+@functools.lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("zero", {"maxNesting": 50}).enable(list(_RULES))
+
+
+def blocks(text: str) -> list[Block]:
+    """All blocks of code of a post, in their order."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    found = list(_blocks(text, "", _DEPTH))
+    if "<pre" in text and not any(block.kind == "html" for block in found):
+        # an empty line in it ended the HTML for Markdown, but its author sees one block
+        found += [Block(inner, "", "html") for inner in _preformatted(text)]
+    return found
+
+
+def prose(text: str) -> str:
+    """The post without its code and HTML: what a person says."""
+    tokens = _parser().parse(text)
+    return "\n".join(token.content for token in tokens if token.type == "inline")
+
+
+def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
+    tokens = _parser().parse(text)
+    lines = text.split("\n")
+    quotes = 0
+    paragraphs: list[tuple[int, int]] = []
+    for position, token in enumerate(tokens):
+        quotes += (token.type == "blockquote_open") - (token.type == "blockquote_close")
+        if token.type == "heading_open":
+            section = tokens[position + 1].content.strip().lower()
+        elif token.type in ("fence", "code_block"):
+            language = token.info.strip().split(" ")[0].strip("{}.,").lower() if token.info else ""
+            kind: Kind = "fence" if token.type == "fence" else "indented"
+            if language in _MARKDOWN and depth:
+                yield from _blocks(token.content, section, depth - 1)
+            else:
+                yield Block(token.content, language, kind, section, quotes > 0)
+        elif token.type == "html_block" and depth:
+            yield from _in_html(token.content, section, depth)
+        elif token.type == "paragraph_open" and token.map and not quotes:
+            paragraphs.append((token.map[0], token.map[1]))
+    for first, last in _runs(paragraphs, tokens, lines):
+        yield Block("\n".join(lines[first:last]), "", "unfenced", section)
+
+
+def _runs(
+    paragraphs: list[tuple[int, int]], tokens: object, lines: list[str]
+) -> Iterator[tuple[int, int]]:
+    """From the first line that can only be Python to the end of the text; what follows the code is cut off by who parses it."""
+    starts = [
+        number
+        for first, last in paragraphs
+        for number in range(first, last)
+        if re.match(r"(?:>>> )?(?:import torch\b|from torch\b|import \w+$)", lines[number])
+    ]
+    if starts:
+        yield starts[0], len(lines)
+
+
+def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
+    """Code in `<pre>`; and fences that are only text to Markdown, since no empty line stands before them."""
+    found = _preformatted(html)
+    if found:
+        for text in found:
+            yield Block(text, "", "html", section)
+        return
+    if "```" in html or "~~~" in html:
+        inner = "\n".join("" if _ONLY_TAGS.match(line) else line for line in html.split("\n"))
+        yield from _blocks(inner, section, depth - 1)
+
+
+def _preformatted(html: str) -> list[str]:
+    reader = _Preformatted()
+    reader.feed(html)
+    reader.close()
+    return [text.strip("\n") for text in reader.found if text.strip()]
+
+
+class _Preformatted(HTMLParser):
+    """The texts of the `<pre>` elements, and of `<code>` over several lines."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+        self._open: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "pre" and self._open is None:
+            self._open = ""
+        elif tag == "br" and self._open is not None:
+            self._open += "\n"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "pre" and self._open is not None:
+            self.found.append(self._open)
+            self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self._open += data

@@ -1,0 +1,238 @@
+"""Whether a block is a program, and of what sort: the answer of Python's own parser, never of a pattern over lines.
+
+What people paste is first made into what they meant: prompts and magics go, invisible characters go (and are told), an indented
+block is moved to the margin, and what follows the program (its output, the rest of a form behind a fence nobody closed) is
+cut off.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import doctest
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+
+from reporter.triage.blocks import Block
+
+_PYTHON = frozenset(
+    {
+        "",
+        "python",
+        "py",
+        "python3",
+        "py3",
+        "ipython",
+        "pycon",
+        "pytorch",
+        "python-repl",
+        "text",
+        "txt",
+    }
+)
+_LONGEST = 3000  # lines
+_CUTS = 40
+#: What nobody writes out, and everybody means.
+_USUAL = {
+    "torch": "import torch",
+    "nn": "import torch.nn as nn",
+    "F": "import torch.nn.functional as F",
+    "np": "import numpy as np",
+    "math": "import math",
+    "Tensor": "from torch import Tensor",
+}
+_GENERATED = (
+    "async_compile = AsyncCompile()",
+    "# AOT ID:",
+    "run_repro(",
+    "from torch._dynamo.repro",
+)
+_COMPILERS = re.compile(
+    r"\b(?:compile|dynamo|_dynamo|inductor|_inductor|export|aot\w*|make_fx|fx)\b"
+)
+_HIDDEN = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Python that parses. `undefined` are names it reads and nobody makes, `added` are imports that we wrote in front.
+
+    `statements` counts all statements but imports; `acts` is whether running it does more than define things.
+    """
+
+    text: str
+    undefined: tuple[str, ...]
+    modules: tuple[str, ...]
+    statements: int
+    acts: bool
+    compiles: bool
+    uses_torch: bool
+    generated: bool
+    added: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The text without what we wrote in front of it."""
+        return "\n".join(self.text.split("\n")[len(self.added) :])
+
+    @property
+    def self_contained(self) -> bool:
+        """It runs as it stands, and torch has something to do in it."""
+        return self.acts and self.uses_torch and not self.undefined
+
+
+def program(block: Block) -> Program | None:
+    """The program in a block, or None: an output, a traceback, another language, a fragment that does not parse."""
+    if block.language not in _PYTHON or block.text.count("\n") > _LONGEST:
+        return None
+    text, changes = _cleaned(block.text)
+    found = _parsed(text)
+    if found is None:
+        return None
+    text, tree, cut = found
+    if cut:
+        changes.append(f"left out {cut} lines behind the program that are not Python")
+    return _described(text, tree, tuple(changes))
+
+
+def joined(parts: list[Program]) -> Program | None:
+    """Several programs one behind the other: a model in one block, its call in the next."""
+    text = "\n\n".join(part.source for part in parts)
+    found = _parsed(text)
+    if found is None or found[2]:
+        return None
+    changes = [c for part in parts for c in part.changes if not c.startswith("added ")]
+    return _described(text, found[1], (*changes, f"joined {len(parts)} blocks"))
+
+
+def _cleaned(text: str) -> tuple[str, list[str]]:
+    changes = []
+    if _HIDDEN.search(text):
+        text = _HIDDEN.sub("", text)
+        changes.append("took out invisible characters (direction marks or the like)")
+    text = text.replace("\u00a0", " ").replace("\t", "    ").replace("\x0c", "")
+    text = "".join(char for char in text if char == "\n" or ord(char) >= 32)
+    text = textwrap.dedent(text).strip("\n") + "\n"
+    if re.search(r"^>>> ", text, re.MULTILINE):
+        try:
+            examples = doctest.DocTestParser().get_examples(text)
+            text = "".join(example.source for example in examples)
+        except ValueError:  # a prompt without the blank behind it, or an odd indentation
+            kept = [
+                line[4:] for line in text.split("\n") if re.match(r"(?:>>>|\.\.\.)(?: |$)", line)
+            ]
+            text = "\n".join(kept) + "\n"
+        changes.append("took the prompts and outputs of an interactive session out")
+    if re.search(r"^\s*[!%]\w", text, re.MULTILINE):
+        text = re.sub(r"^\s*[!%]\w.*$", "", text, flags=re.MULTILINE)
+        changes.append("took out lines for a notebook's shell")
+    return text, changes
+
+
+def _parsed(text: str) -> tuple[str, ast.Module, int] | None:
+    """The text, or its longest beginning that parses and that something calls Python, and how many lines were cut."""
+    lines = text.split("\n")
+    end = len(lines)
+    for _ in range(_CUTS):
+        beginning = "\n".join(lines[:end]).rstrip() + "\n"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(beginning)
+        except SyntaxError as error:
+            # at the place of the mistake, or further up where the parser only noticed late
+            place = min(error.lineno or end, end)
+            end = place - 1 if place - 1 < end else end - 1
+            if end <= 0:
+                return None
+            continue
+        except (ValueError, RecursionError, MemoryError):
+            return None
+        cut = sum(bool(line.strip()) for line in lines[end:])
+        if cut and not _is_python(tree):
+            return None
+        return (beginning, tree, cut) if tree.body else None
+    return None
+
+
+def _is_python(tree: ast.Module) -> bool:
+    """Words and numbers of an output may parse; what is cut from must be a program by its own right."""
+    return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree.body)
+
+
+def _described(text: str, tree: ast.Module, changes: tuple[str, ...]) -> Program | None:
+    if not any(
+        isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.FunctionDef, ast.ClassDef))
+        for node in ast.walk(tree)
+    ):
+        return None
+    undefined = _undefined(tree)
+    added = tuple(_USUAL[name] for name in undefined if name in _USUAL)
+    modules = _modules(tree) | {line.split()[1].partition(".")[0] for line in added}
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return Program(
+        text="\n".join([*added, text]) if added else text,
+        undefined=tuple(name for name in undefined if name not in _USUAL),
+        modules=tuple(sorted(modules)),
+        statements=sum(
+            isinstance(node, ast.stmt) and not isinstance(node, (ast.Import, ast.ImportFrom))
+            for node in ast.walk(tree)
+        ),
+        acts=any(_acts(node) for node in tree.body),
+        compiles=_COMPILERS.search(text) is not None,
+        uses_torch="torch" in modules or "torch" in names,
+        generated=any(mark in text for mark in _GENERATED),
+        added=added,
+        changes=changes + tuple(f"added `{line}`" for line in added),
+    )
+
+
+def _acts(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    return any(isinstance(inner, (ast.Call, ast.Assert, ast.BinOp)) for inner in ast.walk(node))
+
+
+def _modules(tree: ast.Module) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def _undefined(tree: ast.Module) -> list[str]:
+    """Names that are read somewhere and bound nowhere, in the order of their first use."""
+    bound = {*dir(builtins), "__file__", "__name__", "__doc__"}
+    read: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                read[node.id] = None
+            else:
+                bound.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if alias.name == "*":
+                    return []
+                bound.add(alias.asname or alias.name.partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            bound.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            bound |= set(node.names)
+    return [name for name in read if name not in bound]

@@ -1,0 +1,272 @@
+"""Which of the programs in a thread is the repro, by the receiving side's own rule, or why there is none to run.
+
+The latest self-contained program of the author; a strictly shorter self-contained one by a commenter goes before it. Of several
+in one post the first counts, since what follows is usually a variation of it or what the compiler made of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reporter.triage.blocks import Block, blocks, prose
+from reporter.triage.code import Program, joined, program
+from reporter.triage.safety import Flag, flags
+from reporter.triage.thread import Thread
+
+#: Headings under which forms ask for what is not the repro.
+_ELSEWHERE = re.compile(
+    r"^(?:error logs?|versions?|environment|minified repro|logs?|traceback|output)\b"
+)
+_REQUEST_TITLE = re.compile(
+    r"^\W*(?:feature request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking|umbrella|meta)\s*[\]:)]",
+    re.IGNORECASE,
+)
+_REQUEST_HEADING = re.compile(r"feature, motivation and pitch|^🚀", re.IGNORECASE)
+_REQUEST_LABELS = {
+    "feature": "a feature request",
+    "enhancement": "a feature request",
+    "function request": "a feature request",
+    "tracker": "a tracking issue",
+    "better-engineering": "a refactoring task",
+    "module: docs": "about the documentation",
+}
+_PICTURE = re.compile(r"!\[[^\]\n]*\]\(|<img\b", re.IGNORECASE)
+_LINK = re.compile(
+    r"https?://(?:colab\.research|gist\.github|www\.kaggle|drive\.google|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
+)
+_DEVICES = ("cuda", "xpu", "mps", "hpu", "npu", "tpu", "xla", "musa")
+
+
+@dataclass(frozen=True)
+class Repro:
+    """The program to run, who wrote it and where; `changes` were made to the text as it was posted."""
+
+    text: str
+    author: str
+    post: int
+    section: str
+    flags: tuple[Flag, ...]
+    modules: tuple[str, ...]
+    changes: tuple[str, ...]
+    reason: str
+    others: int = 0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is nothing to run: `kind` is one word for tables, `reason` a sentence without a full stop."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    program: Program
+    post: int
+    author: str
+    section: str
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """Programs that compile something before those that do not; the description before logs; written before generated."""
+        program = self.program
+        return (not program.generated, program.compiles, not _ELSEWHERE.search(self.section))
+
+
+def extract(thread: Thread) -> Repro | Refusal:
+    """The repro of a thread, or why there is none."""
+    request = _request(thread)
+    if request is not None:
+        return request
+    found = [item for number in range(len(thread.posts)) for item in _in_post(thread, number)]
+    whole = [item for item in found if item.program.self_contained]
+    chosen = _choice(whole, thread.author)
+    if chosen is None:
+        return _nothing(thread, found)
+    needs = _needs(chosen.program)
+    if needs is not None:
+        return needs
+    by_author = chosen.author == thread.author
+    return Repro(
+        text=chosen.program.text,
+        author=chosen.author,
+        post=chosen.post,
+        section=chosen.section,
+        flags=flags(chosen.program.text),
+        modules=chosen.program.modules,
+        changes=chosen.program.changes,
+        reason=(
+            "the author's latest self-contained program"
+            if by_author
+            else (
+                f"a shorter self-contained program by {chosen.author}"
+                if any(item.author == thread.author for item in whole)
+                else f"the only self-contained program is by {chosen.author}"
+            )
+        ),
+        others=len(whole) - 1,
+    )
+
+
+def _in_post(thread: Thread, number: int) -> list[_Found]:
+    post = thread.posts[number]
+    parsed: list[tuple[Block, Program]] = []
+    for block in blocks(post.text):
+        if block.quoted and number:
+            continue  # what somebody else said before
+        if block.kind == "unfenced" and any(p.self_contained for _, p in parsed):
+            continue
+        made = program(block)
+        if made is not None:
+            parsed.append((block, made))
+    found = [_Found(p, number, post.author, b.section) for b, p in parsed]
+    if not any(item.program.self_contained for item in found) and len(parsed) > 1:
+        parts = [p for b, p in parsed if b.kind != "unfenced" and not p.generated]
+        together = joined(parts) if len(parts) > 1 else None
+        if together is not None:
+            found.append(_Found(together, number, post.author, parsed[0][0].section))
+    return found
+
+
+def _choice(whole: list[_Found], author: str) -> _Found | None:
+    if not whole:
+        return None
+    best = max(item.rank for item in whole)
+    whole = [item for item in whole if item.rank == best]
+    own = [item for item in whole if item.author == author]
+    others = [item for item in whole if item.author != author]
+    latest = max((item.post for item in own), default=None)
+    chosen = next((item for item in own if item.post == latest), None)
+    limit = chosen.program.statements if chosen else None
+    shorter = [i for i in others if limit is None or i.program.statements < limit]
+    return min(shorter, key=lambda item: item.program.statements, default=chosen)
+
+
+def _request(thread: Thread) -> Refusal | None:
+    for label in thread.labels:
+        if label.lower() in _REQUEST_LABELS:
+            return Refusal(
+                "no_bug_report", f"it is {_REQUEST_LABELS[label.lower()]} (label {label})"
+            )
+    if _REQUEST_TITLE.search(thread.title):
+        return Refusal("no_bug_report", "its title says that it is no bug report")
+    first = thread.posts[0].text if thread.posts else ""
+    if any(
+        _REQUEST_HEADING.search(line.lstrip("# "))
+        for line in first.split("\n")
+        if line.startswith("#")
+    ):
+        return Refusal("no_bug_report", "it is written in the form for feature requests")
+    return None
+
+
+def _nothing(thread: Thread, found: list[_Found]) -> Refusal:
+    undefined = [
+        item.program.undefined
+        for item in found
+        if item.program.undefined and item.program.uses_torch
+    ]
+    if undefined:
+        names = ", ".join(undefined[-1][:5])
+        return Refusal(
+            "not_self_contained", f"its code is not self-contained: nothing defines {names}"
+        )
+    if any(item.program.uses_torch for item in found):
+        return Refusal("not_self_contained", "its code defines things, but nothing calls them")
+    text = "\n".join(post.text for post in thread.posts)
+    if _LINK.search(text):
+        return Refusal(
+            "no_code", "its code is somewhere else (a link), and nothing is fetched from there"
+        )
+    if _PICTURE.search(text):
+        return Refusal("no_code", "its code is in a picture, if anywhere")
+    return Refusal("no_code", "no repro found: there is no Python program in it that uses torch")
+
+
+def _needs(program: Program) -> Refusal | None:
+    """What the program needs and no sandbox has: files, weights, data, other files of a project."""
+    tree = ast.parse(program.text)
+    relative = next((name for name in program.modules if name.startswith(".")), None)
+    if relative is not None:
+        return Refusal("needs_files", "it imports from a package of its author's")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            needed = _needed(node)
+            if needed is not None:
+                return needed
+    return None
+
+
+_DOWNLOADS = {
+    "from_pretrained": "needs_weights",
+    "hf_hub_download": "needs_weights",
+    "snapshot_download": "needs_weights",
+    "load_state_dict_from_url": "needs_weights",
+    "load_dataset": "needs_data",
+    "ImageFolder": "needs_data",
+    "read_csv": "needs_data",
+    "imread": "needs_data",
+}
+
+
+def _needed(node: ast.Call) -> Refusal | None:
+    called = ast.unparse(node.func)
+    last = called.rpartition(".")[2]
+    first = node.args[0] if node.args else None
+    if last in _DOWNLOADS:
+        kind = _DOWNLOADS[last]
+        return Refusal(
+            kind,
+            f"it needs {'weights' if kind == 'needs_weights' else 'data'} that are not in it ({last}, line {node.lineno})",
+        )
+    if called in ("torch.load", "torch.hub.load", "torch.jit.load") and isinstance(
+        first, ast.Constant
+    ):
+        return Refusal(
+            "needs_weights", f"it needs weights that are not in it ({called}, line {node.lineno})"
+        )
+    pretrained = [
+        k
+        for k in node.keywords
+        if k.arg == "pretrained" and isinstance(k.value, ast.Constant) and k.value.value is True
+    ]
+    if pretrained:
+        return Refusal("needs_weights", f"it needs pretrained weights ({last}, line {node.lineno})")
+    return None
+
+
+def devices(text: str) -> tuple[str, ...]:
+    """The accelerators that a program cannot do without: named outside of any question whether they are there."""
+    if re.search(r"\b(?:cuda|xpu|mps|accelerator)\.is_available\(\)", text):
+        return ()
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            word = re.match(r"(\w+)(?::\d+)?$", node.value)
+            if word and word[1] in _DEVICES:
+                found[word[1]] = None
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _DEVICES and not node.args:
+                found[node.func.attr] = None
+            elif (
+                isinstance(node.func.value, ast.Attribute)
+                and ast.unparse(node.func.value) == "torch.cuda"
+            ):
+                if node.func.attr not in (
+                    "manual_seed",
+                    "manual_seed_all",
+                    "is_available",
+                    "empty_cache",
+                ):
+                    found["cuda"] = None
+    return tuple(found)
+
+
+def words_of(thread: Thread) -> str:
+    """What the author says, without code: title and prose."""
+    posts: Iterable[str] = (post.text for post in thread.posts if post.author == thread.author)
+    return "\n".join([thread.title, *map(prose, posts)])

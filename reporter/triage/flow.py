@@ -1,0 +1,359 @@
+"""Triage of one issue, from its text to a suggested answer; nothing is sent here.
+
+A status is claimed by what ran: the program as it was posted, then the tool's own judgement of it, then the reduced program in
+fresh processes. Where the two disagree the text says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from reporter import interpreter
+from reporter.errors import BugreportError, CannotJudgeError
+from reporter.fingerprint import Fingerprint
+from reporter.github.duplicates import Candidate, find_duplicates
+from reporter.github.parcel import Parcel
+from reporter.github.place import Repository
+from reporter.github.session import Session
+from reporter.interpreter import InterpreterInfo
+from reporter.sandbox.limits import GIB
+from reporter.settings import Options
+from reporter.store.database import now
+from reporter.store.reports import StoredReport, key_of
+from reporter.triage.answer import comment, suggested
+from reporter.triage.attempt import Runs, run
+from reporter.triage.extract import Refusal, Repro, devices, extract
+from reporter.triage.moved import on_cpu
+from reporter.triage.result import Minimal, Status, Triage
+from reporter.triage.stated import Stated, stated
+from reporter.triage.thread import Thread
+from reporter.triage.verdict import Judged, judge
+
+_HAS = """
+import importlib.util
+def found(name):
+    try: return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError): return False
+answer(missing=[name for name in sys.argv[1:] if not found(name)])
+"""
+#: Seconds for one run of what was posted, by the receiving side's rules.
+RUN_SECONDS = 120.0
+_FAILURES = {
+    "raises": {"crash", "crash_on_recompile"},
+    "wrong": {
+        "wrong_result",
+        "wrong_gradient",
+        "wrong_metadata",
+        "stale_graph",
+        "accepts_invalid",
+    },
+    "dies": {"process_death"},
+    "hangs": {"hang"},
+}
+
+
+class Says(Protocol):
+    """Who is told how things go."""
+
+    def say(self, line: str) -> None:
+        """One line."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to triage: the interpreters, whether to reduce as well, and whether to do without the sandbox."""
+
+    options: Options
+    places: tuple[InterpreterInfo, ...]
+    quick: bool = False
+    trust: bool = False
+    runs: int = 3
+
+
+def places(options: Options, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
+    """The interpreters of --python, each asked; without any the one that other commands take. Raises UsageError."""
+    chosen = [replace(options, python=path) for path in pythons] or [options]
+    found: dict[str, InterpreterInfo] = {}
+    for each in chosen:
+        info = interpreter.probe(interpreter.find(each))
+        found.setdefault(str(info.path), info)
+    return tuple(found.values())
+
+
+def triage(
+    thread: Thread,
+    wanted: Wanted,
+    person: Says,
+    session: Session | None = None,
+    repository: Repository | None = None,
+) -> Triage:
+    """Judges one issue. Raises CannotJudgeError if there is no sandbox and the code was not trusted."""
+    says = stated(thread)
+    found = extract(thread)
+    lacking = None
+    if isinstance(found, Repro):
+        lacking = _unrunnable(found, wanted)
+        found = _moved(found, lacking) if lacking is not None else found
+    if isinstance(found, Refusal):
+        result = Triage(thread, "not_actionable", f"{_capital(found.reason)}.", says, refusal=found)
+        return _answered(result)
+    for flag in found.flags:
+        person.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
+    runs = []
+    for info in wanted.places:
+        person.say(f"running the repro with torch {info.torch}")
+        runs.append(_run(info, found.text, says, wanted))
+    best = _best(runs)
+    judged = None
+    if runs[best].telling.outcome not in ("stopped",):
+        verb = "diagnose" if wanted.quick else "create"
+        person.say(f"judging it with torch {runs[best].torch} ({verb} in the sandbox)")
+        judged = _judge(verb, wanted.places[best], found.text, wanted)
+    minimal = _minimal(judged, wanted, person) if judged is not None else None
+    status, sentence = decide(says, runs, judged)
+    if lacking is not None and status != "reproduces":
+        reason = f"{lacking.reason}; on the CPU {sentence[:1].lower()}{sentence[1:].rstrip('.')}"
+        return _answered(
+            Triage(
+                thread,
+                "not_actionable",
+                f"{_capital(reason)}.",
+                says,
+                found,
+                lacking,
+                tuple(runs),
+                judged,
+            )
+        )
+    result = Triage(
+        thread,
+        status,
+        sentence,
+        says,
+        found,
+        None,
+        tuple(runs),
+        judged,
+        minimal,
+        contained=not wanted.trust,
+        notes=_notes(thread, says, runs, minimal),
+    )
+    result = replace(result, labels=suggested(result))
+    if judged is not None and judged.is_bug:
+        others, trouble = _duplicates(result, session, repository)
+        result = replace(result, duplicates=others, notes=(*result.notes, *trouble))
+    return _answered(result)
+
+
+def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[Status, str]:
+    """The status and why, from the runs of the posted program and the tool's verdict."""
+    best = runs[_best(runs)]
+    shown = best.telling
+    verdict = judged if judged is not None and judged.kind else None
+    fits = verdict is not None and verdict.is_bug and verdict.kind in _FAILURES.get(says.sort, ())
+    if (
+        verdict is not None
+        and not verdict.is_bug
+        and verdict.kind not in ("not_reproduced", "graph_break", "recompiles")
+    ):
+        # the posted program fails, and what it fails of is measured to be no bug
+        return (
+            "no_bug",
+            f"With torch {best.torch} the tool's verdict is {verdict.kind}: {verdict.summary}",
+        )
+    if shown.match == "same":
+        flaky = f" in {best.same} of {best.of} runs" if best.same < best.of else ""
+        return "reproduces", f"With torch {best.torch} it fails as stated{flaky}."
+    if fits or (verdict is not None and verdict.is_bug and says.sort == "unknown"):
+        assert verdict is not None
+        return (
+            "reproduces",
+            f"With torch {best.torch} the tool finds {verdict.kind} in {verdict.layer}: {verdict.summary}",
+        )
+    if verdict is not None and verdict.is_bug:
+        return (
+            "different",
+            f"The issue states: {says.text()}. With torch {best.torch} the tool finds {verdict.kind} in {verdict.layer} instead: {verdict.summary}",
+        )
+    if shown.outcome == "stopped":
+        return "cannot_judge", f"With torch {best.torch} the repro {shown.detail}."
+    if shown.outcome == "hangs":
+        return (
+            "cannot_judge",
+            f"With torch {best.torch} the repro did not end in time, and the issue states no hang.",
+        )
+    if shown.outcome in ("fails", "dies"):
+        if shown.match == "unclear":
+            return (
+                "reproduces",
+                f"With torch {best.torch} it fails with {shown.failure}; the issue does not say enough to compare.",
+            )
+        return (
+            "different",
+            f"The issue states: {says.text()}. With torch {best.torch} it fails with {shown.failure} instead.",
+        )
+    if shown.outcome == "cannot_judge":
+        return "cannot_judge", f"With torch {best.torch} the repro says that it cannot judge here."
+    if verdict is None and judged is not None:
+        return (
+            "cannot_judge",
+            f"With torch {best.torch} the repro ends without an error, and there is no verdict: {judged.trouble}.",
+        )
+    everywhere = ", ".join(item.torch for item in runs)
+    return (
+        "not_reproduced",
+        f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
+    )
+
+
+def _best(runs: Sequence[Runs]) -> int:
+    """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else the first."""
+    order = ("same", "unclear", "different", None)
+    ranked = sorted(
+        range(len(runs)),
+        key=lambda i: (
+            order.index(runs[i].telling.match),
+            [-part for part in _release(runs[i].torch)],
+            i,
+        ),
+    )
+    return ranked[0] if runs[ranked[0]].telling.match is not None else 0
+
+
+def _release(version: str) -> tuple[int, ...]:
+    numbers = version.partition("+")[0].split(".")
+    return tuple(int(part) if part.isdigit() else 0 for part in numbers[:3])
+
+
+def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
+    """Hardware and packages that this machine lacks."""
+    needed = devices(repro.text)
+    has = wanted.trust and any(info.has_cuda for info in wanted.places)
+    if needed and not (has and needed == ("cuda",)):
+        return Refusal(
+            "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
+        )
+    names = [name for name in repro.modules if name.isidentifier()]
+    for info in wanted.places:
+        missing = interpreter.ask(info.path, _HAS, names)["missing"]
+        if missing:
+            return Refusal(
+                "needs_packages",
+                f"it needs packages that the interpreter with torch {info.torch} does not have: {', '.join(missing)}",
+            )
+    return None
+
+
+def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
+    """The repro for the CPU, where only a device is lacking and it can be moved."""
+    text = on_cpu(repro.text) if lacking.kind == "needs_hardware" else None
+    if text is None:
+        return lacking
+    devices_of = ", ".join(devices(repro.text))
+    return replace(
+        repro, text=text, changes=(*repro.changes, f"moved from {devices_of} to the CPU")
+    )
+
+
+def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
+    seconds = (
+        min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
+    )
+    memory = int((wanted.options.memory + 4) * GIB)
+    # a program that checks nothing ends well each time, so it tells as much in one run
+    tells = says.sort in ("raises", "dies", "hangs") or "assert" in text or "raise" in text
+    times = wanted.runs if tells else 1
+    return run(info, text, says, seconds=seconds, memory=memory, trust=wanted.trust, times=times)
+
+
+def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
+    options = wanted.options
+    return judge(
+        verb,
+        info,
+        text,
+        jobs=options.jobs,
+        timeout=options.timeout,
+        memory=options.memory,
+        limit=(3 if verb == "diagnose" else 8) * options.timeout,
+        trust=wanted.trust,
+    )
+
+
+def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
+    """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may have said anything."""
+    if not judged.repro:
+        return None
+    seen = {}
+    for info in wanted.places:
+        person.say(f"running the reduced program with torch {info.torch}")
+        shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
+        words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
+        seen[info.torch] = words.get(shown.outcome, "cannot_judge")
+    if "fails" not in seen.values():
+        return None
+    return Minimal(judged.repro, judged.statements, judged.operators, seen)
+
+
+def _notes(
+    thread: Thread, says: Stated, runs: Sequence[Runs], minimal: Minimal | None
+) -> tuple[str, ...]:
+    notes = []
+    if thread.state == "closed":
+        notes.append("the issue is closed")
+    if says.torch and not any(
+        item.torch.split("+")[0].startswith(says.torch.split("+")[0]) for item in runs
+    ):
+        notes.append(
+            f"the issue is about torch {says.torch}, which is none of the interpreters; give one with --python"
+        )
+    flaky = [item for item in runs if 0 < item.failed < item.of]
+    notes += [
+        f"flaky with torch {item.torch}: {item.failed} of {item.of} runs failed" for item in flaky
+    ]
+    return tuple(notes)
+
+
+def _duplicates(
+    result: Triage, session: Session | None, repository: Repository | None
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Other issues that may be the same bug. A search that fails costs the list, not the triage."""
+    judged = result.judged
+    place = repository or (result.thread.address.repository if result.thread.address else None)
+    if judged is None or place is None:
+        return (), ()
+    text = result.minimal.text if result.minimal else ""
+    mark = Fingerprint.from_json(judged.fingerprint).value
+    stored = StoredReport(
+        key_of(text or result.thread.name), now(), "", result.thread.title, judged.kind, judged.layer,
+        judged.signature, mark, result.runs[0].torch, text,
+    )  # fmt: skip
+    document = {
+        "verdict": {"exception": judged.exception, "message": judged.message},
+        "repro": {"operators": list(judged.operators)},
+        "fingerprint": judged.fingerprint or {},
+    }
+    parcel = Parcel(Path(), result.thread.title, "", "", "", result.labels, document, stored)
+    try:
+        found = find_duplicates(session, place, parcel)
+    except BugreportError as error:
+        return (), (str(error),)
+    number = result.thread.address.number if result.thread.address else None
+    others = tuple(c for c in found.candidates if number is None or c.number != number)
+    return others, found.trouble
+
+
+def _answered(result: Triage) -> Triage:
+    if not result.labels:
+        result = replace(result, labels=suggested(result))
+    return replace(result, comment=comment(result))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+__all__ = ["CannotJudgeError", "Wanted", "decide", "places", "triage"]

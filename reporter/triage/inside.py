@@ -1,0 +1,69 @@
+"""Runs inside the sandbox, with the whole tool beside the foreign code: what comes out is one line of JSON, to be read as a stranger's.
+
+Usage: python inside.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB — the program is `repro.py` in the working folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+MARK = "bugreport-triage:"
+_FILES = ("repro.py", "test_repro.py", "issue.md")
+
+
+def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
+    """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
+    from reporter import create as flow
+    from reporter.errors import BugreportError
+    from reporter.settings import Options
+
+    _lend(Path(python))
+    output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"
+    options = Options(
+        script=Path("repro.py"),
+        python=Path(python),
+        output=output,
+        json=True,
+        jobs=int(jobs),
+        timeout=float(timeout),
+        memory=float(memory),
+        no_input=True,
+        keep_source=True,
+    )
+    answer: dict[str, Any]
+    try:
+        result = flow.diagnose(options) if verb == "diagnose" else flow.create(options)
+        answer = {"exit_code": result.exit_code, "document": result.to_json()}
+        files = {name: output / name for name in _FILES}
+        answer["files"] = {
+            name: path.read_text(encoding="utf-8")[:65536]
+            for name, path in files.items()
+            if path.is_file()
+        }
+    except BugreportError as error:
+        answer = {"exit_code": error.exit_code, "error": str(error)}
+    sys.stdout.write(f"\n{MARK}{json.dumps(answer)}\n")
+    sys.stdout.flush()
+
+
+def _lend(python: Path) -> None:
+    """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot be written to."""
+    from reporter.reduce.warm_cache import place_of
+
+    seed = Path("/seed")
+    if seed.is_dir():
+        target = place_of(python)
+        with contextlib.suppress(OSError, shutil.Error):  # it only saves time
+            shutil.copytree(seed, target, dirs_exist_ok=True)
+
+
+if __name__ == "__main__":
+    # started by its path, so that nothing but this one folder has to be added
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+    main(*sys.argv[1:6])

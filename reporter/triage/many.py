@@ -1,0 +1,123 @@
+"""Many issues in one run: each is judged alone and noted at once, so a run that was stopped costs one issue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from github.Issue import Issue
+
+from reporter.errors import BugreportError, CannotJudgeError, UsageError
+from reporter.github.place import IssueAddress, Repository
+from reporter.github.plain import plain_line
+from reporter.github.session import Session
+from reporter.sandbox import bubblewrap
+from reporter.store.database import opened
+from reporter.store.triages import known, remember
+from reporter.triage.flow import Says, Wanted, triage
+from reporter.triage.result import SCHEMA_VERSION
+from reporter.triage.thread import fetch
+
+
+@dataclass(frozen=True)
+class Many:
+    """The documents of all issues of a search, in the search's order."""
+
+    query: str
+    documents: tuple[Mapping[str, Any], ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0: each was triaged; 125: at least one could not be judged here."""
+        judged = all(document.get("status") != "cannot_judge" for document in self.documents)
+        return 0 if judged else CannotJudgeError.exit_code
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "query": self.query,
+            "results": [dict(document) for document in self.documents],
+        }
+
+    def summary_lines(self) -> list[str]:
+        """A table, and how many there are of each status."""
+        rows = [_row(document) for document in self.documents]
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+        lines = [
+            "  ".join([*(text.ljust(width) for text, width in zip(row, widths)), row[3]]).rstrip()
+            for row in rows
+        ]
+        counts: dict[str, int] = {}
+        for row in rows:
+            counts[row[1]] = counts.get(row[1], 0) + 1
+        total = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        return [*lines, "", f"{len(rows)} issues: {total}" if rows else "the search found no issue"]
+
+
+def search(
+    session: Session, repository: Repository, query: str, limit: int, wanted: Wanted, person: Says
+) -> Many:
+    """Triages what a search finds. Issues that have not changed since an earlier run are not run again.
+
+    Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as `Session.calling`.
+    """
+    if not wanted.trust:
+        bubblewrap.program()
+    words = f"repo:{repository.full_name} is:issue {query}"
+    with session.calling(f"search {repository}"):
+        results: Iterable[Issue] = session.github.search_issues(words)[:limit]
+        found = [
+            (int(issue.number), issue.updated_at.isoformat() if issue.updated_at else "")
+            for issue in results
+        ]
+    places = _places(wanted)
+    documents = []
+    for position, (number, changed) in enumerate(found, 1):
+        address = IssueAddress(repository, number)
+        with opened() as store:
+            document = known(store, str(address), places, changed)
+        if document is None:
+            person.say(f"{position} of {len(found)}: {address}")
+            document = _one(session, address, wanted, person)
+            if "error" not in document:
+                with opened() as store:
+                    remember(store, str(address), places, changed, document)
+        documents.append(document)
+    return Many(query, tuple(documents))
+
+
+def _one(session: Session, address: IssueAddress, wanted: Wanted, person: Says) -> dict[str, Any]:
+    """The document of one issue; a failure that is the issue's own does not end the others."""
+    try:
+        return triage(fetch(session, address), wanted, person, session).to_json()
+    except (CannotJudgeError, UsageError) as error:
+        return _failed(address, error)
+
+
+def _failed(address: IssueAddress, error: BugreportError) -> dict[str, Any]:
+    return {
+        "issue": {"name": str(address), "title": "", "url": address.url},
+        "status": "cannot_judge",
+        "error": str(error),
+    }
+
+
+def _places(wanted: Wanted) -> str:
+    how = "quick" if wanted.quick else "whole"
+    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.places)])
+
+
+def _row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    issue = document.get("issue") or {}
+    verdict = document.get("verdict") or {}
+    refusal = document.get("refusal") or {}
+    said = f"{verdict.get('kind')} {verdict.get('layer')}" if verdict.get("kind") else ""
+    name = str(issue.get("name")).rpartition("#")[2]
+    return (
+        f"#{name}",
+        str(document.get("status")),
+        said or str(refusal.get("kind", "")),
+        plain_line(str(issue.get("title") or document.get("error") or ""), 70),
+    )

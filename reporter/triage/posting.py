@@ -1,0 +1,57 @@
+"""Sending the suggested comment: shown before, asked for, and once, by the same desk that files reports."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from anonymizer.audit import private_terms
+from reporter.errors import UsageError
+from reporter.github.delivery import Desk
+from reporter.github.letters import CommentLetter
+from reporter.github.session import Session
+from reporter.leaflet import Person
+from reporter.outgoing import check_outgoing, refuse_leaks
+from reporter.triage.answer import mark
+from reporter.triage.result import Triage
+
+
+def post(result: Triage, session: Session, person: Person) -> Triage:
+    """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may not set them.
+
+    Raises:
+        LeakError: the comment names this machine or its user.
+        UsageError: there is nobody to ask, or nothing to post.
+        TrackerError, AuthenticationError: as for filing.
+    """
+    address = result.thread.address
+    if address is None:
+        raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
+    if not result.comment:
+        person.say("there is no comment to suggest, so nothing is posted")
+        return result
+    if not person.is_there:
+        raise UsageError(
+            "--comment asks before it posts, and nobody can answer here; run it on a terminal"
+        )
+    refuse_leaks(check_outgoing({"comment.md": result.comment}, private_terms({}, frozenset(), ())))
+    for line in ("", f"this would be posted on {address.url}:", "", *result.comment.split("\n")):
+        person.show(line)
+    if person.choose("post it?", {"y": "yes", "n": "no"}) != "y":
+        person.say("nothing was posted")
+        return result
+    key = mark(result)
+    with tempfile.TemporaryDirectory(prefix="bugreport-") as name:
+        desk = Desk(key, Path(name), session.pace, person.say)
+        landed = desk.deliver(
+            CommentLetter(
+                session,
+                session.repository(address.repository),
+                str(address),
+                address.number,
+                f"<!-- bugreport-triage: {key} -->",
+                lambda: result.comment,
+            )
+        )
+    return replace(result, posted=landed.url)

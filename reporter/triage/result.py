@@ -1,0 +1,173 @@
+"""What triage found out about one issue, as data: the document, the lines for people, the row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from reporter.errors import CannotJudgeError
+from reporter.github.duplicates import Candidate
+from reporter.github.plain import plain_line
+from reporter.triage.attempt import Runs
+from reporter.triage.extract import Refusal, Repro
+from reporter.triage.stated import Stated
+from reporter.triage.thread import Thread
+from reporter.triage.verdict import Judged
+
+Status = Literal[
+    "reproduces", "not_reproduced", "different", "no_bug", "not_actionable", "cannot_judge"
+]
+SCHEMA_VERSION = 1
+WORDS: Mapping[Status, str] = {
+    "reproduces": "it fails as the issue states",
+    "not_reproduced": "it does not fail here",
+    "different": "it fails here, but not as the issue states",
+    "no_bug": "what it shows is no bug of the compiler",
+    "not_actionable": "there is nothing to run",
+    "cannot_judge": "it could not be judged here",
+}
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """The reduced program and what fresh processes showed of it: by torch version, `fails`, `passes` or `cannot_judge`."""
+
+    text: str
+    statements: int
+    operators: tuple[str, ...]
+    seen: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Triage:
+    """An issue, judged. `sentence` says why the status is what it is; `contained` is False where the user trusted the code."""
+
+    thread: Thread
+    status: Status
+    sentence: str
+    stated: Stated
+    repro: Repro | None = None
+    refusal: Refusal | None = None
+    runs: tuple[Runs, ...] = ()
+    judged: Judged | None = None
+    minimal: Minimal | None = None
+    duplicates: tuple[Candidate, ...] = ()
+    labels: tuple[str, ...] = ()
+    comment: str = ""
+    notes: tuple[str, ...] = ()
+    contained: bool = True
+    posted: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0: triaged, whatever came out; 125: it could not be judged here."""
+        return CannotJudgeError.exit_code if self.status == "cannot_judge" else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        repro = asdict(self.repro) if self.repro is not None else None
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "issue": {
+                "name": self.thread.name,
+                "title": self.thread.title,
+                "url": self.thread.address.url if self.thread.address else None,
+                "state": self.thread.state,
+                "comments": max(0, len(self.thread.posts) - 1),
+            },
+            "status": self.status,
+            "sentence": self.sentence,
+            "refusal": asdict(self.refusal) if self.refusal is not None else None,
+            "stated": {
+                "sort": self.stated.sort,
+                "text": self.stated.text(),
+                "torch": self.stated.torch,
+            },
+            "repro": repro,
+            "sandbox": self.contained,
+            "runs": [runs.to_json() for runs in self.runs],
+            "verdict": self.judged.to_json() if self.judged is not None else None,
+            "minimal": asdict(self.minimal) if self.minimal is not None else None,
+            "duplicates": [candidate.to_json() for candidate in self.duplicates],
+            "labels": list(self.labels),
+            "comment": self.comment,
+            "posted": self.posted,
+            "notes": list(self.notes),
+        }
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads: every text of a stranger on one clean line, but for programs, whose lines stay."""
+        lines = [f"{self.thread.name}: {WORDS[self.status]}", self.sentence, ""]
+        lines.append(
+            f"stated:  {plain_line(self.stated.text(), 160)}"
+            + (f" (torch {self.stated.torch})" if self.stated.torch else "")
+        )
+        if self.repro is not None:
+            lines.append(
+                f"repro:   {self.repro.reason}, {len(self.repro.text.splitlines())} lines, post {self.repro.post + 1}"
+            )
+            lines += [f"         {change}" for change in self.repro.changes]
+            lines += [
+                f"careful: line {flag.line}: {flag.kind}: {plain_line(flag.what)}"
+                for flag in self.repro.flags
+            ]
+        for runs in self.runs:
+            shown = runs.telling
+            lines.append(
+                f"torch {runs.torch}: {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
+            )
+        if self.judged is not None:
+            lines.append(_verdict_line(self.judged))
+        if self.minimal is not None:
+            lines += [
+                "",
+                f"reduced to {self.minimal.statements} operations:",
+                "",
+                *self.minimal.text.rstrip().split("\n"),
+            ]
+        for candidate in self.duplicates:
+            lines.append(
+                f"maybe the same: {candidate.url} {plain_line(candidate.title)} ({'; '.join(candidate.reasons)})"
+            )
+        lines += [f"note:    {plain_line(note, 300)}" for note in self.notes]
+        if self.labels:
+            lines.append(f"labels:  {', '.join(self.labels)}")
+        if self.comment:
+            lines += ["", "suggested comment:", "", *self.comment.rstrip().split("\n")]
+        if self.posted:
+            lines += ["", f"posted: {self.posted}"]
+        return lines
+
+    def row(self) -> tuple[str, str, str, str]:
+        """Number, status, verdict and title, for the table of many."""
+        address = self.thread.address
+        verdict = self.refusal.kind if self.refusal else ""
+        if self.judged is not None and self.judged.kind:
+            verdict = f"{self.judged.kind} {self.judged.layer}"
+        name = f"#{address.number}" if address else self.thread.name
+        return name, self.status, verdict, plain_line(self.thread.title, 70)
+
+
+def _told(runs: Runs) -> str:
+    shown = runs.telling
+    words = {
+        "passes": "passes",
+        "fails": "fails",
+        "dies": "dies",
+        "hangs": "does not end",
+        "stopped": shown.detail,
+        "cannot_judge": "says that it cannot judge",
+    }[shown.outcome]
+    if runs.of > 1:
+        words += f" ({runs.failed} of {runs.of} runs failed)"
+    return words + {"same": ", as stated", "different": ", not as stated"}.get(
+        shown.match or "", ""
+    )
+
+
+def _verdict_line(judged: Judged) -> str:
+    if judged.trouble:
+        return f"verdict: none ({judged.trouble})"
+    where = f" in {judged.layer}" if judged.is_bug else " (no bug to report)"
+    return f"verdict: {judged.kind}{where}: {judged.summary}"

@@ -1,0 +1,187 @@
+"""What failure an issue states, and whether a run showed that one: exception class and a distinctive part of the message.
+
+"Same" is claimed only with evidence. Where the issue says too little to compare, that is the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from reporter.signature import normalise
+from reporter.triage.blocks import blocks
+from reporter.triage.extract import words_of
+from reporter.triage.thread import Thread
+
+Sort = Literal["raises", "wrong", "dies", "hangs", "unknown"]
+Match = Literal["same", "different", "unclear"]
+_LINE = re.compile(
+    r"^(?:E\s{1,8})?(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Failed|Failure|Unsupported|Interrupt|Violation\w*|Limit\w*|Exit)|Unsupported|UserError))"
+    r"(?:: ?(?P<message>.*))?$"
+)
+_DIES = re.compile(
+    r"\bsegmentation fault|\bsegfault|\bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b|core dumped|floating point exception|\baborts?\b|\bcrashes the (?:process|interpreter)|process (?:dies|is killed|crashes)",
+    re.IGNORECASE,
+)
+_HANGS = re.compile(
+    r"\bhangs?\b|\bdeadlocks?\b|never (?:returns|finishes|ends)|infinite loop|\bstuck\b",
+    re.IGNORECASE,
+)
+_WRONG = re.compile(
+    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?)\b",
+    re.IGNORECASE,
+)
+_ACCEPTS = re.compile(
+    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should (?:raise|fail|throw)|passes silently)\b",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"^\s*(?:\[pip3?\]\s*)?(?:PyTorch version|torch)\s*(?::|==)\s*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+#: Messages that every failure of a compiler backend begins with.
+_EMPTY = re.compile(r"^(?:backend='?\w+'? raised:?|from user code:?|.{0,3})$")
+_ALIKE = 0.6
+_COMPILER_LOG = 80  # lines
+_SHORTEST = 12
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One exception of a log: the last part of its class, and the line behind it."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the issue says goes wrong. `raised` are the exceptions of its logs, the outermost last."""
+
+    sort: Sort
+    raised: tuple[Raised, ...] = ()
+    torch: str | None = None
+
+    def text(self) -> str:
+        """For people, on one line."""
+        names = {
+            "wrong": "wrong values or properties",
+            "dies": "the process dies",
+            "hangs": "it hangs",
+            "unknown": "nothing that could be compared",
+        }
+        if self.sort == "raises":
+            last = told(self.raised) or self.raised[-1]
+            return f"{last.name}: {last.message}" if last.message else last.name
+        return names[self.sort]
+
+
+def stated(thread: Thread) -> Stated:
+    """Reads title, prose and logs of the author."""
+    logs = "\n".join(
+        block.text
+        for post in thread.posts
+        if post.author == thread.author
+        for block in blocks(post.text)
+    )
+    said = words_of(thread)
+    raised = exceptions(logs) or exceptions(said)
+    version = _VERSION.search(thread.own_text)
+    torch = version["version"].rstrip(",.)`") if version else None
+    title_and_prose = f"{thread.title}\n{said}"
+    telling = [item for item in raised if not _is_check(item)]
+    if _DIES.search(title_and_prose) or _DIES.search(logs):
+        return Stated("dies", raised, torch)
+    if telling and not _ACCEPTS.search(title_and_prose):
+        return Stated("raises", raised, torch)
+    if _HANGS.search(title_and_prose):
+        return Stated("hangs", raised, torch)
+    if raised or _WRONG.search(title_and_prose) or _ACCEPTS.search(title_and_prose):
+        return Stated("wrong", raised, torch)
+    return Stated("unknown", raised, torch)
+
+
+def exceptions(text: str) -> tuple[Raised, ...]:
+    """The exceptions of a log or of a stream, in their order, each once."""
+    found: dict[Raised, None] = {}
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        match = _LINE.match(line.rstrip())
+        if match is None:
+            continue
+        message = (match["message"] or "").strip()
+        if match["name"].endswith("CppCompileError"):
+            message = _compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
+        if not message and number + 1 < len(lines) and match["message"] is not None:
+            message = lines[number + 1].strip()
+        found[Raised(match["name"].rpartition(".")[2], message[:300])] = None
+    return tuple(found)
+
+
+def _compilers_words(lines: list[str]) -> str:
+    """What the C++ compiler complained of first."""
+    found = (re.search(r"\b(?:fatal )?error: .*", line) for line in lines)
+    return next((item.group() for item in found if item), "")
+
+
+def told(raised: tuple[Raised, ...]) -> Raised | None:
+    """The exception that tells most: the outermost that has a message of its own."""
+    return next((item for item in reversed(raised) if not _EMPTY.match(item.message)), None)
+
+
+def compare(
+    wanted: Stated, code: int | None, signal: str | None, timed_out: bool, stderr: str
+) -> Match:
+    """Whether a run that failed failed as stated."""
+    if wanted.sort == "dies":
+        return "same" if signal else "different"
+    if wanted.sort == "hangs":
+        return "same" if timed_out else "different"
+    if timed_out or signal:
+        return "unclear" if wanted.sort == "unknown" else "different"
+    seen = exceptions(stderr)
+    if wanted.sort == "raises":
+        return _compare_raised(wanted.raised, seen)
+    if wanted.sort == "wrong":
+        if any(_is_check(item) for item in seen[-1:]):
+            return "same"
+        return _compare_raised(wanted.raised, seen) if wanted.raised and seen else "different"
+    return "unclear"
+
+
+def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Match:
+    if not seen:
+        return "different"
+    telling = [item for item in wanted if not _EMPTY.match(item.message)]
+    for item in telling:
+        if any(item.name == other.name and _alike(item.message, other.message) for other in seen):
+            return "same"
+        # releases wrap an exception in another class, but its words stay
+        if any(
+            _alike(item.message, other.message) and len(item.message) > 2 * _SHORTEST
+            for other in seen
+        ):
+            return "same"
+    if not telling:
+        return "unclear" if wanted[-1].name == seen[-1].name else "different"
+    return "different"
+
+
+def _alike(wanted: str, seen: str) -> bool:
+    first, second = normalise(wanted), normalise(seen)
+    if not first or not second:
+        return False
+    if first == second:
+        return True
+    shorter, longer = sorted((first, second), key=len)
+    if len(shorter) >= _SHORTEST and shorter in longer:
+        return True
+    words = [set(re.findall(r"[A-Za-z_]{3,}", text)) for text in (first, second)]
+    both, either = words[0] & words[1], words[0] | words[1]
+    return len(both) >= 3 and len(both) >= _ALIKE * len(either)
+
+
+def _is_check(item: Raised) -> bool:
+    """The failing assertion of a program that checks values, which says that they are wrong and not that something broke."""
+    return item.name == "AssertionError"

@@ -1,0 +1,152 @@
+"""An issue with its comments, wherever it comes from: the tracker, the JSON of `gh issue view`, or a Markdown file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.errors import UsageError
+from reporter.github.place import IssueAddress
+from reporter.github.plain import plain_line
+from reporter.github.session import Session
+
+#: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer is something else.
+LARGEST = 4 * 2**20
+_COMMENTS = 200
+_HEADER = re.compile(r"(?P<name>title|state|author|labels|number):\t(?P<value>.*)")
+
+
+@dataclass(frozen=True)
+class Post:
+    """One text by one person; the first of a thread is the issue itself."""
+
+    author: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Thread:
+    """An issue. `posts` are in the order of time, the issue's own text first; `name` is what messages call it."""
+
+    name: str
+    title: str
+    posts: tuple[Post, ...]
+    labels: tuple[str, ...] = ()
+    state: str = "open"
+    address: IssueAddress | None = None
+    changed: str = ""
+
+    @property
+    def author(self) -> str:
+        return self.posts[0].author if self.posts else ""
+
+    @property
+    def own_text(self) -> str:
+        """Everything the author wrote."""
+        return "\n\n".join(post.text for post in self.posts if post.author == self.author)
+
+
+def fetch(session: Session, address: IssueAddress) -> Thread:
+    """The issue and its comments from the tracker. Raises as `Session.calling`."""
+    project = session.repository(address.repository)
+    with session.calling(f"read {address}"):
+        issue = project.get_issue(address.number)
+        posts = [Post(_login(issue.user), issue.body or "")]
+        comments: Iterable[Any] = issue.get_comments()[:_COMMENTS] if issue.comments else ()
+        for comment in comments:
+            posts.append(Post(_login(comment.user), comment.body or ""))
+        return Thread(
+            str(address),
+            plain_line(issue.title or "", 300),
+            tuple(posts),
+            tuple(plain_line(label.name) for label in issue.labels),
+            str(issue.state),
+            address,
+            issue.updated_at.isoformat() if issue.updated_at else "",
+        )
+
+
+def read_file(path: Path) -> Thread:
+    """An issue in a file. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(
+            f"{path} cannot be read ({reason}); give an issue's address, OWNER/REPO#N, or a Markdown file"
+        ) from None
+    return read_text(data, str(path))
+
+
+def read_text(data: bytes, name: str) -> Thread:
+    """An issue as Markdown, or as the JSON of `gh issue view --json title,body,author,labels,state,comments`.
+
+    Raises UsageError if it is neither, or larger than an issue can be.
+    """
+    if len(data) > LARGEST:
+        raise UsageError(
+            f"{name} has more than {LARGEST} bytes, so it is no issue; give another file"
+        )
+    if b"\0" in data:
+        raise UsageError(f"{name} is not text; give an issue as Markdown or as JSON")
+    text = data.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith("{"):
+        return _of_json(text, name)
+    return _of_markdown(text, name)
+
+
+def _of_json(text: str, name: str) -> Thread:
+    try:
+        found = json.loads(text)
+        posts = [Post(_name_of(found.get("author")), str(found.get("body") or ""))]
+        for comment in found.get("comments") or ():
+            posts.append(Post(_name_of(comment.get("author")), str(comment.get("body") or "")))
+        labels = [
+            plain_line(str(label["name"] if isinstance(label, Mapping) else label))
+            for label in found.get("labels") or ()
+        ]
+        title = plain_line(str(found.get("title") or ""), 300)
+        state = str(found.get("state") or "open").lower()
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+        raise UsageError(
+            f"{name} is not what `gh issue view --json title,body,author,labels,state,comments` writes; give that or Markdown"
+        ) from None
+    return Thread(name, title, tuple(posts), tuple(labels), state)
+
+
+def _of_markdown(text: str, name: str) -> Thread:
+    """`gh issue view` writes a header of `name:<tab>value` lines and `--`; otherwise a title is the first heading."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    header: dict[str, str] = {}
+    if "--" in lines[:20] and _HEADER.fullmatch(lines[0]):
+        end = lines.index("--")
+        for line in lines[:end]:
+            found = _HEADER.fullmatch(line)
+            if found:
+                header[found["name"]] = found["value"]
+        lines = lines[end + 1 :]
+    first = next((line for line in lines if line.strip()), "")
+    heading = re.fullmatch(r"#\s+(.*?)\s*#*", first)
+    if "title" not in header and heading:
+        header["title"] = heading[1]
+        lines = lines[lines.index(first) + 1 :]
+    return Thread(
+        name,
+        plain_line(header.get("title", ""), 300),
+        (Post(header.get("author", "author"), "\n".join(lines)),),
+        tuple(plain_line(item) for item in header.get("labels", "").split(", ") if item.strip()),
+        header.get("state", "open").lower(),
+    )
+
+
+def _login(user: Any) -> str:
+    return plain_line(str(getattr(user, "login", None) or "ghost"))
+
+
+def _name_of(author: Any) -> str:
+    return plain_line(str(author["login"] if isinstance(author, Mapping) else author or "author"))

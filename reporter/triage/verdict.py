@@ -1,0 +1,171 @@
+"""The tool's own judgement of a stranger's program: the whole tool runs inside the sandbox, and a document comes out.
+
+Only what is expected of that document is read, each value with its type checked and its text cleaned: the program that was
+judged ran beside the judge and may have written anything.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.github.plain import plain, plain_line
+from reporter.interpreter import InterpreterInfo
+from reporter.sandbox import Limits, sandboxed
+from reporter.sandbox.limits import GIB, MIB
+from reporter.triage import inside
+from reporter.triage.attempt import SEED, warm_folder
+
+_KINDS = frozenset(
+    """crash crash_on_recompile wrong_result wrong_gradient wrong_metadata stale_graph accepts_invalid process_death hang
+    invalid_program nondeterministic uninitialized_memory undefined_value rounding precision_cast ill_conditioned rng
+    graph_break recompiles not_reproduced""".split()
+)
+_LAYERS = frozenset("dynamo aot_autograd decomposition inductor backend triton eager none".split())
+_OUTCOMES = frozenset("ok raises differs died timeout skipped".split())
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What `diagnose` or `create` said. `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict."""
+
+    kind: str = ""
+    layer: str = "none"
+    is_bug: bool = False
+    summary: str = ""
+    ladder: tuple[tuple[str, str], ...] = ()
+    labels: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    statements: int = 0
+    repro: str = ""
+    signature: str = ""
+    fingerprint: Mapping[str, Any] | None = None
+    exception: str = ""
+    message: str = ""
+    trouble: str = ""
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        return {
+            "kind": self.kind,
+            "layer": self.layer,
+            "is_bug": self.is_bug,
+            "summary": self.summary,
+            "ladder": [{"rung": rung, "outcome": outcome} for rung, outcome in self.ladder],
+            "exception": self.exception,
+            "message": self.message,
+            "trouble": self.trouble,
+            "seconds": self.seconds,
+        }
+
+
+def judge(
+    verb: str,
+    info: InterpreterInfo,
+    text: str,
+    *,
+    jobs: int,
+    timeout: float,
+    memory: float,
+    limit: float,
+    trust: bool,
+) -> Judged:
+    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox; `limit` is for all of it, in seconds, `memory` in GiB.
+
+    Raises CannotJudgeError if there is no sandbox.
+    """
+    warm = warm_folder(info.path)
+    arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
+    with sandboxed(
+        [sys.executable, str(Path(inside.__file__).resolve()), *arguments],
+        python=info.path,
+        files={"repro.py": text},
+        limits=Limits(
+            seconds=limit,
+            memory=int((jobs + 1) * memory + 6) * GIB,
+            disk=6 * GIB,
+            output=16 * MIB,
+        ),
+        folders={SEED: warm} if warm is not None and not trust else {},
+        with_tool=True,
+        trust=trust,
+    ) as sandbox:
+        result = sandbox.run()
+    if result.detail:
+        return Judged(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
+    line = next(
+        (line for line in reversed(result.stdout.split("\n")) if line.startswith(inside.MARK)), None
+    )
+    if line is None:
+        said = plain(result.stderr).strip().splitlines()
+        return Judged(
+            trouble=f"the {verb} run ended without an answer ({plain_line(said[-1]) if said else 'no output'})",
+            seconds=result.seconds,
+        )
+    try:
+        answer = json.loads(line[len(inside.MARK) :])
+    except (ValueError, RecursionError):
+        return Judged(
+            trouble=f"the answer of the {verb} run cannot be read", seconds=result.seconds
+        )
+    return read(answer, result.seconds)
+
+
+def read(answer: object, seconds: float = 0.0) -> Judged:
+    """The answer of a run with all that is not expected left out."""
+    found = answer if isinstance(answer, Mapping) else {}
+    if "error" in found:
+        return Judged(trouble=_line(found["error"], 400), seconds=seconds)
+    document = _mapping(found.get("document"))
+    verdict = _mapping(document.get("verdict"))
+    kind, layer = str(verdict.get("kind")), str(verdict.get("layer"))
+    if kind not in _KINDS or layer not in _LAYERS:
+        return Judged(trouble="the verdict of the run is none that the tool gives", seconds=seconds)
+    repro = _mapping(document.get("repro"))
+    files = _mapping(found.get("files"))
+    ladder = [_mapping(row) for row in _list(document.get("ladder"))]
+    return Judged(
+        kind=kind,
+        layer=layer,
+        is_bug=verdict.get("is_bug") is True,
+        summary=_line(verdict.get("summary"), 500),
+        ladder=tuple(
+            (_line(row.get("rung"), 60), str(row.get("outcome")))
+            for row in ladder[:40]
+            if str(row.get("outcome")) in _OUTCOMES
+        ),
+        labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
+        operators=tuple(_line(name, 80) for name in _list(repro.get("operators"))[:20]),
+        statements=_count(repro.get("statements")),
+        repro=plain(str(files.get("repro.py", "")))[:20000] if repro else "",
+        signature=_line(verdict.get("signature"), 500),
+        fingerprint=_mapping(document.get("fingerprint")) or None,
+        exception=_line(verdict.get("exception") or "", 100),
+        message=_line(verdict.get("message") or "", 300),
+        seconds=seconds,
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _line(value: object, limit: int) -> str:
+    return plain_line(value, limit) if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int:
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**6
+        else 0
+    )

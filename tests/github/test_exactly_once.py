@@ -1,0 +1,423 @@
+"""The fault matrix: whatever goes wrong, there is never a second issue, none is lost, and the sentence says what is known.
+
+Each row strikes one attempt to file; the same command is then given again against a healthy tracker. After the first attempt
+there is at most one issue, after the second exactly one.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reporter.errors import BugreportError
+from reporter.filed import Filed
+from reporter.store.database import opened
+from reporter.store.filings import State, filing
+from reporter.store.reports import key_of
+from tests.github.conftest import WORDS, copied, environment, run_file
+from tests.github.tracker import TOKEN, Fault, Tracker
+
+ROOT = Path(__file__).resolve().parents[2]
+CREATE, LIST, SEARCH = "issues/create", "issues/list-for-repo", "search/issues-and-pull-requests"
+GET, REPO = "issues/get", "repos/get"
+SOON = {"Retry-After": "0"}
+LATER = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(time.time()) + 1800)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault and what has to come of it: exit code (0: it was filed all the same), words of the sentence, state, POSTs.
+
+    `issues` is the number of issues after the first attempt.
+    """
+
+    name: str
+    faults: tuple[dict[str, Any], ...]
+    code: int
+    says: str
+    state: State
+    posts: int
+    issues: int
+
+
+def create(way: str, **more: Any) -> dict[str, Any]:
+    return {"operation": CREATE, "way": way, **more}
+
+
+def status(code: int, message: str = "", operation: str = CREATE, **more: Any) -> dict[str, Any]:
+    return {"operation": operation, "status": code, "message": message, **more}
+
+
+DOWN = {"operation": LIST, "status": 503, "times": 1000, "skip": 2}
+NO, UNSURE, DONE = State.PLANNED, State.UNKNOWN, State.CONFIRMED
+MATRIX = [
+    Row(
+        "reset before",
+        (create("reset"),),
+        125,
+        "connection to github.com broke.*still not there",
+        UNSURE,
+        1,
+        0,
+    ),
+    Row("reset after", (create("reset", processed=True),), 0, "", DONE, 1, 1),
+    Row(
+        "timeout before",
+        (create("stall"),),
+        125,
+        "no answer within 0.2 seconds.*still not there",
+        UNSURE,
+        1,
+        0,
+    ),
+    Row("timeout after", (create("stall", processed=True),), 0, "", DONE, 1, 1),
+    Row("created late", (create("stall", late=1.2),), 0, "", DONE, 1, 1),
+    Row("truncated JSON", (create("truncate", processed=True),), 0, "", DONE, 1, 1),
+    Row("invalid JSON", (create("garble", processed=True),), 0, "", DONE, 1, 1),
+    Row("empty answer", (create("empty", processed=True),), 0, "", DONE, 1, 1),
+    Row("HTML instead of JSON", (create("html", processed=True),), 0, "", DONE, 1, 1),
+    Row("401", (status(401, "Bad credentials"),), 4, "refuses the token in GH_TOKEN", NO, 1, 0),
+    Row(
+        "401 at once",
+        (status(401, "Bad credentials", REPO),),
+        4,
+        "refuses the token in GH_TOKEN",
+        NO,
+        0,
+        0,
+    ),
+    Row(
+        "403 without right",
+        (status(403, "Resource not accessible by personal access token"),),
+        4,
+        "may not do this.*Resource not",
+        NO,
+        1,
+        0,
+    ),
+    Row(
+        "403 archived",
+        (status(403, "Repository was archived so is read-only."),),
+        2,
+        "is archived",
+        NO,
+        1,
+        0,
+    ),
+    Row(
+        "403 single sign-on",
+        (status(403, "Resource protected", headers={"X-GitHub-SSO": "required; url=https://x"}),),
+        4,
+        "single sign-on",
+        NO,
+        1,
+        0,
+    ),
+    Row(
+        "403 rate limit",
+        (status(403, "API rate limit exceeded", headers=LATER),),
+        125,
+        "no more requests before .* UTC",
+        NO,
+        1,
+        0,
+    ),
+    Row(
+        "403 secondary limit, soon over",
+        (status(403, "You have exceeded a secondary rate limit", headers=SOON),),
+        0,
+        "",
+        DONE,
+        2,
+        1,
+    ),
+    Row("404", (status(404, "Not Found"),), 2, "may not see it", NO, 1, 0),
+    Row(
+        "404 project",
+        (status(404, "Not Found", REPO),),
+        2,
+        "refused to read pytorch/pytorch",
+        NO,
+        0,
+        0,
+    ),
+    Row(
+        "410",
+        (status(410, "Issues are disabled for this repo"),),
+        2,
+        "the project has no issues",
+        NO,
+        1,
+        0,
+    ),
+    Row("422", (status(422, "Validation Failed"),), 2, "422 Validation Failed", NO, 1, 0),
+    Row("429, soon over", (status(429, "Too Many Requests", headers=SOON),), 0, "", DONE, 2, 1),
+    Row(
+        "429 twice",
+        (status(429, "Too Many Requests", headers=SOON, times=2),),
+        125,
+        "no more requests",
+        NO,
+        2,
+        0,
+    ),
+    Row(
+        "429, much later",
+        (status(429, "Too Many Requests", headers={"Retry-After": "3600"}),),
+        125,
+        "no more requests",
+        NO,
+        1,
+        0,
+    ),
+    *(
+        Row(
+            f"{code} before",
+            (status(code, "Server Error"),),
+            125,
+            "an error of its own.*still not there",
+            UNSURE,
+            1,
+            0,
+        )
+        for code in (500, 502, 503, 504)
+    ),
+    *(
+        Row(f"{code} after", (status(code, "Server Error", processed=True),), 0, "", DONE, 1, 1)
+        for code in (500, 502)
+    ),
+    Row(
+        "reset after, then down",
+        (create("reset", processed=True), DOWN),
+        125,
+        "connection to github.com broke",
+        UNSURE,
+        1,
+        1,
+    ),
+    Row(
+        "502 after, then down",
+        (status(502, "", processed=True), DOWN),
+        125,
+        "error of its own",
+        UNSURE,
+        1,
+        1,
+    ),
+    Row(
+        "cannot look before",
+        (status(503, "", LIST, times=1000),),
+        125,
+        "list the newest issues",
+        NO,
+        0,
+        0,
+    ),
+    Row(
+        "one bad read",
+        (status(502, "", LIST), status(503, "", REPO), status(500, "", GET)),
+        0,
+        "",
+        DONE,
+        1,
+        1,
+    ),
+    Row(
+        "search refused",
+        (status(403, "API rate limit exceeded", SEARCH, headers=LATER, times=99),),
+        0,
+        "",
+        DONE,
+        1,
+        1,
+    ),
+    Row("search down", (status(503, "", SEARCH, times=99),), 0, "", DONE, 1, 1),
+    Row("cannot read back", (status(404, "Not Found", GET),), 0, "", DONE, 1, 1),
+]
+
+
+def state_of(folder: Path) -> State | None:
+    with opened() as store:
+        row = filing(store, key_of((folder / "repro.py").read_text()), "pytorch/pytorch")
+    return row.state if row else None
+
+
+def attempt(folder: Path) -> tuple[int, str]:
+    """Exit code and sentence."""
+    try:
+        result = run_file(folder)
+    except BugreportError as error:
+        assert "\n" not in str(error) and TOKEN not in str(error)
+        return error.exit_code, str(error)
+    assert isinstance(result, Filed)
+    return 0, result.action
+
+
+@pytest.mark.parametrize("row", MATRIX, ids=lambda row: row.name)
+def test_no_fault_makes_two_issues_or_loses_one(row: Row, tracker: Tracker, report: Path) -> None:
+    tracker.index_lags = True  # as the real one does for minutes
+    tracker.faults = [Fault(**fault) for fault in row.faults]
+    code, sentence = attempt(report)
+    assert code == row.code, sentence
+    assert not row.says or re.search(row.says, sentence), sentence
+    assert tracker.count(CREATE) == row.posts and len(tracker.repo.issues) == row.issues
+    assert state_of(report) is (row.state if row.posts else None)
+    tracker.faults = []
+    code, sentence = attempt(report)
+    assert code == 0, sentence
+    assert sentence == ("already_filed" if row.issues else "filed")
+    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+    assert tracker.count(CREATE) == row.posts + (0 if row.issues else 1)
+
+
+def test_a_report_that_is_filed_is_never_sent_again(tracker: Tracker, report: Path) -> None:
+    assert attempt(report) == (0, "filed") and attempt(report) == (0, "already_filed")
+    (report.parent / "store.sqlite3").unlink()  # the store is lost, the mark in the issue is not
+    assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
+
+
+def test_the_matrix_is_as_long_as_we_say() -> None:
+    assert len(MATRIX) == 36 and len({row.name for row in MATRIX}) == 36
+
+
+def test_connection_refused(
+    tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("BUGREPORT_GITHUB_API", f"http://127.0.0.1:{free.getsockname()[1]}")
+    code, sentence = attempt(report)
+    assert code == 125 and "cannot be reached" in sentence and "Connection refused" in sentence
+    monkeypatch.setenv("BUGREPORT_GITHUB_API", tracker.base)
+    assert attempt(report) == (0, "filed") and len(tracker.repo.issues) == 1
+
+
+def test_a_second_attempt_waits_until_the_first_cannot_be_under_way_any_more(
+    tracker: Tracker, report: Path
+) -> None:
+    """A process dies right after sending; its request is carried out a second later, while the next process runs."""
+    first = start(report, tracker, "after:sent")
+    assert first.wait(20) == -9 and state_of(report) is State.SENT
+    tracker.add_issue(
+        "late",
+        f"<!-- bugreport-key: {key_of((report / 'repro.py').read_text())} -->",
+        indexed=False,
+    )
+    assert attempt(report) == (0, "already_filed")
+    assert tracker.count(CREATE) == 0 and len(tracker.repo.issues) == 1
+
+
+# Dies by signal 9 before or after one step of the machine is written down, or before or after the request itself.
+DRIVER = """
+import os, signal, sys
+from pathlib import Path
+from reporter import tokens
+tokens.take()
+from reporter.github import delivery, letters
+when, _, step = sys.argv[2].partition(":")
+def dying(function, matches):
+    def wrapped(*args, **kwargs):
+        if matches(args) and when == "before": os.kill(os.getpid(), signal.SIGKILL)
+        result = function(*args, **kwargs)
+        if matches(args) and when == "after": os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    return wrapped
+delivery.move = dying(delivery.move, lambda args: args[3].value == step)
+letters.IssueLetter.send = dying(letters.IssueLetter.send, lambda args: step == "request")
+letters.IssueLetter.look = dying(letters.IssueLetter.look, lambda args: step == "look")
+from reporter.cli.main import run
+sys.exit(run(["file", sys.argv[1], "-R", "pytorch/pytorch", "--yes", "--json", "--summary", sys.argv[3]]))
+"""
+QUICK = ("after:planned", "after:sent", "after:request", "before:confirmed")
+STEPS = [
+    pytest.param(step, marks=() if step in QUICK else pytest.mark.slow)
+    for name in ("planned", "look", "sent", "request", "confirmed")
+    for step in (f"before:{name}", f"after:{name}")
+]
+NETWORK = [
+    (operation, processed)
+    for operation in (REPO, "issues/get-label", LIST, SEARCH, CREATE, GET)
+    for processed in (False, True)
+]
+
+
+def start(folder: Path, tracker: Tracker, step: str = "", **more: Any) -> subprocess.Popen[str]:
+    store = folder.parent / "store.sqlite3"
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder), step, WORDS],
+        cwd=ROOT,
+        env=environment(tracker, store),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_kill_9_between_any_two_steps_of_ours(step: str, tracker: Tracker, report: Path) -> None:
+    tracker.index_lags = True
+    assert start(report, tracker, step).wait(30) == -9
+    created = len(tracker.repo.issues)
+    assert created == (step in ("after:request", "before:confirmed", "after:confirmed"))
+    assert attempt(report) == (0, "already_filed" if created else "filed")
+    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("operation", "processed"), NETWORK)
+def test_kill_9_while_any_request_is_under_way(
+    operation: str, processed: bool, tracker: Tracker, report: Path
+) -> None:
+    tracker.index_lags = True
+    tracker.faults = [Fault(operation, "kill", processed=processed)]
+    process = start(report, tracker)
+    tracker.victim = process.pid
+    assert process.wait(30) == -9
+    created = len(tracker.repo.issues)
+    assert created == ((operation, processed) == (CREATE, True) or operation == GET)
+    assert attempt(report) == (0, "already_filed" if created else "filed")
+    assert len(tracker.repo.issues) == 1 and state_of(report) is State.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "two stores",
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ("one store", "two folders")),
+    ],
+)
+def test_two_processes_that_file_the_same_report_make_one_issue(
+    store: str, tracker: Tracker, report: Path, tmp_path: Path
+) -> None:
+    tracker.index_lags = True
+    folders = [report, report]
+    environments = [environment(tracker, tmp_path / "store.sqlite3") for _ in range(2)]
+    if store == "two stores":
+        environments[1]["BUGREPORT_STORE"] = str(tmp_path / "other.sqlite3")
+    if store == "two folders":
+        folders[1] = copied("foobar", tmp_path / "copy")
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(folder), "", WORDS],
+            cwd=ROOT,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for folder, env in zip(folders, environments)
+    ]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
+    assert len(tracker.repo.issues) == 1 and tracker.count(CREATE) == 1
+    assert sorted("already_filed" in out for out, _ in outputs) == [False, True]

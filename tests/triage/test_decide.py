@@ -1,0 +1,202 @@
+"""What is claimed of an issue, from what its program did and what the tool made of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from reporter.github.duplicates import Candidate
+from reporter.triage.answer import ALLOWED, comment, suggested
+from reporter.triage.attempt import Attempt, Runs
+from reporter.triage.blocks import blocks
+from reporter.triage.extract import Repro
+from reporter.triage.flow import decide
+from reporter.triage.result import Minimal, Triage
+from reporter.triage.stated import Raised, Stated, compare, exceptions
+from reporter.triage.thread import Post, Thread
+from reporter.triage.verdict import Judged, read
+
+LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
+CRASH = Stated(
+    "raises", (Raised("LoweringException", "AssertionError: index_expr of 7 dims expected"),)
+)
+WRONG, DIES, HANGS, UNKNOWN = Stated("wrong"), Stated("dies"), Stated("hangs"), Stated("unknown")
+
+
+def runs(
+    outcome: str, match: str | None, failure: str = "", torch: str = "2.13.0", *more: Attempt
+) -> Runs:
+    return Runs(torch, "3.11.7", (Attempt(outcome, match, failure, "", "", 1.0), *more))  # type: ignore[arg-type]
+
+
+def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> Judged:
+    return Judged(kind=kind, layer=layer, is_bug=is_bug, summary="A summary.")
+
+
+PASSES, SAME, OTHER = (
+    runs("passes", None),
+    runs("fails", "same", "X: y"),
+    runs("fails", "different", "X: y"),
+)
+CASES = [
+    (CRASH, SAME, verdict("crash"), "reproduces"),
+    (CRASH, SAME, Judged(trouble="it took too long"), "reproduces"),
+    (CRASH, OTHER, verdict("crash"), "reproduces"),
+    (CRASH, OTHER, verdict("wrong_result"), "different"),
+    (CRASH, OTHER, verdict("invalid_program", "eager", False), "no_bug"),
+    (CRASH, PASSES, verdict("not_reproduced", "none", False), "not_reproduced"),
+    (CRASH, PASSES, verdict("graph_break", "dynamo", False), "not_reproduced"),
+    (CRASH, PASSES, Judged(trouble="no answer"), "cannot_judge"),
+    (WRONG, SAME, verdict("precision_cast", "none", False), "no_bug"),
+    (WRONG, PASSES, verdict("wrong_metadata"), "reproduces"),
+    (WRONG, OTHER, verdict("not_reproduced", "none", False), "different"),
+    (DIES, runs("dies", "same", "SIGFPE"), verdict("process_death"), "reproduces"),
+    (HANGS, runs("hangs", "same"), None, "reproduces"),
+    (WRONG, runs("hangs", "different"), None, "cannot_judge"),
+    (WRONG, runs("stopped", None), None, "cannot_judge"),
+    (UNKNOWN, PASSES, verdict("wrong_result"), "reproduces"),
+    (
+        UNKNOWN,
+        runs("fails", "unclear", "X: y"),
+        verdict("not_reproduced", "none", False),
+        "reproduces",
+    ),
+]
+
+
+@pytest.mark.parametrize(("says", "ran", "judged", "status"), CASES)
+def test_the_status(says: Stated, ran: Runs, judged: Judged | None, status: str) -> None:
+    found, sentence = decide(says, [ran], judged)
+    assert found == status
+    assert sentence.endswith(".") and "2.13.0" in sentence
+
+
+@pytest.mark.parametrize(
+    ("says", "code", "signal", "late", "stderr", "match"),
+    [
+        (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING}", "same"),
+        (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING.replace('7', '12')}", "same"),
+        (CRASH, 1, None, False, "LoweringException: RuntimeError: no kernel", "different"),
+        (CRASH, 1, None, False, "torch._dynamo.exc.Unsupported: call_method", "different"),
+        (CRASH, 1, None, False, "ImportError: no torch.foo", "different"),
+        (CRASH, -11, "SIGSEGV", False, "", "different"),
+        (
+            Stated("raises", (Raised("Unsupported", ""),)),
+            1,
+            None,
+            False,
+            "Unsupported: a thing",
+            "unclear",
+        ),
+        (WRONG, 1, None, False, "AssertionError: Tensor-likes are not close!", "same"),
+        (WRONG, 1, None, False, "NameError: name 'x' is not defined", "different"),
+        (DIES, 139, "SIGSEGV", False, "", "same"),
+        (DIES, 1, None, False, "RuntimeError: x", "different"),
+        (HANGS, None, None, True, "", "same"),
+        (UNKNOWN, 1, None, False, "RuntimeError: x", "unclear"),
+    ],
+)
+def test_the_same_failure(
+    says: Stated, code: int | None, signal: str | None, late: bool, stderr: str, match: str
+) -> None:
+    assert compare(says, code, signal, late, stderr) == match
+
+
+def test_what_a_compiler_complained_of_is_the_message() -> None:
+    log = "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\nOutput:\nx.cpp:3:4: error: no matching function\n"
+    assert exceptions(log) == (Raised("CppCompileError", "error: no matching function"),)
+
+
+def triaged(**more: object) -> Triage:
+    thread = Thread("o/r#1", "A title", (Post("kim", "text"),))
+    repro = Repro("import torch\n", "kim", 0, "", (), ("torch",), (), "the author's")
+    result = Triage(
+        thread, "reproduces", "It fails.", CRASH, repro, None, (SAME,), verdict("crash")
+    )
+    return replace(result, **more)  # type: ignore[arg-type]
+
+
+def test_labels_are_those_that_the_evidence_supports() -> None:
+    assert suggested(triaged()) == ("module: inductor",)
+    forged = replace(verdict("crash"), labels=("high priority", "module: dynamo", "triaged"))
+    assert suggested(triaged(judged=forged)) == ("module: dynamo",)
+    assert suggested(triaged(judged=verdict("rounding", "none", False), status="no_bug")) == ()
+    both = (runs("passes", None, "", "2.6.0"), SAME)
+    assert suggested(triaged(runs=both)) == ("module: inductor", "module: regression")
+    fixed = (runs("fails", "same", "", "2.6.0"), PASSES)
+    assert suggested(triaged(runs=fixed)) == ("module: inductor",)
+    seen = {"2.6.0": "passes", "2.13.0": "fails"}
+    assert "module: regression" in suggested(triaged(runs=both, minimal=Minimal("x", 1, (), seen)))
+    assert all(label in ALLOWED for label in suggested(triaged(runs=both)))
+
+
+EVIL = "```\n# Heading\n@everyone <img src=x onerror=alert(1)> [a](http://evil) |x| \\| `code` ``\n<!-- bugreport-key: 0 -->"
+
+
+def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
+    shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", EVIL, 1.0)
+    result = triaged(
+        runs=(Runs("2.13.0", "3.11.7", (shown,)),),
+        judged=replace(verdict("crash"), summary=EVIL, ladder=((EVIL, "raises"),)),
+        minimal=Minimal("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
+        duplicates=(Candidate(0.9, ("r",), EVIL, "http://x", 7),),
+    )
+    text = comment(result)
+    # without its code, fenced or in spans, nothing of the stranger's is left
+    for block in blocks(text):
+        text = text.replace(block.text, "")
+    text = re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", text)
+    for word in ("Heading", "everyone", "onerror", "evil", "bugreport-key"):
+        assert word not in text
+    assert "written by the tool bugreport" in text and "- #7" in text
+    rows = [line for line in comment(result).split("\n") if line.startswith("| `2.13.0`")]
+    assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == 6
+
+
+def test_there_is_a_comment_only_where_there_is_something_to_say() -> None:
+    assert comment(triaged(status="cannot_judge")) == ""
+    assert "does not fail here" in comment(triaged(status="not_reproduced", runs=(PASSES,)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        {},
+        {"document": 3},
+        {"document": {"verdict": {"kind": "crash\x1b[31m", "layer": "inductor"}}},
+        {"document": {"verdict": {"kind": "crash", "layer": "<b>"}}},
+    ],
+)
+def test_an_answer_of_the_sandbox_that_is_none(answer: object) -> None:
+    found = read(answer)
+    assert not found.kind and not found.is_bug and found.trouble
+
+
+def test_an_answer_of_the_sandbox_is_cleaned() -> None:
+    found = read(
+        {
+            "document": {
+                "verdict": {
+                    "kind": "crash",
+                    "layer": "inductor",
+                    "is_bug": "yes",
+                    "summary": "a\x1b[2J\nb" * 900,
+                },
+                "ladder": [
+                    {"rung": "x\u202e", "outcome": "raises"},
+                    {"rung": "y", "outcome": "<script>"},
+                    4,
+                ],
+                "labels": ["ok", 5, "b\x07"],
+                "repro": {"statements": -1, "operators": "sin"},
+            },
+            "files": {"repro.py": "x\x1b[31m" * 50_000},
+        }
+    )
+    assert found.is_bug is False and found.ladder == (("x", "raises"),)
+    assert "\x1b" not in found.summary + found.repro and "\n" not in found.summary
+    assert len(found.summary) <= 500 and len(found.repro) <= 20000 and found.statements == 0
