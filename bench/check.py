@@ -44,7 +44,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-BLOCK = 8
+BLOCK = 4
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 from reporter.releases.check import Change, Checked, belongs
 from reporter.releases.matrix import html, lines, markdown
+from reporter.releases.plan import compared
 from reporter.releases.shards import merged
-from reporter.releases.subject import subject_of, subjects_in, wanted_of
+from reporter.releases.subject import Subject, stored, subject_of, subjects_in, wanted_of
 from reporter.releases.work import Check
 from reporter.signature import Signature
 from reporter.store.database import opened
@@ -188,3 +190,44 @@ def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
         path.write_text((folder / "repro.py").read_text())
     found = [item.name for item in subjects_in([str(tmp_path)])]
     assert found == [str(folder)]  # whose text the others only repeat
+
+
+def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
+    folder = report(tmp_path / "there", "crash", kind="crash", exception="E", message="m")
+    rows = [
+        ("k1", "there", str(folder), "crash", "crash · dynamo · E", "text 1"),
+        ("k2", "gone", str(tmp_path / "gone"), "crash", "crash · dynamo · E", "text 2"),
+        ("k3", "death", str(tmp_path / "g"), "process_death", "process_death · SIGSEGV", "text 3"),
+        ("k4", "meta", str(tmp_path / "g"), "wrong_metadata", "wrong_metadata · dtype", "text 4"),
+    ]
+    with opened(tmp_path / "store") as store:
+        for key, title, place, kind, signature, text in rows:
+            values = (key, "2026", place, title, kind, "dynamo", signature, "", "2.13.0", text)
+            store.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", values)
+        found = list(stored(store))
+    assert [(item.key, item.name, item.text, item.torch) for item in found] == [
+        (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
+    ]
+    assert found[0].wanted == Signature("crash", "dynamo", "E", "m") and found[0].seen == (3, 3)
+    # a class alone would take any crash for this one: the first failure that is seen will say more
+    assert found[1].wanted is None
+    assert found[2].wanted == Signature("process_death", signal="SIGSEGV")
+    assert found[3].wanted == Signature("wrong_metadata", property="dtype")
+
+
+def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None:
+    first, other = (Signature("crash", exception=name, message="m") for name in ("A", "B"))
+    checks = [
+        replace(check("r", release, outcome), signature=signature)
+        for release, outcome, signature in (
+            ("2.0.1", "fixed", None),
+            ("2.6.0", "reproduces", first),
+            ("2.7.0", "reproduces", other),
+            ("2.8.0", "reproduces", first),
+        )
+    ]
+    plain = Subject("r", "r", "text")
+    told = [item.outcome for item in compared([plain], checks)]
+    assert told == ["fixed", "reproduces", "different", "reproduces"]
+    known = replace(plain, wanted=other)
+    assert compared([known], checks) == tuple(checks)  # each was compared when it ran
