@@ -76,42 +76,37 @@ def timed(work: list[Task], bench: Bench, jobs: int) -> float:
 
 
 def warm_against_cold(work: list[Task], jobs: int) -> None:
-    """The first number of the plan: what a warm worker saves."""
-    warm = cold = start = 0.0
+    """The first number of the plan: what a warm worker saves, release by release."""
+    print(f"{jobs} at a time; seconds per check; starting the workers is counted apart")
+    print(
+        f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}{'with start':>12}"
+    )
     with Bench.here(jobs) as bench:
         for release in dict.fromkeys(task.release for task in work):
             mine = [task for task in work if task.release == release]
-            start += timed([replace(mine[0], few=False)], bench, jobs)
-            place = bench.environments.place(release)
+            start = timed([replace(mine[0], few=False)], bench, jobs)
+            warm = cold = 0.0
             for begin in range(0, len(mine), BLOCK):
                 block = mine[begin : begin + BLOCK]
                 warm += timed(block, bench, jobs)
-                before = time.monotonic()
-                with ThreadPoolExecutor(jobs) as threads:
-                    list(
-                        threads.map(
-                            lambda task, place=place: run_cold(
-                                place.python,
-                                task.subject.text,
-                                600,
-                                warm=bench.pools.warm(place.python),
-                            ),
-                            block,
-                        )
-                    )
-                cold += time.monotonic() - before
-    number = len(work)
-    print(
-        f"{number} checks, {jobs} at a time; starting the workers took {start:.1f} s and is counted apart"
-    )
-    print(
-        f"warm worker   {warm / number:8.2f} s per check  ({(warm + start) / number:.2f} with the start)"
-    )
-    print(f"cold process  {cold / number:8.2f} s per check")
-    print(
-        f"ratio         {cold / warm:8.2f}  ({cold / (warm + start):.2f} with the start)",
-        flush=True,
-    )
+                cold += seconds_cold(block, bench, jobs)
+            number = len(mine)
+            ratios = f"{cold / warm:>7.1f}x{cold / (warm + start):>11.1f}x"
+            row = f"{release.label[-48:]:<50}{number:>8}{start:>9.1f}{warm / number:>8.2f}{cold / number:>8.2f}"
+            print(row + ratios, flush=True)
+
+
+def seconds_cold(block: list[Task], bench: Bench, jobs: int) -> float:
+    """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as `check` runs them."""
+
+    def run(task: Task) -> None:
+        python = bench.environments.place(task.release).python
+        run_cold(python, task.subject.text, 600, warm=bench.pools.warm(python))
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(jobs) as threads:
+        list(threads.map(run, block))
+    return time.monotonic() - started
 
 
 def scaling(work: list[Task]) -> None:
