@@ -88,7 +88,7 @@ def survey(path: str) -> Dict[str, Any]:
         cells, prose = read(path)
         left_out = []
         for cell in cells:
-            text, lines = without_installs(cell)
+            text, lines = adapted(cell)
             left_out += lines
             _parse(prepared(cell, text), cell)
     except Refused as error:
@@ -99,11 +99,17 @@ def survey(path: str) -> Dict[str, Any]:
     return {"problem": None, "texts": texts, "left_out": left_out}
 
 
-def without_installs(cell: Cell) -> Tuple[str, List[str]]:
-    """The cell without the lines that install packages, since it is this environment that is reported on; and those lines."""
+def adapted(cell: Cell) -> Tuple[str, List[str]]:
+    """The cell without the lines that install packages, since it is this environment that is reported on; and those lines.
+
+    A cell that is timed loses that as well: IPython compiles such a one where no source can be found again.
+    """
     if _is_python(cell.text):
         return cell.text, []
     lines, left_out = cell.text.split("\n"), []
+    if re.match(r"%%time(it)?\b", lines[0]):
+        match = _TIMED.match(" " + lines[0].partition(" ")[2])
+        lines[0] = match.group(1) if match else ""
     for index, line in enumerate(lines):
         if _INSTALL.match(line):
             left_out.append("cell {}, line {}: {}".format(cell.number, index + 1, line.strip()))
@@ -170,10 +176,7 @@ def _without_ipython(cell: Cell, text: str) -> str:
 
 
 def _cell_magic(cell: Cell, line: str) -> str:
-    name, _, rest = line[2:].partition(" ")
-    if name in ("time", "timeit"):
-        match = _TIMED.match(" " + rest)
-        return match.group(1) if match else ""
+    name = line[2:].partition(" ")[0]
     if name == "capture":
         return ""
     raise _needs_ipython(cell, 1, "%%" + name)
@@ -232,7 +235,7 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
         if cell.skip:
             continue
         entering("cell {}".format(cell.number))
-        text, _ = without_installs(cell)
+        text, _ = adapted(cell)
         error = step(cell, text)
         if error is not None:
             return error
