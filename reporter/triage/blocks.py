@@ -6,6 +6,7 @@ expected: code in HTML, a whole form quoted in a fence, a fence right behind `<d
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterator
@@ -30,9 +31,8 @@ _RULES = (
 )
 _MARKDOWN = frozenset({"markdown", "md", "gfm"})
 _DEPTH = 3
-_ONLY_TAGS = re.compile(
-    r"^\s*(?:</?(?:details|summary|p|div|br|b|center)\b[^>]*>|<summary>.*</summary>|\s)*\s*$"
-)
+_TAG = re.compile(r"</?(?:details|summary|p|div|br|b|center)\b[^<>]{0,200}>")
+_SUMMARY = re.compile(r"<summary>[^<>]{0,300}</summary>")
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,16 @@ def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
             yield Block(text, "", "html", section)
         return
     if "```" in html or "~~~" in html:
-        inner = "\n".join("" if _ONLY_TAGS.match(line) else line for line in html.split("\n"))
+        inner = "\n".join(_TAG.sub("", _SUMMARY.sub("", line)) for line in html.split("\n"))
         yield from _blocks(inner, section, depth - 1)
 
 
 def _preformatted(html: str) -> list[str]:
     reader = _Preformatted()
-    reader.feed(html)
-    reader.close()
+    # some releases of Python give up on a broken declaration
+    with contextlib.suppress(AssertionError, AttributeError):
+        reader.feed(html)
+        reader.close()
     return [text.strip("\n") for text in reader.found if text.strip()]
 
 

@@ -128,8 +128,8 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
             ]
             text = "\n".join(kept) + "\n"
         changes.append("took the prompts and outputs of an interactive session out")
-    if re.search(r"^\s*[!%]\w", text, re.MULTILINE):
-        text = re.sub(r"^\s*[!%]\w.*$", "", text, flags=re.MULTILINE)
+    if re.search(r"^[ ]*[!%]\w", text, re.MULTILINE):
+        text = re.sub(r"^[ ]*[!%]\w.*$", "", text, flags=re.MULTILINE)
         changes.append("took out lines for a notebook's shell")
     return text, changes
 

@@ -33,7 +33,7 @@ _REQUEST_LABELS = {
     "better-engineering": "a refactoring task",
     "module: docs": "about the documentation",
 }
-_PICTURE = re.compile(r"!\[[^\]\n]*\]\(|<img\b", re.IGNORECASE)
+_PICTURE = re.compile(r"!\[[^\]\n]{0,300}\]\(|<img\b", re.IGNORECASE)
 _LINK = re.compile(
     r"https?://(?:colab\.research|gist\.github|www\.kaggle|drive\.google|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
 )
@@ -79,6 +79,13 @@ class _Found:
 
 def extract(thread: Thread) -> Repro | Refusal:
     """The repro of a thread, or why there is none."""
+    try:
+        return _extract(thread)
+    except RecursionError:
+        return Refusal("no_code", "its code is nested too deeply to be read")
+
+
+def _extract(thread: Thread) -> Repro | Refusal:
     request = _request(thread)
     if request is not None:
         return request
@@ -90,6 +97,9 @@ def extract(thread: Thread) -> Repro | Refusal:
     needs = _needs(chosen.program)
     if needs is not None:
         return needs
+    devices(
+        chosen.program.text
+    )  # asked again later; a program that cannot be walked through ends here
     by_author = chosen.author == thread.author
     return Repro(
         text=chosen.program.text,

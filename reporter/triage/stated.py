@@ -37,13 +37,14 @@ _ACCEPTS = re.compile(
     re.IGNORECASE,
 )
 _VERSION = re.compile(
-    r"^\s*(?:\[pip3?\]\s*)?(?:PyTorch version|torch)\s*(?::|==)\s*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
+    r"^[ \t]*(?:\[pip3?\][ \t]*)?(?:PyTorch version|torch)[ \t]*(?::|==)[ \t]*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
     re.MULTILINE | re.IGNORECASE,
 )
 #: Messages that every failure of a compiler backend begins with.
 _EMPTY = re.compile(r"^(?:backend='?\w+'? raised:?|from user code:?|.{0,3})$")
 _ALIKE = 0.6
 _COMPILER_LOG = 80  # lines
+_LONGEST_LINE = 2000  # a pattern over a longer one could take minutes
 _SHORTEST = 12
 
 
@@ -107,6 +108,8 @@ def exceptions(text: str) -> tuple[Raised, ...]:
     found: dict[Raised, None] = {}
     lines = text.split("\n")
     for number, line in enumerate(lines):
+        if len(line) > _LONGEST_LINE:
+            continue
         match = _LINE.match(line.rstrip())
         if match is None:
             continue

@@ -87,6 +87,13 @@ def test_line_ends(ends: str) -> None:
         "`" * 60_000,
         "\u202e" * 60_000,
         "&lt;" * 15_000,
+        "\n" * 60_000,
+        "Limit" * 12_000,
+        "![" * 30_000,
+        "<details>" + " " * 59_000 + "x",
+        "<![" * 20_000,
+        "<pre>" * 12_000,
+        "A." * 30_000,
     ],
     ids=lambda text: repr(text[:8]),
 )
@@ -94,6 +101,16 @@ def test_sixty_thousand_characters(filler: str) -> None:
     found = extract(issue(f"{FENCE}python\n{PROGRAM}{FENCE}\n\n{filler[:60_000]}\n"))
     assert isinstance(found, Repro) and PROGRAM in found.text
     assert isinstance(extract(issue(filler[:60_000])), (Repro, Refusal))
+    assert stated(issue(filler[:60_000])).torch is None
+
+
+@pytest.mark.parametrize(
+    "deep",
+    ["x" + ".a" * 5000 + "()", "f" + "()" * 5000, "(" * 90 + "1" + ")" * 90, "-" * 5000 + "1"],
+)
+def test_programs_that_are_nested_deeply(deep: str) -> None:
+    found = extract(issue(f"{FENCE}python\n{PROGRAM}{deep}\n{FENCE}\n"))
+    assert isinstance(found, (Repro, Refusal))
 
 
 def test_text_of_any_sort_is_read() -> None:
