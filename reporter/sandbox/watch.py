@@ -74,7 +74,7 @@ def machine_is_full() -> bool:
                     found[name] = int(rest.split()[0])
     except (OSError, ValueError):
         return False
-    return found.get("MemAvailable", 1) < FLOOR * found.get("MemTotal", 1)
+    return len(found) == 2 and found["MemAvailable"] < FLOOR * found["MemTotal"]
 
 
 def disk_is_full(pid: int, folder: str) -> bool:
