@@ -86,6 +86,9 @@ class Desk:
             self._move(path, delivery, State.PLANNED)
         landed = delivery.look(since)
         if landed is None and row is not None and row.state.is_open_question:
+            self.say(
+                f"an earlier attempt to send {delivery.what} may still be under way; looking for it"
+            )
             landed = self._watch(delivery, since, self._rest(row))
         if landed is not None:
             return self._confirm(path, delivery, replace(landed, already=True), "found by its mark")
@@ -135,8 +138,6 @@ class Desk:
 
     def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Landed | None:
         """Looks until `seconds` are over, and once more then. A failed look counts only if it is the last."""
-        if seconds > 1:
-            self.say(f"an earlier attempt to send {delivery.what} may still be under way; watching")
         end = time.monotonic() + seconds
         while True:
             is_last = time.monotonic() >= end

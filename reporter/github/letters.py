@@ -88,7 +88,8 @@ class CommentLetter:
 
 @dataclass
 class LogText:
-    """The comment with the log: the log itself if it fits, else a secret gist's address. The gist is made at most once."""
+    """The comment with the log: the log itself if it fits, else a secret gist's address. A process
+    that dies between the two leaves a gist that nobody knows of, which does no harm."""
 
     session: Session
     parcel: Parcel

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,9 +16,11 @@ import pytest
 
 from reporter.errors import AuthenticationError, LeakError, UsageError
 from reporter.filed import Filed, Shown
+from reporter.github import parcel
 from reporter.github.parcel import read_parcel, with_words
 from reporter.github.place import Repository
 from reporter.store.reports import key_of
+from templates import house_text
 from templates.text import size
 from tests.created import bugreport
 from tests.github.conftest import WORDS, Somebody, copied, environment, run_file
@@ -185,8 +188,7 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
 def test_an_address_stays_short_whatever_the_title(report: Path) -> None:
     from reporter.github.form import form
 
-    parcel = read_parcel(report)
-    long = type(parcel)(**{**vars(parcel), "title": "ü" * 5000})
+    long = replace(read_parcel(report), title="ü" * 5000)
     for repository in ("pytorch/pytorch", "a/b"):
         owner, _, name = repository.partition("/")
         assert size(form(Repository("github.com", owner, name), long).url) < 8192
@@ -329,6 +331,9 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
         with_words(read_parcel(report), WORDS).body
         == with_words(with_words(read_parcel(report), WORDS), WORDS).body
     )
+    # the disclosure is the templates' and has two endings; with words it has to get the other one
+    assert parcel._NO_WORDS in house_text() and parcel._WITH_WORDS in house_text()
+    assert parcel._NO_WORDS in read_parcel(report).body and parcel._WITH_WORDS in before
     paragraphs = before.split("\n\n")
     assert paragraphs[2] == WORDS and paragraphs[0] == "### 🐛 Describe the bug"
 
