@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from anonymizer.audit import Audit, House, Identity, Terms, audit
 from anonymizer.vocabulary import harness_text
@@ -58,7 +61,37 @@ def refuse_leaks(result: Audit) -> None:
     )
 
 
-def gate(keep_source: bool, allowed: Iterable[str | None], numbers: Iterable[float] = ()) -> str:
-    """The text of `private/gate.json`; `numbers` are the sizes and values that may leave."""
-    passed = [item for item in allowed if item]
-    return json.dumps({"keep_source": keep_source, "allowed": passed, "numbers": sorted(numbers)})
+@dataclass(frozen=True)
+class Gate:
+    """What a report was held against when it was written; kept in `private/` and used again when it is sent."""
+
+    terms: Terms
+    internals: tuple[str, ...]
+    allowed: tuple[str, ...]
+
+    def dumps(self) -> str:
+        """The text of `private/gate.json`."""
+        terms = {name: _listed(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
+        return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
+
+    @classmethod
+    def load(cls, path: Path) -> Gate | None:
+        """Reads it back; None where there is none, or none that can be read."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            given = data["terms"]
+            terms = Terms(**{name: _unlisted(given[name]) for name in Terms.__dataclass_fields__})
+            return cls(terms, tuple(data["internals"]), tuple(data["allowed"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def _listed(values: object) -> object:
+    return sorted(values) if isinstance(values, frozenset) else values
+
+
+def _unlisted(values: object) -> Any:
+    """A mapping as it is, a list as a set; phrases are tuples of words."""
+    if not isinstance(values, list):
+        return values
+    return frozenset(tuple(item) if isinstance(item, list) else item for item in values)

@@ -21,7 +21,7 @@ from reporter.fingerprint import Fingerprint, fingerprint
 from reporter.folder import write_private, write_report
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
-from reporter.outgoing import ERROR_LOG, GATE, check_outgoing, gate, refuse_leaks
+from reporter.outgoing import ERROR_LOG, GATE, Gate, check_outgoing, refuse_leaks
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
@@ -58,23 +58,17 @@ def publish(
     identity = Identity.of_this_machine()
     report = _report(recorded, built, info, seconds, terms_checked(terms, identity))
     files = _files(options, recorded, built, info, report)
+    revisions = (recorded.environment.get("git"), info.torch_git)
+    gate = Gate(terms, recorded.internals, tuple(str(item) for item in revisions if item))
     audit = check_outgoing(
         files,
         terms,
-        internals=recorded.internals,
+        internals=gate.internals,
         identity=identity,
-        allowed=[
-            item
-            for item in (recorded.environment.get("git"), info.torch_git, key_of(built.text))
-            if item
-        ],
+        allowed=(*gate.allowed, key_of(built.text)),
     )
     private = _private(recorded, built)
-    private[GATE] = gate(
-        options.keep_source,
-        (recorded.environment.get("git"), info.torch_git),
-        _excused(recorded, built),
-    )
+    private[GATE] = gate.dumps()
     if not audit.passed:
         rows = [asdict(finding) for finding in audit.findings]
         write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
@@ -90,19 +84,24 @@ def publish(
     return flow.Result(report, 0, lines, output)
 
 
+def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
+    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
+    title = files["issue.md"].partition("\n")[0]
+    try:
+        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
+    except UsageError as error:
+        return [f"note: `bugreport list` will not know this report: {error}"]
+    return []
+
+
 def _terms(options: Options, recorded: Recorded, built: Built) -> Terms:
     """What the report is searched for. A size that the failure needs is listed in it, and allowed values are allowed."""
     if options.keep_source:
         return private_terms({}, recorded.public_words())
     terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
-    return terms.excusing(_excused(recorded, built))
-
-
-def _excused(recorded: Recorded, built: Built) -> set[float]:
-    """Numbers of the private program that may leave: sizes, which are listed, and values that the user has named."""
     named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
     traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
-    return {*_sizes_left(recorded, built), *named, *traced}
+    return terms.excusing([*_sizes_left(recorded, built), *named, *traced])
 
 
 def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
@@ -120,16 +119,6 @@ def _sizes_left(recorded: Recorded, built: Built) -> list[int]:
         numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
         found |= {n for n in numbers if type(n) is int and n in telling}
     return sorted(found)
-
-
-def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
-    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
-    title = files["issue.md"].partition("\n")[0]
-    try:
-        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
-    except UsageError as error:
-        return [f"note: `bugreport list` will not know this report: {error}"]
-    return []
 
 
 def _report(
@@ -173,18 +162,18 @@ def _report(
     )
 
 
+def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
+    return fingerprint(
+        recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
+    )
+
+
 def _shown(recorded: Recorded, built: Built) -> Json:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other releases."""
     if recorded.kind not in ("crash", "crash_on_recompile"):
         return {}
     found = next((seen(answer) for answer in built.cold if answer.failure), None)
     return {"failure": found.to_json()} if found is not None else {}
-
-
-def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
-    return fingerprint(
-        recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
-    )
 
 
 def _whole(recorded: Recorded, built: Built) -> Json:

@@ -7,18 +7,17 @@ added may be there on purpose, so it is pointed out and not refused.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymizer.audit import Finding, Identity, private_terms
-from reporter.errors import LeakError, UsageError
+from anonymizer.audit import Finding, Identity, Terms, private_terms
+from reporter.errors import LeakError
 from reporter.folder import write_private
-from reporter.outgoing import GATE, check_outgoing
-from reporter.recorded import Recorded
+from reporter.outgoing import GATE, Gate, check_outgoing
 
-RECORDING = "recording.json"
 MAPPING = "mapping.json"
 LEAKS = "leaks.json"
 _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
@@ -48,62 +47,33 @@ def recheck(
         LeakError: something private was found. The sentence quotes nothing; `private/leaks.json` does.
     """
     private = folder / "private"
-    known = _object(private / GATE)
-    program = _program(private, files)
-    public = public or known.get("keep_source") is True
-    terms = private_terms(
-        {} if public else program.sources, program.vocabulary, sizes=() if public else program.sizes
-    ).excusing(known.get("numbers") or ())
-    permitted = (*allowed, *map(str, known.get("allowed") or ()), *program.revisions)
+    gate = Gate.load(private / GATE) or _by_mapping(folder)
+    terms = Terms() if public or gate is None else gate.terms
     found = check_outgoing(
         files,
         terms,
-        internals=program.internals,
+        internals=gate.internals if gate else (),
         identity=Identity.of_this_machine(),
-        allowed=permitted,
+        allowed=(*allowed, *(gate.allowed if gate else ())),
     )
     refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
     if refused:
         _refuse(private, refused)
-    return Rechecked(found.findings, found.terms_checked, public or program.known)
+    return Rechecked(found.findings, found.terms_checked, public or gate is not None)
 
 
-@dataclass(frozen=True)
-class _Program:
-    """What is left of the private program in `private/`."""
-
-    sources: Mapping[str, str]
-    vocabulary: frozenset[str]
-    internals: tuple[str, ...]
-    revisions: tuple[str, ...]
-    known: bool
-    sizes: frozenset[int] = frozenset()
-
-
-def _program(private: Path, files: Mapping[str, str]) -> _Program:
-    names = sorted(_strings(_object(private / MAPPING)))
-    try:
-        recorded = Recorded.load(private / RECORDING)
-    except UsageError:
-        # torch's vocabulary is gone too, so a name that the repro itself uses counts as torch's
-        shown = files.get("repro.py", "")
-        names = [name for name in names if name.isidentifier() and name not in shown]
-        return _Program(_as_source(names), frozenset(), (), (), bool(names))
-    own = [name for name in names if name.isidentifier()]
-    revision = recorded.environment.get("git")
-    return _Program(
-        {**recorded.sources, **_as_source(own)},
-        recorded.public_words(),
-        recorded.internals,
-        (str(revision),) if revision else (),
-        True,
-        recorded.sizes(),
-    )
-
-
-def _as_source(names: list[str]) -> dict[str, str]:
-    """Names as the text of a program that defines them: the terms then get the reach that defined names have."""
-    return {"names.py": "".join(f"{name} = None\n" for name in names)} if names else {}
+def _by_mapping(folder: Path) -> Gate | None:
+    """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public twin."""
+    repro = folder / "repro.py"
+    # without torch's vocabulary, a name that the repro uses counts as torch's
+    shown = set(re.findall(r"\w+", repro.read_text(encoding="utf-8"))) if repro.is_file() else set()
+    names = set(_strings(_object(folder / "private" / MAPPING)))
+    own = sorted(name for name in names - shown if name.isidentifier())
+    if not own:
+        return None
+    # a program that defines them, so that they get the reach that defined names have
+    text = "".join(f"{name} = None\n" for name in own)
+    return Gate(private_terms({"names.py": text}, frozenset()), (), ())
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -14,11 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from anonymizer.audit import private_terms
 from reporter.errors import AuthenticationError, LeakError, UsageError
 from reporter.filed import Filed, Shown
 from reporter.github import parcel
 from reporter.github.parcel import read_parcel, with_words
 from reporter.github.place import Repository
+from reporter.outgoing import Gate
 from reporter.store.reports import key_of
 from templates import house_text
 from templates.text import size
@@ -238,6 +240,20 @@ def test_what_a_person_adds_is_checked_for_leaks_too(
         rows[0]["term"] in words
         and (report / "private" / "leaks.json").stat().st_mode & 0o777 == 0o600
     )
+
+
+def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Path) -> None:
+    """Every term of the program counts again, with what was allowed then; --keep-source leaves the terms out."""
+    script = {"/home/me/secret_lab/train.py": "class QuorumGlazer:\n    width = 48271\n"}
+    gate = Gate(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
+    (report / "private" / "gate.json").write_text(gate.dumps())
+    assert Gate.load(report / "private" / "gate.json") == gate
+    for words in ("Seen with our quorum glazer here.", "It needs 48271 columns to fail."):
+        with pytest.raises(LeakError, match="in line 7 of issue.md"):
+            run_file(report, yes=True, summary=words)
+    assert tracker.log == []
+    filed = run_file(report, yes=True, summary="It needs 48271 columns to fail.", keep_source=True)
+    assert isinstance(filed, Filed) and filed.notes == ()
 
 
 def test_an_address_that_a_person_added_is_pointed_out_and_not_refused(
