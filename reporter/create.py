@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reporter import interpreter, target
+from reporter import form, interpreter, target
 from reporter.attached import Attached, attached
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
@@ -27,9 +27,13 @@ from reporter.reduce.pool import WorkerPool
 from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
+from reporter.story import Story
 from reporter.study import prepare, study, working_folder
 from reporter.ways import check_early
 from reporter.whole import proved
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 RECORDING = "recording.json"
 JOURNAL = "journal.jsonl"
@@ -38,11 +42,12 @@ NO_BUG = 1
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended: the report document, the exit code, and the last words on the terminal."""
+    """How a run ended: the report document, the exit code, and the last words on the terminal, with `story` as tables."""
 
     report: Report
     exit_code: int
     lines: tuple[str, ...]
+    story: Story | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of report.json."""
@@ -51,6 +56,10 @@ class Result:
     def summary_lines(self) -> list[str]:
         """What a person reads at the end."""
         return list(self.lines)
+
+    def tables(self) -> list[Table]:
+        """The same for a terminal; nothing where lines say it as well."""
+        return list(self.story.tables()) if self.story else []
 
 
 def diagnose(options: Options) -> Result:
@@ -82,6 +91,7 @@ def create(options: Options, as_whole: bool = False) -> Result:
     started = time.monotonic()
     check_early(options)
     output = interpreter.check_output(options)
+    form.check(options)
     with program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
@@ -240,7 +250,8 @@ def _build_and_write(
             lines = (*_verdict_lines(recorded), f"No repro: {error}.")
             return Result(report, CannotJudgeError.exit_code, lines)
     progress.stage("leak check", "every outgoing byte against the private program")
-    return publish(options, recorded, built, info, output, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return publish(options, recorded, built, info, output, seconds, progress.note)
 
 
 def _studied(

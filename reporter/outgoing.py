@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from anonymizer.audit import Audit, House, Identity, Terms, audit
 from anonymizer.vocabulary import harness_text
 from reporter.errors import LeakError
+from reporter.lint.run import RULES
 from templates import house_text
 from templates.wording import SUMMARIES
 
@@ -30,7 +31,7 @@ def check_outgoing(
     """
     house = House(
         code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),
-        prose="\n".join((house_text(), *internals)),
+        prose="\n".join((house_text(), *(rule.text for rule in RULES), *internals)),
     )
     return audit(files, terms, identity or Identity.of_this_machine(), house=house, allowed=allowed)
 

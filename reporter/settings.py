@@ -198,6 +198,13 @@ class Options:
         everywhere=False,
         help="A sentence of your own for the issue.",
     )
+    template: str | Path | None = _option(
+        None,
+        readers.template,
+        "--template",
+        metavar="NAME|FOLDER",
+        help="Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the layer at fault]",
+    )
     force: bool = _option(
         False,
         readers.switch,

@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Say whether repros still fail, on any release of torch.",
     "bisect": "Find the release or nightly that broke or fixed a repro.",
     "releases": "List, add and prune the cached environments of torch releases.",
+    "lint": "Check an outgoing issue against the receiving project's rules.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
     "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",
