@@ -31,6 +31,7 @@ from reporter.story import Story
 from reporter.study import prepare, study, working_folder
 from reporter.ways import check_early
 from reporter.whole import proved
+from templates.diagnosis import ladder_lines, verdict_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,7 +78,8 @@ def diagnose(options: Options) -> Result:
             finally:
                 bench.close()
     report = _bare_report(recorded, info)
-    lines = (*_ladder_lines(recorded), *_verdict_lines(recorded))
+    document = report.to_json()
+    lines = (*ladder_lines(document), *verdict_lines(document))
     return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
 
 
@@ -111,7 +113,8 @@ def _created(
             bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, True, as_whole, seen)
             if not recorded.is_bug:
-                return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
+                report = _bare_report(recorded, info)
+                return Result(report, NO_BUG, tuple(verdict_lines(report.to_json())))
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
@@ -247,7 +250,7 @@ def _build_and_write(
             built = builder.build()
         except CannotJudgeError as error:
             report = _bare_report(recorded, info)
-            lines = (*_verdict_lines(recorded), f"No repro: {error}.")
+            lines = (*verdict_lines(report.to_json()), f"No repro: {error}.")
             return Result(report, CannotJudgeError.exit_code, lines)
     progress.stage("leak check", "every outgoing byte against the private program")
     seconds = time.monotonic() - started
@@ -317,7 +320,10 @@ def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Repor
         info.torch,
         info.version,
         device_of(recorded),
-        details=recorded.details,
+        details={
+            **({"remarks": list(recorded.remarks)} if recorded.remarks else {}),
+            **recorded.details,
+        },
     )
 
 
@@ -325,20 +331,3 @@ def device_of(recorded: Recorded) -> str:
     """The device the failing program computes on: cuda if any of its tensors is there."""
     text = json.dumps([graph for graph, _ in recorded.captures])
     return "cuda" if '"device": "cuda"' in text else "cpu"
-
-
-def _verdict_lines(recorded: Recorded) -> list[str]:
-    word = "bug" if recorded.is_bug else "no bug to report"
-    where = f" in {recorded.layer}" if recorded.is_bug else ""
-    lines = [f"verdict: {recorded.kind}{where} ({word})", recorded.summary, *recorded.remarks]
-    again = [f"measure again: {recorded.command}"] if recorded.command else []
-    return [*lines, "", explanation(recorded.kind), *again]
-
-
-def _ladder_lines(recorded: Recorded) -> list[str]:
-    """The rungs with their wall time, as a table."""
-    width = max((len(row["rung"]) for row in recorded.ladder), default=0)
-    return [
-        f"  {row['rung']:{width}}  {row['outcome']:8} {row['seconds']:6.1f} s  {row['detail']}".rstrip()
-        for row in recorded.ladder
-    ]

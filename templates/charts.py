@@ -85,9 +85,12 @@ def ladder(report: Mapping[str, Any]) -> str:
 
 
 def divergence(found: Mapping[str, Any] | None) -> str:
-    """Error against float64 after each operation of the repro's graph, for eager and compiled, on a log scale."""
+    """Error against float64 after each operation of the repro's graph, for eager and compiled, on a log scale.
+
+    Nothing for a single operation without an error: there is no course of it to show.
+    """
     points = list((found or {}).get("points") or ())
-    if not points:
+    if not points or len(points) == 1 and not any(points[0].get(n) for n in ("eager", "compiled")):
         return ""
     errors = [point.get(name) for point in points for name in ("eager", "compiled")]
     positive = [value for value in errors if value]

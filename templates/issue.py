@@ -47,7 +47,7 @@ class Evidence:
         """What `report.json` has as `issue`: everything but the repro, which is a file of its own."""
         kept = asdict(self)
         del kept["repro"]
-        return {**kept, "error_log": shorten(tidy_log(self.error_log).strip(), LOG_LIMIT)}
+        return {**kept, "error_log": shorten(visible(tidy_log(self.error_log)).strip(), LOG_LIMIT)}
 
     @classmethod
     def of(cls, report: Mapping[str, Any], repro: str) -> Evidence:
@@ -67,7 +67,7 @@ def render_issue(report: Mapping[str, Any], evidence: Evidence, form: Form | Non
         FormError: a form of the user's own cannot be filled in.
     """
     form = form or forms.load("pytorch")
-    log = cut_log(tidy_log(evidence.error_log)).strip()
+    log = visible(cut_log(tidy_log(evidence.error_log))).strip()
     versions = versions_block(evidence.environment)
     room = form.limit - _MARGIN - size(_body(form, report, evidence, "", versions))
     if room < 0:
@@ -78,7 +78,7 @@ def render_issue(report: Mapping[str, Any], evidence: Evidence, form: Form | Non
         raise ValueError(
             f"the repro alone is past the tracker's limit of {form.limit:,} characters"
         )
-    return f"{wording.title(report)}\n\n{body}"
+    return f"{wording.title(report, tidy_log(evidence.error_log))}\n\n{body}"
 
 
 def _body(
@@ -92,13 +92,14 @@ def values(
 ) -> dict[str, Any]:
     """Every name that a template may use."""
     expected, actual = wording.expected_and_actual(report)
+    tidy = tidy_log(evidence.error_log)
     releases = release_rows(report, evidence.releases)
     return {
-        "title": wording.title(report),
+        "title": wording.title(report, tidy),
         "report": report,
         "evidence": evidence,
         "repro": evidence.repro,
-        "sentences": wording.description(report, evidence.culprit),
+        "sentences": wording.description(report, evidence.culprit, tidy),
         "expected": expected,
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
@@ -108,7 +109,7 @@ def values(
         "releases": releases,
         "turning": turning(releases),
         "libraries": wording.libraries(report, evidence.environment),
-        "log": visible(log),
+        "log": log,
         "versions": versions,
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
+_PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
 #: Frames nearest to the error that are kept, of each traceback in the log.
 LAST = 8
@@ -38,6 +39,12 @@ def cut_log(text: str, last: int = LAST) -> str:
         run = []
         lines += _short(piece.lines)
     return "\n".join(lines).strip("\n")
+
+
+def raised_in(text: str) -> tuple[str, str] | None:
+    """File and function of torch that raised what a log ends in; None where that was not in torch, or no log says so."""
+    frames = _PLACE.findall(text)
+    return (frames[-1][0], frames[-1][1]) if frames and frames[-1][0].startswith("torch/") else None
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

@@ -27,14 +27,17 @@ def render_page(
     """
     expected, actual = wording.expected_and_actual(report)
     exhibit = report.get("exhibit") or {}
+    log = tidy_log(evidence.error_log)
     error_map = {**exhibit["error_map"], "cells": cells} if exhibit.get("error_map") else None
     releases = release_rows(report, evidence.releases)
     return render(
         "report.html.j2",
-        title=wording.title(report),
+        title=wording.title(report, log),
         report=report,
         evidence=evidence,
-        sentences=[_plain(sentence) for sentence in wording.description(report, evidence.culprit)],
+        sentences=[
+            _plain(sentence) for sentence in wording.description(report, evidence.culprit, log)
+        ],
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
@@ -49,7 +52,7 @@ def render_page(
         turning=turning(releases),
         source=_source(evidence.repro, exhibit.get("graph_breaks") or ()),
         graphs=captions.graphs(exhibit),
-        log=cut_log(tidy_log(evidence.error_log)).strip(),
+        log=cut_log(log).strip(),
         versions=versions_block(evidence.environment),
     )
 

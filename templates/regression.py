@@ -239,10 +239,9 @@ class _InTest(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if self.count_frames and ast.unparse(node.func) == "torch.compile":
-            for keyword in node.keywords:
-                if keyword.arg == "backend" and ast.unparse(keyword.value) == "'eager'":
-                    keyword.value = ast.Name("counter")
-                    self.counted = True
+            kept = [keyword for keyword in node.keywords if keyword.arg not in ("backend", "mode")]
+            node.keywords = [ast.keyword("backend", ast.Name("counter")), *kept]
+            self.counted = True
         return node
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from templates.log import raised_in
 from templates.releases import is_earlier, regressions
 from templates.text import code, number, one_line
 
@@ -60,12 +61,18 @@ _TITLES = {
 }
 
 
-def title(report: Mapping[str, Any]) -> str:
-    """The issue's title: component, what happens, with which operators. One line of at most 150 characters."""
+def title(report: Mapping[str, Any], log: str = "") -> str:
+    """The issue's title: component, what happens, with which operators. One line of at most 150 characters.
+
+    An exception without words of its own is told by where the (tidied) `log` says that it was raised.
+    """
     verdict = report["verdict"]
     pattern = _TITLES.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
-    if verdict["kind"].startswith("crash") and _PLACEHOLDER.fullmatch(verdict["message"] or ""):
-        pattern = pattern.replace(": {message}", " with {operators}")
+    said = verdict["message"] or ""
+    if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
+        place = raised_in(log)
+        where = f" in {place[1]}" if place else ""
+        pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
         exception=_exception(verdict).strip("`"),
         message=one_line((verdict["message"] or "").removeprefix("error: "), 90),
@@ -74,9 +81,9 @@ def title(report: Mapping[str, Any]) -> str:
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
 
-def description(report: Mapping[str, Any], culprit: str = "") -> list[str]:
-    """Three sentences: what happens, where it starts, how surely it is seen."""
-    return [_what(report), _where(report, culprit), _how_surely(report)]
+def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
+    """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
+    return [_what(report, log), _where(report, culprit), _how_surely(report)]
 
 
 def _exception(verdict: Mapping[str, Any]) -> str:
@@ -89,10 +96,12 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
     return shown + (", …" if len(names) > limit else "")
 
 
-def _what(report: Mapping[str, Any]) -> str:
+def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
+    place = raised_in(log) if verdict["kind"].startswith("crash") else None
+    where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
     what = _WHAT.get(verdict["kind"], one_line(verdict["summary"]).rstrip(".")).format(
-        exception=_exception(verdict)
+        exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""

@@ -128,10 +128,17 @@ def _indices(subject: Subject) -> Iterator[Hit]:
 
 def _gives_indices(call: ast.Call) -> bool:
     name = _last_name(call.func)
-    if name in ("max", "min"):  # only along a dimension
-        method = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) != "torch"
-        return bool(call.keywords) or len(call.args) > (0 if method else 1)
+    if name in (
+        "max",
+        "min",
+    ):  # only along a dimension; of two tensors it is the larger of each pair
+        named = any(keyword.arg == "dim" for keyword in call.keywords)
+        return named or any(_is_number(argument) for argument in call.args)
     return name in _INDEX_MAKERS
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _last_name(node: ast.expr) -> str:
