@@ -119,7 +119,12 @@ def run(request: dict[str, Any], folder: str) -> int:
     counter: Any = None
     try:
         counter = _apply(request.get("overrides") or {})
-        _execute(request["text"], path)
+        if request.get("exhibit"):
+            importlib.import_module(__package__ + ".exhibit").run(
+                request, path, os.path.join(out, "exhibit.jsonl")
+            )
+        else:
+            _execute(request["text"], path)
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except SystemExit as stop:
         answer = _stopped(stop)

@@ -122,12 +122,16 @@ def _nodes(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
-    """What torch.compile makes of the call's backend, mode and options: taken from torch.compile itself."""
     options = dict(call.options)
     if backend is not None:
         options["backend"] = backend
         options.pop("mode", None)
         options.pop("options", None)
+    return compiler(call.function, options)
+
+
+def compiler(function: Any, options: Dict[str, Any]) -> Any:
+    """What torch.compile makes of a backend, a mode and options: taken from torch.compile itself."""
     kept: List[Any] = []
 
     def optimize(*args: Any, **kwargs: Any) -> Any:
@@ -137,7 +141,7 @@ def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
     genuine = torch._dynamo.optimize
     torch._dynamo.optimize = optimize
     try:
-        getattr(torch.compile, "__wrapped__", torch.compile)(call.function, **options)
+        getattr(torch.compile, "__wrapped__", torch.compile)(function, **options)
     finally:
         torch._dynamo.optimize = genuine
     if isinstance(kept[0], str):
@@ -153,14 +157,14 @@ def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
 def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]) -> Dict[str, Any]:
     """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision noise is expected."""
     made: Dict[str, Any] = {}
-    compiler = _compiler(call, request.get("backend"))
+    compile_graph = _compiler(call, request.get("backend"))
 
     def received(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
         if index != request["graph"]:
             return None
         made["eager"] = cut(module, position)
         try:
-            made["compiled"] = compiler(cut(module, position), list(example_inputs))
+            made["compiled"] = compile_graph(cut(module, position), list(example_inputs))
         except Exception as error:
             made["error"] = error
 

@@ -107,8 +107,17 @@ def describe(error: BaseException) -> Dict[str, Any]:
         "frames": frames[-40:],
         "user_frames": [frame for frame in frames if not frame["torch"]],
         "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
-        "traceback": _traceback_text(error)[-_MAX_MESSAGE:],
+        "traceback": _without_middle(_traceback_text(error)),
     }
+
+
+def _without_middle(text: str) -> str:
+    """The text, or its first and its last lines: where the program calls the compiler, and what the compiler says."""
+    if len(text) <= _MAX_MESSAGE:
+        return text
+    head = text[: _MAX_MESSAGE // 4].rpartition("\n")[0]
+    tail = text[-3 * _MAX_MESSAGE // 4 :].partition("\n")[2]
+    return "\n".join((head, "[... frames left out ...]", tail))
 
 
 def _traceback_text(error: BaseException) -> str:

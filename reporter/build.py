@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.elsewhere import Elsewhere, Refusals, verify
 from reporter.errors import CannotJudgeError
+from reporter.exhibits import Exhibit, exhibit
 from reporter.others import Other, Others
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -34,6 +35,7 @@ from reporter.reduce.scheduler import Counts, Scheduler
 from reporter.reduce.slices import Slices
 from reporter.settings import Options
 from reporter.signature import Signature
+from templates.wording import SUMMARIES
 
 Json = dict[str, Any]
 COLD_RUNS = 3
@@ -60,6 +62,10 @@ class Built:
     timing: Json
     differs_from: tuple[Json, ...] = ()
     different: whole.Difference | None = None
+    #: Candidates settled, tensor operations and lines, each time the program got smaller.
+    trail: tuple[tuple[int, int, int], ...] = ()
+    summary: str = ""
+    exhibit: Exhibit | None = None
 
 
 class Builder:
@@ -90,6 +96,7 @@ class Builder:
         self.as_whole = as_whole
         self.refusals = Refusals(places, judge(self.wanted))
         self.stages: list[tuple[str, float]] = []
+        self.trail: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             pool,
             judge(self.wanted),
@@ -108,6 +115,8 @@ class Builder:
 
     def _shrunk(self, candidate: Candidate) -> None:
         self.size = reduction.size_of(candidate)
+        lines = sum(1 for line in candidate.text().splitlines() if line.strip())
+        self.trail.append((self.scheduler.counts.settled, rewritten.statements(candidate), lines))
         self.progress.update(self.scheduler.counts.settled, self.size)
 
     def build(self) -> Built:
@@ -143,6 +152,8 @@ class Builder:
         self._stage("ablation", f"seen in {hits} of {COLD_RUNS}")
         rows = tuple(ablation(self.pool, text, reduced.check, self.wanted))
         culprit = self._culprit(text, reduced.check)
+        summary = public_summary(self.recorded, cold)
+        shown = self._exhibit(text, summary, max(answer.seconds for answer in cold))
         others = self.others.shown_again(
             Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
         )
@@ -162,6 +173,30 @@ class Builder:
             timing=self._timing(),
             differs_from=differs_from,
             different=different,
+            trail=(*self.trail, (self.scheduler.counts.settled, *_size(reduced, text))),
+            summary=summary,
+            exhibit=shown,
+        )
+
+    def _exhibit(self, text: str, summary: str, seconds: float) -> Exhibit:
+        """The regression test, verified, and the numbers of the pictures, all from the final text."""
+        self._stage("exhibits", "the regression test and the pictures, from the final text")
+        verdict = {
+            "kind": self.wanted.kind,
+            "layer": self.recorded.layer,
+            "summary": summary,
+        }
+        return exhibit(
+            {"verdict": verdict, "repro": {"operators": operators(text)}},
+            text,
+            self.pool,
+            Path(self.recorded.python),
+            self.warm,
+            judge(self.wanted),
+            self.places,
+            max(self.options.timeout, 4 * self.pool.time_limit),
+            seconds,
+            self.options.jobs,
         )
 
     def _stage(self, name: str, detail: str) -> None:
@@ -289,6 +324,25 @@ class Builder:
             self.progress.note if self.options.verbose else lambda _: None,
             mode=dict(check.arguments).get("mode", "").strip("'\"") or None,
         )
+
+
+def _size(candidate: Candidate, text: str) -> tuple[int, int]:
+    return rewritten.statements(candidate), sum(1 for line in text.splitlines() if line.strip())
+
+
+def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
+    """The verdict in one sentence that holds nothing measured on the private program."""
+    failure: Mapping[str, Any] = next((answer.failure for answer in cold if answer.failure), {})
+    values = {
+        "exception": (
+            failure.get("exception")
+            if recorded.kind.startswith("crash")
+            else (recorded.failure or {}).get("exception")
+        ),
+        "property": recorded.signature.property if recorded.signature else "metadata",
+        "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
+    }
+    return SUMMARIES[recorded.kind].format(**values)
 
 
 def formatted(text: str) -> str:

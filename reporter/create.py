@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reporter import interpreter, target
+from reporter import form, interpreter, target
 from reporter.attached import Attached, attached
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
@@ -27,9 +27,14 @@ from reporter.reduce.pool import WorkerPool
 from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
+from reporter.story import Story
 from reporter.study import prepare, study, working_folder
 from reporter.ways import check_early
 from reporter.whole import proved
+from templates.diagnosis import ladder_lines, verdict_lines
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 RECORDING = "recording.json"
 JOURNAL = "journal.jsonl"
@@ -38,12 +43,13 @@ NO_BUG = 1
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended: the report document, the exit code, the last words on the terminal, and the folder if one was written."""
+    """How a run ended: the report document, the exit code, the last words on the terminal, with `story` as tables, and the folder."""
 
     report: Report
     exit_code: int
     lines: tuple[str, ...]
     folder: Path | None = None
+    story: Story | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of report.json."""
@@ -52,6 +58,10 @@ class Result:
     def summary_lines(self) -> list[str]:
         """What a person reads at the end."""
         return list(self.lines)
+
+    def tables(self) -> list[Table]:
+        """The same for a terminal; nothing where lines say it as well."""
+        return list(self.story.tables()) if self.story else []
 
 
 def diagnose(options: Options) -> Result:
@@ -69,7 +79,8 @@ def diagnose(options: Options) -> Result:
             finally:
                 bench.close()
     report = _bare_report(recorded, info)
-    lines = (*_ladder_lines(recorded), *_verdict_lines(recorded))
+    document = report.to_json()
+    lines = (*ladder_lines(document), *verdict_lines(document))
     return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
 
 
@@ -83,6 +94,7 @@ def create(options: Options, as_whole: bool = False) -> Result:
     started = time.monotonic()
     check_early(options)
     output = interpreter.check_output(options)
+    form.check(options)
     with program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
@@ -102,7 +114,8 @@ def _created(
             bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, True, as_whole, seen)
             if not recorded.is_bug:
-                return Result(_bare_report(recorded, info), NO_BUG, tuple(_verdict_lines(recorded)))
+                report = _bare_report(recorded, info)
+                return Result(report, NO_BUG, tuple(verdict_lines(report.to_json())))
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
@@ -238,10 +251,11 @@ def _build_and_write(
             built = builder.build()
         except CannotJudgeError as error:
             report = _bare_report(recorded, info)
-            lines = (*_verdict_lines(recorded), f"No repro: {error}.")
+            lines = (*verdict_lines(report.to_json()), f"No repro: {error}.")
             return Result(report, CannotJudgeError.exit_code, lines)
     progress.stage("leak check", "every outgoing byte against the private program")
-    return publish(options, recorded, built, info, output, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return publish(options, recorded, built, info, output, seconds, progress.note)
 
 
 def _studied(
@@ -307,7 +321,10 @@ def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Repor
         info.torch,
         info.version,
         device_of(recorded),
-        details=recorded.details,
+        details={
+            **({"remarks": list(recorded.remarks)} if recorded.remarks else {}),
+            **recorded.details,
+        },
     )
 
 
@@ -315,20 +332,3 @@ def device_of(recorded: Recorded) -> str:
     """The device the failing program computes on: cuda if any of its tensors is there."""
     text = json.dumps([graph for graph, _ in recorded.captures])
     return "cuda" if '"device": "cuda"' in text else "cpu"
-
-
-def _verdict_lines(recorded: Recorded) -> list[str]:
-    word = "bug" if recorded.is_bug else "no bug to report"
-    where = f" in {recorded.layer}" if recorded.is_bug else ""
-    lines = [f"verdict: {recorded.kind}{where} ({word})", recorded.summary, *recorded.remarks]
-    again = [f"measure again: {recorded.command}"] if recorded.command else []
-    return [*lines, "", explanation(recorded.kind), *again]
-
-
-def _ladder_lines(recorded: Recorded) -> list[str]:
-    """The rungs with their wall time, as a table."""
-    width = max((len(row["rung"]) for row in recorded.ladder), default=0)
-    return [
-        f"  {row['rung']:{width}}  {row['outcome']:8} {row['seconds']:6.1f} s  {row['detail']}".rstrip()
-        for row in recorded.ladder
-    ]

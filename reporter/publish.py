@@ -5,36 +5,40 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from anonymizer.audit import Identity, Terms, private_terms, terms_checked
-from anonymizer.ir import Graph
 from reporter import create as flow
-from reporter.build import Built, operators
+from reporter.build import Built, formatted, operators
 from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
 from reporter.errors import LeakError, UsageError
+from reporter.exhibits import Exhibit
 from reporter.fingerprint import Fingerprint, fingerprint
 from reporter.folder import write_private, write_report
+from reporter.form import chosen, refused
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
+from reporter.lint.run import lint
+from reporter.lint.subject import of_texts
 from reporter.outgoing import ERROR_LOG, GATE, Gate, check_outgoing, refuse_leaks
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
 from reporter.settings import Options
 from reporter.store.reports import described, key_of, record
+from reporter.story import Story
 from reporter.whole import mapping, proved, sizes_left
+from templates.forms import Form, FormError
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
 from templates.text import tidy_log
-from templates.wording import SUMMARIES, difference
 
 Json = dict[str, Any]
 _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MULTILINE)
@@ -52,14 +56,20 @@ def publish(
     info: InterpreterInfo,
     output: Path,
     seconds: float,
+    note: Callable[[str], None] = lambda _: None,
 ) -> flow.Result:
-    """Renders, audits and writes the report folder. Raises LeakError, and then no outgoing file is written."""
+    """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
+
+    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
+    """
     terms = _terms(options, recorded, built)
     identity = Identity.of_this_machine()
-    report = _report(recorded, built, info, seconds, terms_checked(terms, identity))
-    files = _files(options, recorded, built, info, report)
     revisions = (recorded.environment.get("git"), info.torch_git)
     gate = Gate(terms, recorded.internals, tuple(str(item) for item in revisions if item))
+    form = chosen(options, recorded.layer)
+    report = _report(recorded, built, info, seconds, terms_checked(terms, identity), form)
+    evidence = _evidence(options, recorded, built, report, form)
+    report, files = _files(built, report, evidence, form, note)
     audit = check_outgoing(
         files,
         terms,
@@ -80,8 +90,17 @@ def publish(
                 f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
             ) from None
     write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
-    lines = (*_last_words(report, output), *_remembered(output, files))
-    return flow.Result(report, 0, lines, output)
+    for line in _remembered(output, files):
+        note(line)
+    story = Story(
+        report,
+        output,
+        recorded.python,
+        options.repo or form.repository or "OWNER/REPO",
+        evidence.culprit,
+        evidence.workaround,
+    )
+    return flow.Result(report, 0, tuple(story.lines()), output, story)
 
 
 def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
@@ -90,7 +109,7 @@ def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
     try:
         record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
     except UsageError as error:
-        return [f"note: `bugreport list` will not know this report: {error}"]
+        return [f"`bugreport list` will not know this report: {error}"]
     return []
 
 
@@ -122,10 +141,14 @@ def _sizes_left(recorded: Recorded, built: Built) -> list[int]:
 
 
 def _report(
-    recorded: Recorded, built: Built, info: InterpreterInfo, seconds: float, terms: int
+    recorded: Recorded,
+    built: Built,
+    info: InterpreterInfo,
+    seconds: float,
+    terms: int,
+    form: Form,
 ) -> Report:
-    content = built.candidate.content
-    count = content.statements if isinstance(content, Graph) else statements(built.candidate)
+    count = statements(built.candidate)
     repro = ReproInfo(
         path="repro.py",
         statements=count,
@@ -147,7 +170,7 @@ def _report(
         device=flow.device_of(recorded),
         requires=_requires(built),
         repro=repro,
-        labels=tuple(_labels(recorded, built, info.torch)),
+        labels=form.allowed(_labels(recorded, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         details={
@@ -156,6 +179,8 @@ def _report(
             **_whole(recorded, built),
             **_shown(recorded, built),
             "fingerprint": _fingerprint(recorded, built).to_json(),
+            "reduction": [list(row) for row in built.trail],
+            **(_exhibited(built.exhibit) if built.exhibit else {}),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
@@ -203,7 +228,7 @@ def _verdict(recorded: Recorded, built: Built) -> Verdict:
         kind=recorded.kind,
         layer=recorded.layer,
         is_bug=True,
-        summary=_summary(recorded, built),
+        summary=built.summary,
         signature=_public_signature(recorded),
         exception=str(failure.get("exception")) if crash else _signal(built),
         message=_message(failure) if crash else str(failure.get("message", "")) or None,
@@ -246,24 +271,6 @@ def _labels(recorded: Recorded, built: Built, torch: str) -> list[str]:
     )
 
 
-def _summary(recorded: Recorded, built: Built) -> str:
-    """The verdict in one sentence that holds nothing measured on the private program."""
-    signature = recorded.signature
-    failure: Mapping[str, Any] = next(
-        (answer.failure for answer in built.cold if answer.failure), {}
-    )
-    values = {
-        "exception": (
-            failure.get("exception")
-            if recorded.kind.startswith("crash")
-            else (recorded.failure or {}).get("exception")
-        ),
-        "property": signature.property if signature else "metadata",
-        "signal": next((answer.signal for answer in built.cold if answer.signal), "a signal"),
-    }
-    return SUMMARIES[recorded.kind].format(**values)
-
-
 def _public_signature(recorded: Recorded) -> str:
     """The signature without its message, whose words may be the program's."""
     return replace(recorded.signature, message=None).text() if recorded.signature else recorded.kind
@@ -273,17 +280,52 @@ def _message(failure: Mapping[str, Any]) -> str:
     return str(failure.get("first_line", ""))[:500]
 
 
+def _exhibited(found: Exhibit) -> Json:
+    """What fresh processes showed of the finished repro and of its test."""
+    return {"exhibit": found.numbers, "test": {"path": "test_repro.py", **found.shown}}
+
+
 def _files(
-    options: Options, recorded: Recorded, built: Built, info: InterpreterInfo, report: Report
-) -> dict[str, str]:
+    built: Built,
+    report: Report,
+    evidence: Evidence,
+    form: Form,
+    note: Callable[[str], None],
+) -> tuple[Report, dict[str, str]]:
+    """The report as it is written, and what may leave by its name in the folder. Raises UsageError."""
+    report = replace(report, details={**report.details, "issue": evidence.to_json()})
+    shown = built.exhibit
     document = report.to_json()
-    failure: Mapping[str, Any] = next(
-        (answer.failure for answer in built.cold if answer.failure), {}
-    )
-    log = str(failure.get("traceback", "")) or next(
+    test = shown.test if shown else formatted(render_test(document, built.text))
+    try:
+        issue = render_issue(document, evidence, form)
+    except (FormError, ValueError) as error:
+        raise refused(FormError(str(error))) from None
+    result = lint(of_texts(form, issue, built.text, test, document))
+    for finding in result.findings:
+        if finding.weight == "error":
+            note(f"lint: {finding.sentence()}")
+    report = replace(report, details={**report.details, "lint": result.brief()})
+    return report, {
+        "repro.py": built.text,
+        "test_repro.py": test,
+        "issue.md": issue,
+        # what the tracker's limit left no room for; `file` puts it beside the issue
+        **({ERROR_LOG: tidy_log(evidence.error_log)} if was_shortened(issue) else {}),
+        "report.html": render_page(document, evidence, shown.cells if shown else ()),
+        "report.json": report.dumps(),
+        **{_other_path(number): other.text for number, other in enumerate(built.others, 1)},
+    }
+
+
+def _evidence(
+    options: Options, recorded: Recorded, built: Built, report: Report, form: Form
+) -> Evidence:
+    """What the issue says beside the report's numbers."""
+    log = str(_failure(built).get("traceback", "")) or next(
         (answer.detail for answer in built.cold if answer.detail), ""
     )
-    evidence = Evidence(
+    return Evidence(
         repro=built.text,
         environment=recorded.environment,
         version=_version(),
@@ -292,28 +334,12 @@ def _files(
         workaround=_workaround(report, built),
         human_words=options.summary or "",
         key=key_of(built.text),
+        form=form.name if form.folder is None else "own",
     )
-    issue = render_issue(document, evidence)
-    return {
-        "repro.py": built.text,
-        "test_repro.py": _formatted_test(document, built.text),
-        "issue.md": issue,
-        # what the tracker's limit left no room for; `file` puts it beside the issue
-        **({ERROR_LOG: tidy_log(log)} if was_shortened(issue) else {}),
-        "report.html": render_page(document, evidence),
-        "report.json": report.dumps(),
-        **{_other_path(number): other.text for number, other in enumerate(built.others, 1)},
-    }
 
 
 def _other_path(number: int) -> str:
     return f"other_findings/finding{number}.py"
-
-
-def _formatted_test(document: Json, text: str) -> str:
-    from reporter.build import formatted
-
-    return formatted(render_test(document, text))
 
 
 def _version() -> str:
@@ -345,6 +371,8 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
             indent=2,
         ),
     }
+    if built.exhibit is not None:
+        private["exhibit.json"] = json.dumps({"cells": built.exhibit.cells})
     if built.unverified:
         rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)
@@ -372,56 +400,3 @@ def _facts(recorded: Recorded) -> Json:
         "operators": f"{proof['operators']['count']}, {'the same' if proof['operators']['same'] else 'not all the same'}",
         "private files whose words were looked for": len(recorded.sources),
     }
-
-
-def _last_words(report: Report, output: Path) -> list[str]:
-    repro = report.repro
-    assert repro is not None
-    seen, of = report.verdict.reproduced
-    return [
-        f"verdict: {report.verdict.kind} in {report.verdict.layer} (bug)",
-        report.verdict.summary,
-        f"repro: {repro.statements} tensor operation{'s' if repro.statements != 1 else ''}, {repro.lines} lines, "
-        f"seen in {seen} of {of} fresh processes, {repro.candidates} candidates, {repro.seconds:.0f} s",
-        *_difference(report),
-        *_needs(report),
-        *(
-            f"met on the way, another failure ({other['kind']}): {output / str(other['path'])}"
-            for other in report.other_findings
-        ),
-        *_left(report),
-        f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
-        f"report: {output}",
-        f"next: read {output / 'issue.md'}, then run {output / 'repro.py'} with any torch",
-    ]
-
-
-def _left(report: Report) -> list[str]:
-    """The line about sizes of the private model that are still in the repro."""
-    left = report.details.get("sizes_left")
-    return [f"sizes of yours that are left in it: {', '.join(map(str, left))}"] if left else []
-
-
-def _needs(report: Report) -> list[str]:
-    """The line about what the model has beside stock layers, where the whole model was rewritten."""
-    found = report.details.get("differs_from_stock")
-    if not found:
-        return []
-    proof = report.details["equivalence"]
-    count = proof["operators"]["count"]
-    lines = [
-        f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, {count} operators "
-        + ("the same" if proof["operators"]["same"] else "not all the same")
-    ]
-    if found["ingredients"]:
-        stock = f"without it the model {found['skeleton']}"
-        return [*lines, f"needed beside stock layers: {'; '.join(found['ingredients'])} ({stock})"]
-    return [*lines, "needed beside stock layers: nothing, what stock layers do is enough to fail"]
-
-
-def _difference(report: Report) -> list[str]:
-    """The line about other releases that are right."""
-    if not report.differs_from:
-        return []
-    word, sentence = difference(report.to_json())
-    return [f"{word.lower()}: {sentence}"]

@@ -23,6 +23,18 @@ def path(value: object) -> Path:
     return Path(value).expanduser()
 
 
+def template(value: object) -> str | Path:
+    """The name of a form, or a path where it has a separator in it or is no such name."""
+    from templates.forms import names  # only a run that names one needs it
+
+    if isinstance(value, str) and value in names():
+        return value
+    try:
+        return path(value)
+    except ValueError:
+        raise ValueError(f"{', '.join(names())}, or a folder") from None
+
+
 def words(value: object) -> tuple[object, ...]:
     """The parts of a value that may have several: a list's, or a text's between the separators of PATH."""
     parts = value.split(os.pathsep) if isinstance(value, str) else value

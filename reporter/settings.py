@@ -243,6 +243,13 @@ class Options:
         everywhere=False,
         help="Open the project's form in the browser and print the sections to paste.",
     )
+    template: str | Path | None = _option(
+        None,
+        readers.template,
+        "--template",
+        metavar="NAME|FOLDER",
+        help="Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the layer at fault]",
+    )
     force: bool = _option(
         False,
         readers.switch,

@@ -1,66 +1,100 @@
 """Everything a person reads: issue, regression test, page. Layout lives in the `.j2` files, wording in the modules.
 
 A name a template does not get is an error (`StrictUndefined`), never an empty place in somebody's tracker. HTML is
-escaped by the engine; Markdown has no escape that holds, so text from outside goes into fences and table cells
+escaped by the engine; Markdown has no escape that holds, so text from outside goes into fences, code spans and table cells
 through `templates.text`.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
+import jinja2.sandbox
 
 from templates import text
 
-__all__ = ["house_text", "render"]
+__all__ = ["environment", "house_text", "render", "user_environment"]
+
+_SETTINGS: dict[str, Any] = {
+    "undefined": jinja2.StrictUndefined,
+    "autoescape": jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+}
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "fence": text.fence,
+    "cell": text.cell,
+    "code": text.code,
+    "closed": text.closed,
+    "number": text.number,
+    "one_line": text.one_line,
+    "span": text.span,
+}
 
 
 @functools.lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_source),
-        undefined=jinja2.StrictUndefined,
-        autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        fence=text.fence,
-        cell=text.cell,
-        number=text.number,
-        one_line=text.one_line,
-        span=text.span,
-    )
-    return environment
+def environment() -> jinja2.Environment:
+    """The engine for our own templates."""
+    made = jinja2.Environment(loader=jinja2.FunctionLoader(_source), **_SETTINGS)
+    made.filters.update(_FILTERS)
+    return made
 
 
-def _source(name: str) -> str:
-    return resources.files("templates").joinpath(name).read_text(encoding="utf-8")
+def user_environment(folder: Path) -> jinja2.Environment:
+    """The engine for a folder of the user's own: sandboxed; a file that is not in there is looked for among ours."""
+    loaders = [jinja2.FileSystemLoader(folder), jinja2.FunctionLoader(_source)]
+    made = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        loader=jinja2.ChoiceLoader(loaders), **_SETTINGS
+    )
+    made.filters.update(_FILTERS)
+    return made
+
+
+def _source(name: str) -> str | None:
+    """The text of our template `name`, such as `parts/log.md.j2`; None if there is none."""
+    place = resources.files("templates")
+    for part in name.split("/"):
+        if part in ("", ".", ".."):
+            return None
+        place = place.joinpath(part)
+    return place.read_text(encoding="utf-8") if place.is_file() else None
 
 
 def render(name: str, **values: Any) -> str:
-    """The template `name`, such as `issue.md.j2`, filled in.
+    """The template `name`, such as `report.html.j2`, filled in.
 
     Raises:
         jinja2.UndefinedError: the template uses a name that `values` lacks.
     """
-    return _environment().get_template(name).render(**values)
+    return environment().get_template(name).render(**values)
 
 
 @functools.lru_cache(maxsize=2)
 def house_text(code: bool = False) -> str:
     """All text that is ours whatever the program, so that a word found in it is no evidence of a leak.
 
+    A folder of the user's own is not: what it says may be private, and the leak check then says so.
+
     Args:
         code: only what gets into program files (the regression test), not what gets into issue and page.
     """
-    endings = (".py.j2",) if code else (".py", ".j2")
+    endings = (".py.j2",) if code else (".py", ".j2", ".toml")
     return "\n".join(
         item.read_text(encoding="utf-8")
-        for item in sorted(resources.files("templates").iterdir(), key=lambda item: item.name)
+        for item in _files(resources.files("templates"))
         if item.name.endswith(endings)
     )
+
+
+def _files(folder: Any) -> Iterator[Any]:
+    for item in sorted(folder.iterdir(), key=lambda item: item.name):
+        if item.is_dir():
+            yield from _files(item)
+        else:
+            yield item

@@ -1,20 +1,26 @@
-"""The issue: a title line and exactly the three sections the receiving project's form has.
+"""The issue: a title line and a body with exactly the sections that the receiving project's form has.
 
-The body has a limit. When it is reached, the log gives way first, then the versions; the repro is never cut.
+The body has a limit. When it is reached, the log gives way first, then the versions; the repro is never cut. All that an issue
+says is in `report.json` and `repro.py`, so it can be written again for another tracker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from templates import render, wording
-from templates.text import shorten, size, tidy_log
+from templates import forms, wording
+from templates.forms import Form
+from templates.log import cut_log
+from templates.releases import release_rows, turning
+from templates.text import headings, shorten, size, tidy_log, visible
 from templates.versions import versions_block
 
-BODY_LIMIT = 65_536
+BODY_LIMIT = forms.LIMIT
 _MARGIN = 64
+#: Characters of the log that report.json keeps.
+LOG_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Evidence:
 
     `releases` maps a torch version to what was seen there; `workaround` and `culprit` are phrases without a full
     stop; `human_words` is what the reporter wrote, and only then does the text say that a person confirmed it;
-    `key` marks the issue so that it is never filed twice.
+    `key` marks the issue so that it is never filed twice; `form` is the name of the form, "own" for a folder of the user's.
     """
 
     repro: str
@@ -35,42 +41,101 @@ class Evidence:
     releases: Mapping[str, str] = field(default_factory=dict)
     human_words: str = ""
     key: str = ""
+    form: str = "pytorch"
+
+    def to_json(self) -> dict[str, Any]:
+        """What `report.json` has as `issue`: everything but the repro, which is a file of its own."""
+        kept = asdict(self)
+        del kept["repro"]
+        return {**kept, "error_log": shorten(visible(tidy_log(self.error_log)).strip(), LOG_LIMIT)}
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], repro: str) -> Evidence:
+        """The evidence of a finished report. Raises KeyError, TypeError if it has none."""
+        return cls(repro=repro, **report["issue"])
 
 
-def render_issue(report: Mapping[str, Any], evidence: Evidence) -> str:
+def render_issue(report: Mapping[str, Any], evidence: Evidence, form: Form | None = None) -> str:
     """`issue.md`: the title line, an empty line, the body as it is filed.
 
     Args:
         report: the document of `report.json`; it must hold a repro.
+        form: whose sections, limit and order; by default those of PyTorch's form.
 
     Raises:
         ValueError: the body is past the tracker's limit even without its log.
+        FormError: a form of the user's own cannot be filled in.
     """
-    log = tidy_log(evidence.error_log).strip()
+    form = form or forms.load("pytorch")
+    log = visible(cut_log(tidy_log(evidence.error_log))).strip()
     versions = versions_block(evidence.environment)
-    room = BODY_LIMIT - _MARGIN - size(_body(report, evidence, "", versions))
+    room = form.limit - _MARGIN - size(_body(form, report, evidence, "", versions))
     if room < 0:
         versions = shorten(versions, max(0, size(versions) + room))
         room = 0
-    body = _body(report, evidence, shorten(log, room), versions)
-    if size(body) > BODY_LIMIT:
-        raise ValueError("the repro alone is past the tracker's limit of 65,536 characters")
-    return f"{wording.title(report)}\n\n{body}"
+    body = _body(form, report, evidence, shorten(log, room), versions)
+    if size(body) > form.limit:
+        raise ValueError(
+            f"the repro alone is past the tracker's limit of {form.limit:,} characters"
+        )
+    return f"{wording.title(report, tidy_log(evidence.error_log))}\n\n{body}"
 
 
-def _body(report: Mapping[str, Any], evidence: Evidence, log: str, versions: str) -> str:
+def _body(
+    form: Form, report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
+) -> str:
+    return forms.fill(form, values(report, evidence, log, versions)).strip("\n") + "\n"
+
+
+def values(
+    report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
+) -> dict[str, Any]:
+    """Every name that a template may use."""
     expected, actual = wording.expected_and_actual(report)
-    return render(
-        "issue.md.j2",
-        report=report,
-        evidence=evidence,
-        sentences=wording.description(report, evidence.culprit),
-        expected=expected,
-        actual=actual,
-        difference=wording.difference(report) if report.get("differs_from") else None,
-        grid=wording.grid(report),
-        measured=wording.measured(report),
-        requirements=wording.requirements(report),
-        log=log,
-        versions=versions,
-    )
+    tidy = tidy_log(evidence.error_log)
+    releases = release_rows(report, evidence.releases)
+    return {
+        "title": wording.title(report, tidy),
+        "report": report,
+        "evidence": evidence,
+        "repro": evidence.repro,
+        "sentences": wording.description(report, evidence.culprit, tidy),
+        "expected": expected,
+        "actual": actual,
+        "difference": wording.difference(report) if report.get("differs_from") else None,
+        "grid": wording.grid(report),
+        "measured": wording.measured(report),
+        "requirements": wording.requirements(report),
+        "releases": releases,
+        "turning": turning(releases),
+        "libraries": wording.libraries(report, evidence.environment),
+        "log": log,
+        "versions": versions,
+    }
+
+
+def try_form(form: Form) -> None:
+    """Fills a form with a sample, so that a mistake in it shows before anything else is done.
+
+    Raises:
+        FormError: it cannot be filled in, or its body has other headings than it declares.
+    """
+    from templates.sample import sample
+
+    report, evidence = sample()
+    try:
+        text = render_issue(report, evidence, form)
+    except ValueError as error:
+        raise forms.FormError(f"the form {form.name}: {error}") from None
+    body = text.split("\n", 2)[2]
+    found = headings(body)
+    if form.headings and found != list(form.headings):
+        raise forms.FormError(
+            f"the form {form.name} has the headings {_listed(found)} where form.toml says {_listed(form.headings)}"
+        )
+    if evidence.repro.strip() not in body:
+        raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in names) or "none"

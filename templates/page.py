@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from templates import render, wording
+from markupsafe import Markup
+
+from templates import captions, charts, render, wording
 from templates.issue import Evidence
+from templates.log import cut_log
+from templates.releases import release_rows, turning
 from templates.text import tidy_log
 from templates.versions import versions_block
 
 
-def render_page(report: Mapping[str, Any], evidence: Evidence) -> str:
-    """`report.html` from the document of `report.json`; it must hold a repro."""
+def render_page(
+    report: Mapping[str, Any],
+    evidence: Evidence,
+    cells: Sequence[Sequence[float | None]] = (),
+) -> str:
+    """`report.html` from the document of `report.json`; it must hold a repro.
+
+    Args:
+        cells: the error in each cell of the worst output, which `report.json` does not hold.
+    """
     expected, actual = wording.expected_and_actual(report)
+    exhibit = report.get("exhibit") or {}
+    log = tidy_log(evidence.error_log)
+    error_map = {**exhibit["error_map"], "cells": cells} if exhibit.get("error_map") else None
+    releases = release_rows(report, evidence.releases)
     return render(
         "report.html.j2",
-        title=wording.title(report),
+        title=wording.title(report, log),
         report=report,
         evidence=evidence,
-        sentences=[_plain(sentence) for sentence in wording.description(report, evidence.culprit)],
+        sentences=[
+            _plain(sentence) for sentence in wording.description(report, evidence.culprit, log)
+        ],
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
         requirements=[(name, _plain(value)) for name, value in wording.requirements(report)],
-        log=tidy_log(evidence.error_log).strip(),
+        ladder=Markup(charts.ladder(report)),
+        divergence=Markup(charts.divergence(exhibit.get("divergence"))),
+        where=captions.divergence(exhibit.get("divergence")),
+        error_map=Markup(charts.error_map(error_map)),
+        spread=captions.error_map(error_map),
+        reduction=Markup(charts.reduction(report.get("reduction") or ())),
+        releases=Markup(charts.releases(releases)),
+        turning=turning(releases),
+        source=_source(evidence.repro, exhibit.get("graph_breaks") or ()),
+        graphs=captions.graphs(exhibit),
+        log=cut_log(log).strip(),
         versions=versions_block(evidence.environment),
     )
+
+
+def _source(repro: str, breaks: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, list[str]]]:
+    """The lines of the repro by number, each with the reasons why the graph breaks there."""
+    reasons: dict[int, list[str]] = {}
+    for found in breaks:
+        reasons.setdefault(int(found["line"]), []).append(str(found["reason"]))
+    return [
+        (number, line, reasons.get(number, []))
+        for number, line in enumerate(repro.rstrip().splitlines(), 1)
+    ]
 
 
 def _plain(text: str) -> str:

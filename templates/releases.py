@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,3 +35,37 @@ def _version(text: str) -> tuple[tuple[int, ...], int | None]:
 def regressions(torch: str, differs_from: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Those rows of `differs_from` that make the failure in `torch` a regression: earlier releases that were right."""
     return [row for row in differs_from if is_earlier(row["torch"], torch)]
+
+
+def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What was seen on each release, oldest first: this one, those of `differs_from`, and `others` (version -> words)."""
+    seen, of = report["verdict"]["reproduced"]
+    rows = {row["torch"]: "right" for row in report.get("differs_from") or ()}
+    rows.update(others)
+    rows.setdefault(report["torch"], f"fails, {seen} of {of} runs")
+
+    def later(one: str, two: str) -> int:
+        return int(is_earlier(two, one)) - int(is_earlier(one, two))
+
+    order = sorted(rows, key=functools.cmp_to_key(later))
+    return [(release, rows[release]) for release in order]
+
+
+def turning(rows: Sequence[tuple[str, str]]) -> str:
+    """Between which of the releases it broke and was mended, as an apposition; empty where nothing turned."""
+    states = [(release, is_right(seen)) for release, seen in rows]
+    known = [(release, right) for release, right in states if right is not None]
+    turns = [
+        f"{'broken' if was else 'fixed'} between {before} and {after}"
+        for (before, was), (after, right) in zip(known, known[1:])
+        if was != right
+    ]
+    return f" ({', '.join(turns)})" if turns else ""
+
+
+def is_right(seen: str) -> bool | None:
+    """Whether words about a release say that the repro passes there; None where they do not tell."""
+    word = seen.split()[0].strip(",.;:").lower() if seen.split() else ""
+    if word in ("right", "passes", "fixed", "ok"):
+        return True
+    return False if word in ("fails", "wrong", "reproduces") else None

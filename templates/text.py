@@ -1,8 +1,10 @@
-"""Small tools for text that goes into somebody else's page: fences that hold, logs that fit, paths that say nothing."""
+"""Small tools for text that goes into somebody else's page: fences that hold, spans that end, paths that say nothing."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 
 _FRAME = re.compile(r'(?P<before>File ")(?P<path>[^"\n]+)(?P<after>")')
 _PACKAGE = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
@@ -10,15 +12,80 @@ _STDLIB = re.compile(r".*[/\\]lib[/\\]python3\.\d+[/\\]")
 _ABSOLUTE = re.compile(
     r"(?<![\w.<>/~:-])(?:/[\w.+@~-]+){2,}/?|\b[A-Za-z]:\\(?:[\w.+@ ~-]+\\)*[\w.+@~-]+"
 )
+#: What stands right behind a compiler's flag.
+_SEARCHED = re.compile(r"(?<=\s-[IL])/\S+")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _SYSTEM = re.compile(r"/(?:usr|lib|lib64|bin|proc|sys|dev|etc)/")
+#: Control and format characters (direction marks among them), and halves of pairs.
+_UNSEEN = ("Cc", "Cf", "Cs")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def fence(text: str, language: str = "") -> str:
     """A Markdown code block that no run of backticks inside the text can end early."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * max(3, longest + 1)
-    return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
+    return f"{ticks}{language}\n{visible(text).rstrip()}\n{ticks}"
+
+
+def code(text: str, limit: int = 300) -> str:
+    """Text from outside as a code span on one line: nothing in it is markup, a mention or a reference."""
+    line = one_line(text, limit)
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    ticks = "`" * (longest + 1)
+    # CommonMark takes one space away on either side, and needs it where the text itself begins or ends in a backtick
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
+
+
+def fences(text: str) -> Iterator[tuple[str, str | None]]:
+    """Each line of a Markdown text with the fence that is open after it."""
+    opened: str | None = None
+    for line in text.splitlines():
+        found = _FENCE.fullmatch(line)
+        if found is not None:
+            ticks, rest = found.groups()
+            if opened is None:
+                if ticks[0] == "~" or "`" not in rest:  # an info string has no backticks
+                    opened = ticks
+            elif ticks[0] == opened[0] and len(ticks) >= len(opened) and not rest.strip():
+                opened = None
+        yield line, opened
+
+
+def open_fence(text: str) -> str | None:
+    """The fence that a Markdown text opens and does not close, or None."""
+    states = [opened for _, opened in fences(text)]
+    return states[-1] if states else None
+
+
+def headings(text: str) -> list[str]:
+    """The heading lines of a Markdown text, those in code blocks aside."""
+    found, inside = [], None
+    for line, opened in fences(text):
+        if inside is None and opened is None and re.match(r"#{1,6}(\s|$)", line):
+            found.append(line.strip())
+        inside = opened
+    return found
+
+
+def closed(text: str) -> str:
+    """A person's own Markdown, with the fence closed that it left open."""
+    text = visible(text).strip()
+    opened = open_fence(text)
+    return text if opened is None else f"{text}\n{opened}"
+
+
+def visible(text: str) -> str:
+    """The text with every character that shows nothing, or turns others round, written as its escape."""
+    return "".join(
+        (
+            character
+            if character in "\n\t" or unicodedata.category(character) not in _UNSEEN
+            else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        )
+        for character in text.replace("\r\n", "\n")
+    )
 
 
 def shorten(text: str, limit: int) -> str:
@@ -41,13 +108,15 @@ def size(text: str) -> int:
 
 def one_line(text: str, limit: int = 160) -> str:
     """The text on one line, cut at `limit` characters."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def cell(text: str, limit: int = 120) -> str:
-    """Text for a cell of a Markdown table."""
-    return one_line(text, limit).replace("|", "\\|").replace("<", "&lt;")
+    """Text for a cell of a Markdown table. What is outside of code spans cannot become HTML."""
+    # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity as it is written
+    parts = re.split(r"(`+[^`]*`+)", one_line(text, limit).replace("|", "\\|"))
+    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
 def span(text: str, limit: int = 300) -> str:
@@ -78,7 +147,8 @@ def tidy_log(text: str) -> str:
     text = _FRAME.sub(
         lambda found: found["before"] + _tidy_path(found["path"]) + found["after"], text
     )
-    text = _ABSOLUTE.sub(lambda found: _tidy_path(found.group()), text)
+    for pattern in (_SEARCHED, _ABSOLUTE):
+        text = pattern.sub(lambda found: _tidy_path(found.group()), text)
     return _ADDRESS.sub("0x…", text)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from templates.log import raised_in
 from templates.releases import is_earlier, regressions
-from templates.text import number, one_line
+from templates.text import code, number, one_line
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 LAYER_NAMES = {
@@ -17,6 +19,8 @@ LAYER_NAMES = {
     "backend": "the custom backend",
     "triton": "Triton",
 }
+#: What the anonymizer writes in the place of a private text.
+_PLACEHOLDER = re.compile(r"(text\d+\s*)+")
 _WHAT = {
     "crash": "`torch.compile` raises {exception} on a program that runs in eager mode",
     "crash_on_recompile": "`torch.compile` raises {exception} when it compiles the same program for a second time",
@@ -57,25 +61,33 @@ _TITLES = {
 }
 
 
-def title(report: Mapping[str, Any]) -> str:
-    """The issue's title: component, what happens, with which operators. One line of at most 150 characters."""
+def title(report: Mapping[str, Any], log: str = "") -> str:
+    """The issue's title: component, what happens, with which operators. One line of at most 150 characters.
+
+    An exception without words of its own is told by where the (tidied) `log` says that it was raised.
+    """
     verdict = report["verdict"]
     pattern = _TITLES.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
+    said = verdict["message"] or ""
+    if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
+        place = raised_in(log)
+        where = f" in {place[1]}" if place else ""
+        pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
         exception=_exception(verdict).strip("`"),
-        message=one_line(verdict["message"] or "", 90),
+        message=one_line((verdict["message"] or "").removeprefix("error: "), 90),
         operators=_operators(report, 3) or "a small program",
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
 
-def description(report: Mapping[str, Any], culprit: str = "") -> list[str]:
-    """Three sentences: what happens, where it starts, how surely it is seen."""
-    return [_what(report), _where(report, culprit), _how_surely(report)]
+def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
+    """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
+    return [_what(report, log), _where(report, culprit), _how_surely(report)]
 
 
 def _exception(verdict: Mapping[str, Any]) -> str:
-    return f"`{verdict['exception']}`" if verdict["exception"] else "an error"
+    return code(verdict["exception"]) or "an error" if verdict["exception"] else "an error"
 
 
 def _operators(report: Mapping[str, Any], limit: int) -> str:
@@ -84,14 +96,16 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
     return shown + (", …" if len(names) > limit else "")
 
 
-def _what(report: Mapping[str, Any]) -> str:
+def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
+    place = raised_in(log) if verdict["kind"].startswith("crash") else None
+    where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
     what = _WHAT.get(verdict["kind"], one_line(verdict["summary"]).rstrip(".")).format(
-        exception=_exception(verdict)
+        exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""
-    used = f"; the program below needs only {_listed(operators[:6])}{more}" if operators else ""
+    used = f"; the program below does it with {_listed(operators[:6])}{more}" if operators else ""
     different = report.get("differs_from_stock") or {}
     needed = different.get("ingredients")
     if needed:
@@ -106,8 +120,16 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     layer = LAYER_NAMES.get(report["verdict"]["layer"], report["verdict"]["layer"])
     rungs = {rung["rung"]: rung["outcome"] for rung in report["ladder"]}
     fine = [name for name in BACKENDS if rungs.get(name) == "ok"]
-    failing = [name for name in BACKENDS if rungs.get(name) not in (None, "ok", "skipped")]
+    unknown = (None, "ok", "skipped") + (
+        () if report["verdict"]["kind"] == "hang" else ("timeout",)
+    )
+    failing = [name for name in BACKENDS if rungs.get(name) not in unknown]
     sentence = f"The fault is in {layer}"
+    if rungs.get("custom") not in unknown:
+        failing = []
+        sentence += (
+            f": backend {_listed(fine)} is right, the one in the program is not" if fine else ""
+        )
     if failing and fine:
         right = f"backend {_listed(fine)} is" if len(fine) == 1 else f"backends {_listed(fine)} are"
         sentence += f": {right} right, `{failing[0]}` is not"
@@ -131,7 +153,7 @@ def difference(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(map(code, names))
 
 
 def _how_surely(report: Mapping[str, Any]) -> str:
@@ -148,15 +170,16 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     worst = _worst(report)
     kind = verdict["kind"]
     if kind in ("crash", "crash_on_recompile"):
-        said = f": {one_line(verdict['message'], 300)}" if verdict["message"] else ""
+        said = f": {code(verdict['message'])}" if verdict["message"] else ""
         return "the program runs, as in eager mode", f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
         return "the error that eager mode raises", "no error, and a result that cannot be right"
     if kind == "process_death":
-        return "the program runs, or raises a Python exception", one_line(
-            verdict["message"] or "the process dies", 300
-        )
-    actual = one_line(verdict["message"] or verdict["summary"], 300)
+        said = code(verdict["message"]) if verdict["message"] else "the process dies"
+        return "the program runs, or raises a Python exception", said
+    if kind == "hang":
+        return "the program comes to an end, as in eager mode", "it does not"
+    actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
     if worst is not None:
         actual += _numbers(worst, actual)
     return "the same as in eager mode, within the default tolerances", actual
@@ -229,6 +252,8 @@ def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
     """The outcome, bold if it fails, with the exception where it is another than the verdict's."""
     if rung["outcome"] in ("ok", "skipped"):
         return str(rung["outcome"])
+    if rung["outcome"] == "timeout" and verdict["kind"] != "hang":
+        return "no end in time"  # which says more of the machine than of the compiler
     another = rung["outcome"] == "raises" and rung["detail"] not in ("", verdict["exception"])
     return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
 
@@ -242,15 +267,23 @@ def requirements(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("backward", "yes" if needs["backward"] else "no"),
         ("dynamic shapes", dynamic),
-        ("mode", f"`{needs['mode']}`" if needs["mode"] else "default"),
+        ("mode", code(needs["mode"]) if needs["mode"] else "default"),
         (
             "config flags",
-            _joined(f"`{name} = {value!r}`" for name, value in needs["config"].items()),
+            _joined(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
         ),
-        ("context managers", _joined(f"`{name}`" for name in needs.get("contexts", ()))),
+        ("context managers", _joined(map(code, needs.get("contexts", ())))),
         ("custom ops, tensor subclasses", "none"),
     ]
 
 
 def _joined(parts: Any) -> str:
     return ", ".join(parts) or "none"
+
+
+def libraries(report: Mapping[str, Any], environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and version of what a compiler project asks for first."""
+    packages = dict(environment.get("packages") or {})
+    found = [("Triton", packages.get("triton")), ("torch", report["torch"])]
+    gpus = "; ".join(environment.get("gpus") or ()) or None
+    return [(name, str(value or "none")) for name, value in (*found, ("GPU", gpus))]

@@ -24,6 +24,7 @@ COMMANDS = {
     "show": "Show one report: its issue, its checks, its history.",
     "sync": "Ask the tracker what has become of the filed reports.",
     "triage": "Judge an issue that somebody else wrote, in a sandbox.",
+    "lint": "Check an outgoing issue against the receiving project's rules.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
     "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from reporter import __version__, tokens
@@ -49,6 +49,8 @@ def finish(options: Options, work: Callable[[], Outcome]) -> int:
             import json
 
             say(json.dumps(outcome.to_json(), indent=2))
+        elif sys.stdout.isatty() and _show(getattr(outcome, "tables", tuple)()):
+            return outcome.exit_code
         for line in outcome.summary_lines():
             (talk if options.json else say)(line)
         return outcome.exit_code
@@ -89,6 +91,17 @@ def say(line: str) -> None:
 def talk(line: str) -> None:
     """Print a line that is not the result on stderr."""
     print(_printable(line, sys.stderr.encoding), file=sys.stderr, flush=True)
+
+
+def _show(tables: Sequence[object]) -> bool:
+    """Print tables on the terminal, an empty line between them; whether there were any."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for table in tables:
+        console.print()
+        console.print(table)
+    return bool(tables)
 
 
 def _printable(text: str, encoding: str | None) -> str:

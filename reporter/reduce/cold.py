@@ -7,14 +7,16 @@ is believed about a repro is what is seen here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from reporter.reduce.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
 from reporter.reduce.warm_cache import lend_headers, prefill
@@ -39,6 +41,37 @@ def run_cold(
     text runs as ``__main__`` of a fresh interpreter that writes its failure down.  ``tmp`` is
     where the folders are made; ``warm`` is a warm-up's cache whose toolchain checks are used.
     """
+    with _fresh(env, tmp, warm) as (folder, base):
+        if describe:
+            command = [str(python), str(MAIN), "once", "--folder", str(folder)]
+            request = json.dumps({"id": 0, "text": text, "timeout": timeout}) + "\n"
+        else:
+            (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
+            command, request = [str(python), "repro.py"], ""
+        return _run(command, request, folder, base, timeout)
+
+
+def look_cold(
+    python: Path, text: str, timeout: float, wish: Mapping[str, Any], warm: Path | None = None
+) -> list[dict[str, Any]]:
+    """What `collectors.exhibit` finds of a repro in a fresh process; as far as it came, if the process died or took too long."""
+    with _fresh(None, None, warm) as (folder, base):
+        command = [str(python), str(MAIN), "once", "--folder", str(folder)]
+        request = {"id": 0, "text": text, "timeout": timeout, "exhibit": dict(wish)}
+        _run(command, json.dumps(request) + "\n", folder, base, timeout)
+        lines = []
+        with contextlib.suppress(OSError):
+            for line in (folder / "out" / "exhibit.jsonl").read_text("utf-8").splitlines():
+                with contextlib.suppress(ValueError):  # the process ended while writing
+                    lines.append(json.loads(line))
+        return lines
+
+
+@contextlib.contextmanager
+def _fresh(
+    env: Mapping[str, str] | None, tmp: Path | None, warm: Path | None
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    """An empty folder with an empty cache, and the environment for a process in it."""
     base = clean_environment(os.environ if env is None else env)
     with tempfile.TemporaryDirectory(prefix="cold-", dir=tmp) as name:
         folder = Path(name).resolve()
@@ -48,13 +81,7 @@ def run_cold(
         base["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
         base["TMPDIR"] = str(folder / "out")  # what a killed compiler leaves goes with the folder
         lend_headers(folder / "out", warm)
-        if describe:
-            command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-            request = json.dumps({"id": 0, "text": text, "timeout": timeout}) + "\n"
-        else:
-            (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
-            command, request = [str(python), "repro.py"], ""
-        return _run(command, request, folder, base, timeout)
+        yield folder, base
 
 
 def stop_all() -> None:

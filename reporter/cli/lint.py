@@ -1,0 +1,40 @@
+"""`bugreport lint`: what the receiving side would close an issue for, before it is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reporter.cli import shell
+from reporter.settings import Options, resolve
+
+
+def command(
+    report: Annotated[
+        Path, typer.Argument(metavar="REPORT", help="A report folder, an issue.md or a repro.py.")
+    ],
+    template: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FOLDER",
+            help="Form of the issue.  [default: the report's own, or pytorch]",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Check an outgoing issue against the rules that the receiving project publishes.
+
+    Exit code 0: clean, 1: there are findings, each with its place and the way out.
+    """
+
+    def work() -> shell.Outcome:
+        from reporter.form import chosen
+        from reporter.lint.run import lint
+        from reporter.lint.subject import read
+
+        options = resolve({"template": template} if template else {}, None, ())
+        return lint(read(report, chosen(options) if options.template else None))
+
+    return shell.finish(Options(json=json), work)

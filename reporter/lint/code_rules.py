@@ -1,0 +1,197 @@
+"""Rules about the program: what the receiving side's robots run unread, and what they close a wrong-result report for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from reporter.lint.rule import Hit, Rule
+from reporter.lint.subject import Subject
+
+#: Lines that are not blank, and operations, that the receiving side minimises to.
+LINES, STATEMENTS = 100, 20
+_VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+_ASSERTING = (*_VALUE_KINDS, "wrong_metadata", "accepts_invalid")
+_COMPARING = ("same", "allclose", "assert_close", "isclose")
+_RANDOM = re.compile(
+    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
+)
+_EDGES = re.compile(r"\b(nan|inf|finfo)\b|[\"'](?:nan|-?inf)[\"']")
+_INDEX_MAKERS = ("argmax", "argmin", "argsort", "sort", "topk", "max", "min", "kthvalue", "mode")
+
+
+def _parses(subject: Subject) -> Iterator[Hit]:
+    if subject.repro is not None and subject.tree is None:
+        yield subject.name, None, "it is not Python"
+
+
+def _lines(subject: Subject) -> Iterator[Hit]:
+    count = sum(1 for line in (subject.repro or "").splitlines() if line.strip())
+    if count >= LINES:
+        yield subject.name, None, f"it has {count} lines"
+
+
+def _statements(subject: Subject) -> Iterator[Hit]:
+    info = subject.report.get("repro") or {}
+    count = info.get("statements")
+    if count is None:
+        count = sum(
+            1 for function in subject.program() for node in ast.walk(function) if _operates(node)
+        )
+    if count > STATEMENTS:
+        yield subject.name, None, f"the program has {count} operations"
+
+
+def _operates(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Call, ast.BinOp))
+
+
+def _asserts(subject: Subject) -> Iterator[Hit]:
+    if subject.tree is None:
+        return
+    calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
+    compares = bool(calls & set(_COMPARING))
+    if subject.kind in _ASSERTING or (subject.kind is None and compares):
+        told = "assert_close" in calls or any(
+            isinstance(node, ast.Assert)
+            or isinstance(node, ast.Raise)
+            and node.exc is not None
+            and "AssertionError" in ast.unparse(node.exc)
+            for node in subject.nodes()
+        )
+        if not told:
+            yield subject.name, None, "it asserts nothing"
+
+
+def _ends(subject: Subject) -> Iterator[Hit]:
+    if subject.tree is not None and subject.kind and "__main__" not in (subject.repro or ""):
+        yield subject.name, None, "there is no main guard"
+
+
+def _tolerances(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes():
+        if isinstance(node, ast.Call) and _last_name(node.func) in _COMPARING:
+            for keyword in node.keywords:
+                if keyword.arg in ("rtol", "atol", "tol"):
+                    yield subject.name, node.lineno, f"it compares with its own {keyword.arg}"
+
+
+def _referee(subject: Subject) -> Iterator[Hit]:
+    if subject.kind not in _VALUE_KINDS or subject.tree is None:
+        return
+    judged = any(
+        isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.nodes()
+    )
+    if not judged:
+        yield subject.name, None, "no float64 run says which of the two is right"
+
+
+def _seeds(subject: Subject) -> Iterator[Hit]:
+    text = subject.repro or ""
+    if subject.tree is not None and _RANDOM.search(text) and "manual_seed(" not in text:
+        yield subject.name, None, "it draws random numbers and sets no seed"
+
+
+def _fallback(subject: Subject) -> Iterator[Hit]:
+    if subject.kind not in _VALUE_KINDS or "fallback_random" in (subject.repro or ""):
+        return
+    for function in subject.program():
+        if _RANDOM.search(ast.unparse(function)):
+            yield subject.name, function.lineno, "the program draws random numbers of its own"
+
+
+def _edges(subject: Subject) -> Iterator[Hit]:
+    if subject.kind not in _VALUE_KINDS:
+        return
+    for node in subject.nodes():
+        if isinstance(node, ast.FunctionDef) and node.name == "inputs":
+            if found := _EDGES.search(ast.unparse(node)):
+                yield subject.name, node.lineno, f"an input is an edge case ({found.group()})"
+
+
+def _indices(subject: Subject) -> Iterator[Hit]:
+    if subject.kind not in _VALUE_KINDS:
+        return
+    for function in subject.program():
+        bound = {
+            ast.unparse(node.targets[0]): node.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+        }
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                value = bound.get(ast.unparse(node.value), node.value)
+                if isinstance(value, ast.Call) and _gives_indices(value):
+                    yield subject.name, node.lineno, "indices are part of what is compared"
+
+
+def _gives_indices(call: ast.Call) -> bool:
+    name = _last_name(call.func)
+    if name in (
+        "max",
+        "min",
+    ):  # only along a dimension; of two tensors it is the larger of each pair
+        named = any(keyword.arg == "dim" for keyword in call.keywords)
+        return named or any(_is_number(argument) for argument in call.args)
+    return name in _INDEX_MAKERS
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+RULES = (
+    Rule("python", "The repro is Python.", "mend it", _parses),
+    Rule("lines", f"A repro has under {LINES} lines.", "reduce it (create, not anonymize)", _lines),
+    Rule(
+        "statements",
+        f"Minimising stops at about {STATEMENTS} statements.",
+        "reduce it (create, not anonymize)",
+        _statements,
+        "advice",
+    ),
+    Rule(
+        "assert",
+        "A repro of a wrong result asserts.",
+        "end it in an assert that prints the numbers",
+        _asserts,
+    ),
+    Rule("main-guard", "A repro runs when it is started.", "call main() under a main guard", _ends),
+    Rule(
+        "tolerances",
+        "Wrong results are judged by the default tolerances.",
+        "leave the tolerance out",
+        _tolerances,
+    ),
+    Rule(
+        "fp64-referee",
+        "Compiled must be farther from float64 than eager is.",
+        "compare with same(…, fp64_ref=…)",
+        _referee,
+    ),
+    Rule("seeds", "What is random is seeded.", "call torch.manual_seed(0) first", _seeds),
+    Rule(
+        "fallback-random",
+        "Both runs draw the same random numbers.",
+        "set torch._inductor.config.fallback_random = True",
+        _fallback,
+    ),
+    Rule(
+        "edge-inputs",
+        "Inputs of a wrong-result report are ordinary numbers.",
+        "use inputs away from NaN, Inf and the largest numbers",
+        _edges,
+    ),
+    Rule(
+        "indices",
+        "Indices of max, min, sort and topk are not compared, since they may tie.",
+        "return the values alone, or inputs without ties",
+        _indices,
+        "advice",
+    ),
+)

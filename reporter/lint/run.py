@@ -1,0 +1,58 @@
+"""All rules over one issue: the findings, in the order of the rules, and what a command says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reporter.lint import code_rules, safety_rules, text_rules
+from reporter.lint.rule import Finding, Rule
+from reporter.lint.subject import Subject
+
+RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What lint found; exit code 1 where there is more than advice."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0: clean, 1: at least one finding that an issue may be closed for."""
+        return int(any(finding.weight == "error" for finding in self.findings))
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `--json`, and `lint` in report.json."""
+        return {"schema_version": 1, **self.brief()}
+
+    def brief(self) -> dict[str, Any]:
+        """Which rules were asked and what they found."""
+        return {
+            "clean": self.exit_code == 0,
+            "rules": [rule.id for rule in RULES],
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+    def summary_lines(self) -> list[str]:
+        """One line for each finding, and one for all."""
+        lines = [
+            finding.sentence() if finding.weight == "error" else f"{finding.sentence()} (advice)"
+            for finding in self.findings
+        ]
+        errors = sum(finding.weight == "error" for finding in self.findings)
+        last = f"lint: {errors} finding{'s' if errors != 1 else ''}" if errors else "lint: clean"
+        return [*lines, f"{last}, {len(RULES)} rules"]
+
+
+def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Result:
+    """Asks every rule."""
+    return Result(
+        tuple(
+            Finding(rule.id, rule.weight, file, line, found, rule.wants, rule.way_out)
+            for rule in rules
+            for file, line, found in rule.check(subject)
+        )
+    )

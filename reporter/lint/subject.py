@@ -1,0 +1,136 @@
+"""What is linted: the texts as they would leave, whether they lie in a report folder, alone in a file, or in memory."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reporter.errors import UsageError
+from templates import forms
+from templates.forms import Form
+from templates.text import fences
+
+_PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The texts of one issue. What there is not is None, and the rules about it have nothing to say.
+
+    `name` is what messages call the program: `repro.py`, or the issue it stands in.
+    """
+
+    form: Form
+    title: str | None = None
+    body: str | None = None
+    repro: str | None = None
+    test: str | None = None
+    report: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "repro.py"
+
+    @property
+    def kind(self) -> str | None:
+        """The verdict's kind, where there is one."""
+        kind = (self.report.get("verdict") or {}).get("kind")
+        return str(kind) if kind else None
+
+    @functools.cached_property
+    def tree(self) -> ast.Module | None:
+        """The program's syntax tree; None where there is no program or it is not Python."""
+        try:
+            return ast.parse(self.repro) if self.repro is not None else None
+        except (SyntaxError, ValueError):
+            return None
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """All nodes of the program."""
+        if self.tree is not None:
+            yield from ast.walk(self.tree)
+
+    def program(self) -> Iterator[ast.FunctionDef]:
+        """The functions that are compiled: `forward` of each class, and `repro`."""
+        for node in self.nodes():
+            if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+                yield node
+
+
+def of_texts(form: Form, issue: str, repro: str, test: str, report: Mapping[str, Any]) -> Subject:
+    """A report that is not written yet."""
+    title, _, rest = issue.partition("\n")
+    return Subject(form, title, rest.removeprefix("\n"), repro, test, report)
+
+
+def read(path: Path, form: Form | None = None) -> Subject:
+    """A report folder, an issue in Markdown or a program, as the file system has it.
+
+    Raises UsageError where it is none of them.
+    """
+    if path.is_dir():
+        return _folder(path, form)
+    text = _text(path)
+    if path.suffix == ".py":
+        return Subject(form or _pytorch(), repro=text, name=path.name)
+    if path.suffix in (".md", ".markdown", ".txt"):
+        title, _, body = text.partition("\n")
+        if title.startswith("#") or not title.strip():  # a body without its title line
+            return Subject(form or _pytorch(), None, text, program_in(text), name=path.name)
+        return Subject(
+            form or _pytorch(), title, body.removeprefix("\n"), program_in(body), name=path.name
+        )
+    raise UsageError(
+        f"{path} is neither a report folder nor a .md or .py file; name one of them to lint it"
+    )
+
+
+def _folder(path: Path, form: Form | None) -> Subject:
+    if not (path / "issue.md").is_file():
+        raise UsageError(f"{path} has no issue.md, so it is not a report folder; name one")
+    try:
+        report = json.loads(_text(path / "report.json"))
+    except ValueError:
+        raise UsageError(f"{path / 'report.json'} is not JSON; create the report anew") from None
+    name = str((report.get("issue") or {}).get("form") or "pytorch")
+    if form is None:
+        form = forms.load(name) if name in forms.names() else Form(name)
+    test = path / "test_repro.py"
+    return of_texts(
+        form,
+        _text(path / "issue.md"),
+        _text(path / "repro.py"),
+        _text(test) if test.exists() else "",
+        report,
+    )
+
+
+def _pytorch() -> Form:
+    return forms.load("pytorch")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text; name a report") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); name a report") from None
+
+
+def program_in(body: str) -> str | None:
+    """The first Python code block of a Markdown text."""
+    lines: list[str] | None = None
+    before: str | None = None
+    for line, opened in fences(body):
+        if lines is not None and opened is None:
+            return "\n".join(lines) + "\n"
+        if lines is not None:
+            lines.append(line)
+        elif before is None and opened is not None and _PYTHON.match(line):
+            lines = []
+        before = opened
+    return None

@@ -1,0 +1,147 @@
+"""Rules about the issue as a text: its form, its length, what must be disclosed, what must not be asked for."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from reporter.lint.rule import Hit, Rule
+from reporter.lint.subject import Subject
+from templates.text import headings, open_fence
+
+_TITLE_LIMIT = 256
+_MARKER = "<!-- bugreport-key: "
+_DISCLOSED = "written by the tool bugreport"
+
+
+def _title(subject: Subject) -> Iterator[Hit]:
+    title = subject.title
+    if title is not None and not 10 <= len(title) <= _TITLE_LIMIT:
+        yield "issue.md", 1, f"the title has {len(title)} characters"
+
+
+def _headings(subject: Subject) -> Iterator[Hit]:
+    if subject.body is None or not subject.form.headings:
+        return
+    found = headings(subject.body)
+    if found != list(subject.form.headings):
+        yield "issue.md", None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
+
+
+def _length(subject: Subject) -> Iterator[Hit]:
+    if subject.body is not None and len(subject.body) > subject.form.limit:
+        yield (
+            "issue.md",
+            None,
+            f"the body has {len(subject.body):,} characters of {subject.form.limit:,}",
+        )
+
+
+def _fence(subject: Subject) -> Iterator[Hit]:
+    if subject.body is not None and (opened := open_fence(subject.body)):
+        yield "issue.md", None, f"a code block is opened by {opened} and never closed"
+
+
+def _repro_inside(subject: Subject) -> Iterator[Hit]:
+    if subject.body is None:
+        return
+    if subject.repro is None:
+        yield "issue.md", None, "there is no Python code block"
+    elif subject.repro.strip() not in subject.body:
+        yield "issue.md", None, "the repro in the issue is not the text of repro.py"
+
+
+def _marker(subject: Subject) -> Iterator[Hit]:
+    if subject.body is not None and _MARKER not in subject.body:
+        yield "issue.md", None, "there is no marker that finds the issue again"
+
+
+def _disclosure(subject: Subject) -> Iterator[Hit]:
+    if subject.body is not None and _DISCLOSED not in " ".join(subject.body.split()):
+        yield "issue.md", None, "nothing says that a tool wrote this"
+
+
+def _human_words(subject: Subject) -> Iterator[Hit]:
+    words = (subject.report.get("issue") or {}).get("human_words")
+    if subject.report and not words:
+        yield "issue.md", None, "no person has added words of their own"
+
+
+def _labels(subject: Subject) -> Iterator[Hit]:
+    for label in subject.report.get("labels") or ():
+        if subject.form.forbids(str(label)):
+            yield "report.json", None, f"the label {label!r} is for the maintainers to give"
+
+
+def _seen(subject: Subject) -> Iterator[Hit]:
+    seen, of = (subject.report.get("verdict") or {}).get("reproduced") or (3, 3)
+    if of < 3:
+        yield "report.json", None, f"the repro was run {of} times"
+    elif not seen:
+        yield "report.json", None, f"the failure was seen in none of {of} runs"
+
+
+def _hidden(subject: Subject) -> Iterator[Hit]:
+    files = {"issue.md": subject.body, subject.name: subject.repro, "test_repro.py": subject.test}
+    for name, text in files.items():
+        for number, line in enumerate((text or "").split("\n"), 1):
+            for character in line:
+                if character != "\t" and unicodedata.category(character) in ("Cc", "Cf"):
+                    yield name, number, f"there is an unseen character, U+{ord(character):04X}"
+                    break
+
+
+RULES = (
+    Rule("title", "A title says what happens, on one line.", "write a title of one line", _title),
+    Rule(
+        "headings",
+        "The body has the sections of the project's form, and no others.",
+        "render it with the form of that project (--template)",
+        _headings,
+    ),
+    Rule(
+        "length",
+        "The body fits into the tracker's limit.",
+        "shorten the log, never the repro",
+        _length,
+    ),
+    Rule("open-fence", "Every code block is closed.", "close it", _fence),
+    Rule(
+        "repro-inside",
+        "The program in the issue is the one that was verified.",
+        "paste repro.py as it is",
+        _repro_inside,
+    ),
+    Rule(
+        "marker",
+        "A hidden marker lets a second attempt find the first.",
+        "keep the last line of the body",
+        _marker,
+    ),
+    Rule(
+        "disclosure",
+        "Generated prose is disclosed.",
+        "keep the sentence that names the tool",
+        _disclosure,
+    ),
+    Rule(
+        "human-words",
+        "A person adds words of their own before it is filed.",
+        "add a sentence with --summary, or when `file` asks",
+        _human_words,
+        "advice",
+    ),
+    Rule("labels", "Priorities are not asked for.", "leave the label out", _labels),
+    Rule(
+        "runs",
+        "The repro was run at least three times, and showed the failure.",
+        "create the report anew",
+        _seen,
+    ),
+    Rule(
+        "hidden-characters",
+        "No character is there that a reader cannot see.",
+        "write it as an escape or leave it out",
+        _hidden,
+    ),
+)

@@ -1,0 +1,55 @@
+"""What the pictures of the page show, in one sentence each, for who cannot or will not look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from templates.text import number
+
+
+def divergence(found: Mapping[str, Any] | None) -> str:
+    """One sentence on where eager and compiled part along the repro's graph; empty where nothing was measured."""
+    points = list((found or {}).get("points") or ())
+    if not points:
+        return ""
+    for point in points:
+        name = f"operation {point['position'] + 1}, {point.get('operator') or 'one without a public name'}"
+        if point.get("error"):
+            return f"Compiled only up to {name}, it ends in {point['error']}."
+        eager, compiled = point.get("eager"), point.get("compiled")
+        if compiled is not None and eager is not None and compiled > 10 * eager + 1e-12:
+            return (
+                f"Compiled is off by {number(compiled)} from {name} on, where eager is off by {number(eager)}"
+                f" ({len(points)} of {(found or {}).get('of')} operations measured)."
+            )
+    return (
+        f"Compiled and eager agree after each of the {len(points)} operations measured, taken alone; "
+        "the fault needs what follows them, in fusion or in the backward pass."
+    )
+
+
+def error_map(found: Mapping[str, Any] | None) -> str:
+    """One sentence on how much of the worst output is off."""
+    if not found:
+        return ""
+    shape = " × ".join(map(str, found["shape"])) or "a scalar"
+    worst = "not a number" if found["max"] is None else number(found["max"])
+    return (
+        f"Output {found['output'] + 1} of {found['of']} ({shape}): {found['off']} of {found['elements']} elements are off, "
+        f"the worst by {worst}, against {found['reference']}."
+    )
+
+
+def graphs(exhibit: Mapping[str, Any]) -> str:
+    """One sentence on how Dynamo captures the repro."""
+    count = exhibit.get("graphs")
+    if not count:
+        return ""
+    breaks = len(exhibit.get("graph_breaks") or ())
+    what = f"{count} graph{'s' if count != 1 else ''}"
+    return f"Dynamo captures the repro as {what}" + (
+        f"; it breaks at {breaks} place{'s' if breaks != 1 else ''}, marked below."
+        if breaks
+        else ", without a graph break."
+    )

@@ -1,0 +1,93 @@
+"""The log cut to the frames that matter: the program's own, where the compiler is entered, and where it was raised.
+
+What lies between is the same in every report of the same layer. A frame is left out only together with its source lines,
+and a line says how many there were, so nobody takes the rest for the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
+_PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
+_PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
+#: Frames nearest to the error that are kept, of each traceback in the log.
+LAST = 8
+#: Lines of the text after the frames of one traceback: a message may hold a compiler's whole output.
+_MESSAGE_LINES = 120
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A frame with the lines that belong to it, or (`path` None) lines that are no frame."""
+
+    path: str | None
+    lines: tuple[str, ...]
+
+
+def cut_log(text: str, last: int = LAST) -> str:
+    """`text` without the frames in the middle of its tracebacks, and without the middle of long messages."""
+    lines: list[str] = []
+    run: list[_Piece] = []
+    for piece in (*_pieces(text), _Piece(None, ())):
+        if piece.path is not None:
+            run.append(piece)
+            continue
+        lines += _kept(run, last)
+        run = []
+        lines += _short(piece.lines)
+    return "\n".join(lines).strip("\n")
+
+
+def raised_in(text: str) -> tuple[str, str] | None:
+    """File and function of torch that raised what a log ends in; None where that was not in torch, or no log says so."""
+    frames = _PLACE.findall(text)
+    return (frames[-1][0], frames[-1][1]) if frames and frames[-1][0].startswith("torch/") else None
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    path: str | None = None
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _FRAME.match(line)
+        indent = len(line) - len(line.lstrip())
+        ends = path is not None and indent < 4
+        if found is not None or ends:
+            if lines:
+                yield _Piece(path, tuple(lines))
+            path, lines = (found.group(1) if found else None), []
+        lines.append(line)
+    if lines:
+        yield _Piece(path, tuple(lines))
+
+
+def _kept(run: Sequence[_Piece], last: int) -> Iterator[str]:
+    """The lines of one traceback's frames: those of the program, the first of the compiler after each, and the last ones."""
+    own = [piece.path in _PROGRAM for piece in run]
+    missing = 0
+    for index, piece in enumerate(run):
+        entered = index > 0 and own[index - 1] and not own[index]
+        if own[index] or entered or index >= len(run) - last:
+            yield from _gap(missing)
+            missing = 0
+            yield from piece.lines
+        else:
+            missing += 1
+    yield from _gap(missing)
+
+
+def _gap(missing: int) -> Iterator[str]:
+    if missing:
+        yield f"  [... {missing} frame{'s' if missing != 1 else ''} left out ...]"
+
+
+def _short(lines: tuple[str, ...]) -> Iterator[str]:
+    if len(lines) <= _MESSAGE_LINES:
+        yield from lines
+        return
+    head = _MESSAGE_LINES // 2
+    yield from lines[:head]
+    yield f"[... {len(lines) - _MESSAGE_LINES} lines left out ...]"
+    yield from lines[len(lines) - (_MESSAGE_LINES - head) :]

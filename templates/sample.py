@@ -1,0 +1,81 @@
+"""A report that is nobody's, with something in every place: what a form of the user's own is tried on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from templates.issue import Evidence
+
+_REPRO = """import torch
+
+
+def repro(x):
+    return torch.frexp(x)
+
+
+def main():
+    torch.compile(repro)(torch.ones(2))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def sample() -> tuple[dict[str, Any], Evidence]:
+    """The document and its evidence."""
+    numbers = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
+    report = {
+        "schema_version": 1,
+        "verdict": {
+            "kind": "crash",
+            "layer": "inductor",
+            "is_bug": True,
+            "summary": "Compiling raises RuntimeError; eager runs.",
+            "signature": "crash in inductor",
+            "exception": "RuntimeError",
+            "message": "a message",
+            "reproduced": [3, 3],
+            "explanation": "",
+            "command": "python repro.py",
+        },
+        "ladder": [
+            {"rung": name, "outcome": outcome, "detail": "", "seconds": 1.0, **numbers}
+            for name, outcome in (("eager", "ok"), ("aot_eager", "ok"), ("inductor", "raises"))
+        ],
+        "torch": "2.6.0",
+        "python": "3.11.7",
+        "device": "cpu",
+        "requires": {
+            "backward": False,
+            "dynamic": None,
+            "mode": None,
+            "config": {"torch._inductor.config.fallback_random": True},
+            "contexts": ["torch.no_grad()"],
+        },
+        "repro": {
+            "path": "repro.py",
+            "statements": 1,
+            "lines": 8,
+            "operators": ["torch.frexp"],
+            "verified_cold": True,
+            "candidates": 12,
+            "seconds": 20.0,
+        },
+        "labels": ["module: inductor"],
+        "other_findings": [],
+        "audit": {"passed": True, "terms_checked": 12, "findings": []},
+        "differs_from": [{"torch": "2.5.1", "python": "3.11.7", "outcome": "passes"}],
+    }
+    evidence = Evidence(
+        repro=_REPRO,
+        environment={"torch": "2.6.0", "python": "3.11.7"},
+        version="0.1.0",
+        error_log='Traceback (most recent call last):\n  File "repro.py", line 9\nRuntimeError: a message',
+        culprit="lowerings",
+        workaround="with `fullgraph=False` it is right",
+        releases={"2.13.0": "right"},
+        human_words="Words of the reporter.",
+        key="0123456789abcdef",
+    )
+    return report, evidence

@@ -1,0 +1,189 @@
+"""The lint: each rule finds what it is there for, and nothing in a report as it should be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reporter.lint.run import RULES, lint
+from reporter.lint.subject import Subject, of_texts, program_in, read
+from templates import forms
+from templates.issue import Evidence, render_issue
+from tests import outgoing_data as data
+from tests.created import bugreport
+
+CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
+
+
+def subject(kind: str = "wrong_gradient", **changes: Any) -> Subject:
+    made = data.crash_report() if kind == "crash" else data.gradient_report()
+    report = made.to_json()
+    repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
+    evidence = Evidence(repro, data.ENVIRONMENT, "0.1.0", key="ab", human_words="Met in training.")
+    report["issue"] = evidence.to_json()
+    issue = render_issue(report, evidence)
+    return replace(of_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
+
+
+def found(what: Subject) -> list[str]:
+    return [finding.rule for finding in lint(what).findings]
+
+
+@pytest.mark.parametrize("kind", ["crash", "wrong_gradient"])
+def test_a_report_as_it_should_be_is_clean(kind: str) -> None:
+    result = lint(subject(kind))
+    assert result.findings == () and result.exit_code == 0
+    assert result.summary_lines() == [f"lint: clean, {len(RULES)} rules"]
+
+
+def before_main(line: str) -> str:
+    return VALUES.replace("def main():", f"{line}\n\n\ndef main():")
+
+
+BODY = subject().body or ""
+#: rule -> changes of a clean subject that break it
+BROKEN: dict[str, list[dict[str, Any]]] = {
+    "title": [{"title": ""}, {"title": "x" * 300}],
+    "headings": [
+        {"body": BODY.replace("### Versions", "### Environment")},
+        {"body": BODY + "\n## More\n"},
+    ],
+    "length": [{"body": BODY + "x" * 65_536}],
+    "open-fence": [{"body": BODY + "\n```python\n"}],
+    "repro-inside": [{"body": BODY.replace("nn.Linear(8, 8", "nn.Linear(8, 9")}],
+    "marker": [{"body": BODY.replace("bugreport-key", "key")}],
+    "disclosure": [{"body": BODY.replace("written by the tool", "written by")}],
+    "hidden-characters": [{"repro": VALUES + "# \u202e\n", "body": None}],
+    "python": [{"repro": "def main(:\n", "body": None}],
+    "lines": [{"repro": VALUES + "# x\n" * 100, "body": None}],
+    "main-guard": [{"repro": VALUES.split("if __name__")[0], "body": None}],
+    "assert": [{"repro": VALUES.replace("assert same(", "same("), "body": None}],
+    "tolerances": [
+        {"repro": VALUES.replace("equal_nan=True", "tol=0.1"), "body": None},
+        {"repro": before_main("torch.testing.assert_close(1, 1, rtol=1, atol=1)"), "body": None},
+    ],
+    "fp64-referee": [{"repro": VALUES.replace("fp64_ref=x, ", ""), "body": None}],
+    "seeds": [{"repro": VALUES.replace("torch.manual_seed", "print"), "body": None}],
+    "fallback-random": [
+        {"repro": VALUES.replace("x.float() @", "torch.rand_like(x) @"), "body": None}
+    ],
+    "edge-inputs": [
+        {"repro": VALUES.replace("torch.randn(4, 8", "torch.full((4, 8), torch.inf"), "body": None}
+    ],
+    "indices": [
+        {"repro": VALUES.replace("return x.float()", "return x.argmax()  # "), "body": None}
+    ],
+    "safety": [
+        {"repro": before_main(line), "body": None}
+        for line in (
+            "import subprocess",
+            "from urllib.request import urlopen",
+            "import os\nos.system('ls')",
+            "eval('1')",
+            "x = torch.load('x.pt')",
+            "import pickle",
+            "open('x')",
+            "import base64",
+            "x = '" + "QUJD" * 30 + "'",
+            r"x = '\x41\x42\x43'",
+            "import os\nos.environ['HTTPS_PROXY'] = 'x'",
+            "import multiprocessing",
+            "torch.distributed.init_process_group()",
+            "x = 'pip install x'",
+        )
+    ],
+    "dependencies": [{"repro": before_main("import numpy"), "body": None}],
+    "statements": [
+        {
+            "report": {
+                **data.gradient_report().to_json(),
+                "repro": {"statements": 90},
+                "issue": {"human_words": "x"},
+            }
+        }
+    ],
+    "labels": [
+        {
+            "report": {
+                **data.gradient_report().to_json(),
+                "labels": ["high priority"],
+                "issue": {"human_words": "x"},
+            }
+        }
+    ],
+    "human-words": [{"report": data.gradient_report().to_json()}],
+    "runs": [
+        {
+            "report": {
+                "verdict": {"kind": "crash", "reproduced": [1, 1]},
+                "issue": {"human_words": "x"},
+            }
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [(rule, changes) for rule, several in BROKEN.items() for changes in several],
+)
+def test_a_rule_finds_what_it_is_there_for(rule: str, changes: dict[str, Any]) -> None:
+    broken = replace(subject(), **changes)
+    assert rule in found(broken)
+    assert set(found(broken)) <= {rule, "python", "assert"}
+
+
+def test_every_rule_has_a_row() -> None:
+    assert set(BROKEN) == {rule.id for rule in RULES}
+
+
+def test_what_is_allowed_is_not_found() -> None:
+    harmless = "import os\nos.environ['TORCHINDUCTOR_CACHE_DIR'] = 'x'"
+    assert found(subject(repro=before_main(harmless))) == []
+    assert found(subject("crash", repro=CRASH + "# 0x7f\n")) == []
+    # two tensors: the larger of each pair, no index
+    assert (
+        found(subject(repro=VALUES.replace("return x.float()", "return torch.max(x, x)  # "))) == []
+    )
+
+
+def test_a_program_is_found_in_an_issue() -> None:
+    assert program_in("text\n\n````python\na\n```\nb\n````\n") == "a\n```\nb\n"
+    assert program_in("```\nno language\n```\n") is None
+
+
+def run(*arguments: str | Path, cwd: Path) -> tuple[int, dict[str, Any], str]:
+    done = bugreport("lint", "--json", *arguments, cwd=cwd, timeout=60)
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def test_the_command(tmp_path: Path) -> None:
+    report = data.crash_report().to_json()
+    evidence = Evidence(CRASH, data.ENVIRONMENT, "0.1.0", key="ab")
+    report["issue"] = evidence.to_json()
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    (tmp_path / "repro.py").write_text(CRASH)
+    (tmp_path / "issue.md").write_text(render_issue(report, evidence))
+    code, document, talk = run(tmp_path, cwd=tmp_path)
+    assert (code, document["clean"]) == (0, True)  # that a person should add words is advice
+    assert [row["rule"] for row in document["findings"]] == ["human-words"]
+    assert "(advice)" in talk
+    (tmp_path / "bad.py").write_text("import socket\n")
+    code, document, talk = run("bad.py", cwd=tmp_path)
+    assert (code, document["clean"]) == (1, False)
+    assert "bad.py:1: the safety list has network (socket) [safety]" in talk
+    for name, exit_code in (("issue.md", 0), ("repro.py", 0), ("nothing.md", 2), (".", 0)):
+        assert bugreport("lint", name, cwd=tmp_path, timeout=60).returncode == exit_code, name
+    (tmp_path / "empty").mkdir()
+    done = bugreport("lint", "empty", cwd=tmp_path, timeout=60)
+    assert done.returncode == 2 and "no issue.md" in done.stderr
+
+
+def test_a_file_alone_is_read_by_its_ending(tmp_path: Path) -> None:
+    (tmp_path / "body.md").write_text("### A\n\n```python\nx = 1\n```\n")
+    alone = read(tmp_path / "body.md")
+    assert alone.title is None and alone.repro == "x = 1\n"

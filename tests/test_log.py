@@ -1,0 +1,50 @@
+"""The log in an issue: the frames that matter, and a line for those left out."""
+
+from __future__ import annotations
+
+from templates.log import cut_log, raised_in
+
+
+def frames(count: int, start: int = 0) -> str:
+    lines = [
+        f'  File "torch/_dynamo/x.py", line {n}, in f{n}\n    g{n}()\n    ^^^^'
+        for n in range(start, start + count)
+    ]
+    return "\n".join(lines)
+
+
+OWN = '  File "repro.py", line 3, in main\n    run()\n'
+LOG = f"Traceback (most recent call last):\n{OWN}{frames(30)}\nKeyError: 'x'\nmore of it"
+
+
+def test_the_program_the_entry_and_the_last_frames_stay() -> None:
+    text = cut_log(LOG, last=3)
+    assert text.startswith("Traceback (most recent call last):\n" + OWN)
+    assert "line 0, in f0\n    g0()\n    ^^^^\n  [... 26 frames left out ...]\n  File" in text
+    assert [f"in f{n}\n" in text for n in (1, 26, 27, 28, 29)] == [False, False, True, True, True]
+    assert text.endswith("^^^^\nKeyError: 'x'\nmore of it")
+    assert cut_log(text, last=3) == text
+
+
+def test_each_traceback_of_a_chain_is_cut_alone() -> None:
+    chained = f"{LOG}\n\nThe above exception was the direct cause of it:\n\n{LOG}"
+    text = cut_log(chained, last=2)
+    assert text.count("27 frames left out") == 2 and text.count("KeyError") == 2
+
+
+def test_nothing_is_cut_that_is_short_or_no_traceback() -> None:
+    short = f"Traceback (most recent call last):\n{OWN}{frames(5)}\nKeyError: 'x'"
+    assert cut_log(short) == short
+    assert cut_log("no traceback\nat all") == "no traceback\nat all" and cut_log("") == ""
+
+
+def test_a_long_message_loses_its_middle() -> None:
+    text = cut_log("\n".join(["KeyError: x", *(f"line {n}" for n in range(500))]))
+    lines = text.splitlines()
+    assert lines[0] == "KeyError: x" and lines[-1] == "line 499"
+    assert "[... 381 lines left out ...]" in lines and len(lines) == 121
+
+
+def test_where_an_exception_was_raised() -> None:
+    assert raised_in(LOG) == ("torch/_dynamo/x.py", "f29")
+    assert raised_in(OWN) is None and raised_in("") is None
