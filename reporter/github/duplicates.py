@@ -113,7 +113,8 @@ def queries(repository: Repository, parcel: Parcel) -> list[str]:
     place = f"repo:{repository.full_name} is:issue"
     asked = []
     if parcel.stored.fingerprint:
-        asked.append(f'{place} in:body "bugreport-fingerprint: {parcel.stored.fingerprint}"')
+        digits = parcel.stored.fingerprint.partition(":")[2]
+        asked.append(f'{place} in:body "{digits}"')
     exception, words = _exception(parcel), _message_words(parcel)
     if exception and words:
         asked.append(_within(f"{place} {exception}", words[:5]))

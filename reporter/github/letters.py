@@ -169,7 +169,8 @@ def _among_newest(
 
 
 def _in_index(session: Session, repository: Repository, key: str) -> Landed | None:
-    query = f'repo:{repository.full_name} is:issue in:body "bugreport-key: {key}"'
+    # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
+    query = f'repo:{repository.full_name} is:issue in:body "{key}"'
     with session.calling(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
         found = [
