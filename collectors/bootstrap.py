@@ -74,6 +74,7 @@ def _show(error: BaseException) -> None:
     own = os.path.dirname(os.path.abspath(__file__)) + os.sep
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
         trace = trace.tb_next
+    error = error.with_traceback(trace)  # hooks print what the exception itself carries
     if sys.excepthook is sys.__excepthook__:
         import traceback
 

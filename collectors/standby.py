@@ -77,14 +77,14 @@ def leave_the_program() -> None:
     )
     for reference in list(logging._handlerList):  # type: ignore[attr-defined]
         handler = reference()
-        if isinstance(handler, logging.StreamHandler):
+        # one without a stream, like that of torch's traces, takes its presence for leave to write
+        if isinstance(handler, logging.StreamHandler) and handler.stream is not None:
             _LEFT.append(handler.stream)
             with contextlib.suppress(
                 AttributeError
             ):  # logging's own last resort asks for sys.stderr
-                handler.stream = (
-                    sys.stderr
-                )  # setStream would flush what the program has not written
+                # setStream would flush what the program has not written; a handler may close what it has
+                handler.stream = open(2, "w", buffering=1, errors="replace", closefd=False)
     for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

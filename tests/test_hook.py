@@ -97,7 +97,7 @@ def test_options_that_the_tool_refuses_are_told_at_once(tmp_path: Path) -> None:
 
 
 LONG = """
-import os, sys, threading
+import os
 import torch
 import bugreport
 from torch.utils.data import DataLoader

@@ -175,6 +175,7 @@ def tool() -> list[str]:
 
 
 RANKS = """
+import os
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
