@@ -24,7 +24,7 @@ class Unusable(Exception):
 def place() -> str:
     """The cell or the test that is running, or nothing."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "")
-    return test.rsplit(" (", 1)[0] or _PLACE["now"]
+    return _PLACE["now"] or test.rsplit(" (", 1)[0]
 
 
 def run(spec: Dict[str, Any]) -> Optional[BaseException]:

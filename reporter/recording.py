@@ -97,7 +97,8 @@ class Session:
         process = subprocess.Popen(
             [str(self.python), str(target.COLLECTORS / "bootstrap.py"), str(spec), *self.command],
             cwd=self.cwd,
-            env=target.environment(self.cache) | self.variables,
+            # where the tool itself is run by a test, that test is not the program's
+            env=target.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables,
             stdin=target.standard_input(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -296,7 +296,11 @@ module.has_ipython = lambda: False
 if sys.argv[3] == "survey":
     print(module.survey(sys.argv[2])["problem"])
 else:
-    module.run(sys.argv[2], ".", lambda place: print("#", place))
+    try:
+        module.run(sys.argv[2], ".", lambda place: print("#", place))
+    except ZeroDivisionError:
+        import traceback
+        traceback.print_exc()
 """
 
 CELLS = {
