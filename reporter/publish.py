@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.audit import Identity, Terms, private_terms, terms_checked
+from anonymizer.audit import Identity, terms_checked
 from reporter import create as flow
 from reporter.build import Built, formatted, operators
 from reporter.candidate import seen
@@ -28,10 +28,11 @@ from reporter.outgoing import ERROR_LOG, GATE, Gate, check_outgoing, refuse_leak
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
+from reporter.searched import left_over, searched_for
 from reporter.settings import Options
 from reporter.store.reports import described, key_of, record
 from reporter.story import Story
-from reporter.whole import mapping, proved, sizes_left
+from reporter.whole import mapping, proved
 from templates.forms import Form, FormError
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
@@ -62,7 +63,7 @@ def publish(
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
     """
-    terms = _terms(options, recorded, built)
+    terms = searched_for(options, recorded, built)
     identity = Identity.of_this_machine()
     revisions = (recorded.environment.get("git"), info.torch_git)
     gate = Gate(terms, recorded.internals, tuple(str(item) for item in revisions if item))
@@ -113,33 +114,6 @@ def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
     return []
 
 
-def _terms(options: Options, recorded: Recorded, built: Built) -> Terms:
-    """What the report is searched for. A size that the failure needs is listed in it, and allowed values are allowed."""
-    if options.keep_source:
-        return private_terms({}, recorded.public_words())
-    terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
-    named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
-    traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*_sizes_left(recorded, built), *named, *traced])
-
-
-def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
-    for tensor in tensors:
-        values = (tensor.get("stats") or {}).get("values") or ()
-        yield from (value for value in values if isinstance(value, (int, float)))
-
-
-def _sizes_left(recorded: Recorded, built: Built) -> list[int]:
-    """Sizes of the private tensors in the text of the repro and of other findings, but for those that are everybody's."""
-    found = set(sizes_left(recorded, built.candidate)) if recorded.whole is not None else set()
-    private = private_terms({}, recorded.public_words(), sizes=recorded.sizes())
-    telling = {*private.numbers, *private.code_numbers}
-    for text in (built.text, *(other.text for other in built.others)):
-        numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
-        found |= {n for n in numbers if type(n) is int and n in telling}
-    return sorted(found)
-
-
 def _report(
     recorded: Recorded,
     built: Built,
@@ -175,7 +149,7 @@ def _report(
         audit=AuditSummary(True, terms, ()),
         details={
             **({"culprit": built.culprit.to_json()} if built.culprit else {}),
-            "sizes_left": _sizes_left(recorded, built),
+            "sizes_left": left_over(recorded, built),
             **_whole(recorded, built),
             **_shown(recorded, built),
             "fingerprint": _fingerprint(recorded, built).to_json(),

@@ -93,7 +93,9 @@ def _whole_numbers(subject: Subject) -> bool:
     makers = re.findall(r"\btorch\.(rand\w*|arange|zeros|ones|full|tensor|empty)\(", text)
     typed = re.findall(r"dtype=torch\.(\w+)", text)
     whole = [name for name in typed if name.startswith(("int", "uint", "bool"))]
-    return bool(typed) and len(whole) == len(typed) and len(makers) <= len(whole) and "nn." not in text
+    return (
+        bool(typed) and len(whole) == len(typed) and len(makers) <= len(whole) and "nn." not in text
+    )
 
 
 def _seeds(subject: Subject) -> Iterator[Hit]:
