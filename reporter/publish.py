@@ -91,8 +91,6 @@ def publish(
                 f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
             ) from None
     write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
-    for line in _remembered(output, files):
-        note(line)
     story = Story(
         report,
         output,
@@ -101,7 +99,8 @@ def publish(
         evidence.culprit,
         evidence.workaround,
     )
-    return flow.Result(report, 0, tuple(story.lines()), output, story)
+    lines = (*_remembered(output, files), *story.lines())
+    return flow.Result(report, 0, lines, output, story)
 
 
 def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
@@ -110,7 +109,7 @@ def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
     try:
         record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
     except UsageError as error:
-        return [f"`bugreport list` will not know this report: {error}"]
+        return [f"note: `bugreport list` will not know this report: {error}"]
     return []
 
 

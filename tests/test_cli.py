@@ -221,7 +221,16 @@ def test_each_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> No
     assert run([verb, "--help"]) == 0
     text = capsys.readouterr().out
     assert f"Usage: bugreport {verb}" in text and "--json" in text
-    drives_no_interpreter = {"deanonymize", "file", "hook", "list", "releases", "show", "sync"}
+    drives_no_interpreter = {
+        "deanonymize",
+        "file",
+        "hook",
+        "lint",
+        "list",
+        "releases",
+        "show",
+        "sync",
+    }
     assert ("--python PATH" in text) == (verb not in drives_no_interpreter)
 
 

@@ -187,3 +187,15 @@ def test_a_file_alone_is_read_by_its_ending(tmp_path: Path) -> None:
     (tmp_path / "body.md").write_text("### A\n\n```python\nx = 1\n```\n")
     alone = read(tmp_path / "body.md")
     assert alone.title is None and alone.repro == "x = 1\n"
+
+
+def test_whole_numbers_need_no_referee() -> None:
+    """Nothing is nearer to the truth than an integer; one float among the inputs, and float64 is asked for again."""
+    functional = VALUES.replace("fp64_ref=x, ", "").replace("nn.", "")
+    start = functional.index("def inputs")
+    end = functional.index("def ", start + 4)
+    made = "def inputs():\n    return (torch.randint(0, 250, (1, 16), dtype=torch.uint8){},)\n\n\n"
+    whole = functional[:start] + made.format("") + functional[end:]
+    mixed = functional[:start] + made.format(", torch.rand(3)") + functional[end:]
+    assert "fp64-referee" not in found(subject(repro=whole, body=None))
+    assert "fp64-referee" in found(subject(repro=mixed, body=None))
