@@ -88,14 +88,22 @@ def _referee(subject: Subject) -> Iterator[Hit]:
 
 
 def _whole_numbers(subject: Subject) -> bool:
-    """Whether everything that the program starts from are whole numbers, for which float64 knows nothing better."""
-    text = subject.repro or ""
-    makers = re.findall(r"\btorch\.(rand\w*|arange|zeros|ones|full|tensor|empty)\(", text)
-    typed = re.findall(r"dtype=torch\.(\w+)", text)
-    whole = [name for name in typed if name.startswith(("int", "uint", "bool"))]
-    return (
-        bool(typed) and len(whole) == len(typed) and len(makers) <= len(whole) and "nn." not in text
-    )
+    """Whether the program starts from whole numbers alone, of which float64 knows nothing better; layers have weights."""
+    makers = [
+        node
+        for function in subject.nodes()
+        if isinstance(function, ast.FunctionDef) and function.name == "inputs"
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("torch.")
+    ]
+    return bool(makers) and all(map(_makes_whole, makers)) and "nn." not in (subject.repro or "")
+
+
+def _makes_whole(call: ast.Call) -> bool:
+    dtype = next((ast.unparse(k.value) for k in call.keywords if k.arg == "dtype"), None)
+    if dtype is None:
+        return ast.unparse(call.func) in ("torch.randint", "torch.randperm")
+    return dtype.removeprefix("torch.").startswith(("int", "uint", "bool"))
 
 
 def _seeds(subject: Subject) -> Iterator[Hit]:
