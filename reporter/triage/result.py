@@ -122,7 +122,7 @@ class Triage:
         if self.minimal is not None:
             lines += [
                 "",
-                f"reduced to {self.minimal.statements} operations:",
+                f"reduced to {self.minimal.statements} tensor operation(s):",
                 "",
                 *self.minimal.text.rstrip().split("\n"),
             ]
