@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -110,7 +111,7 @@ def opened(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     try:
         connection.row_factory = sqlite3.Row
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute(
                 "PRAGMA synchronous = FULL"
             )  # a filing that was sent must not be forgotten
@@ -136,6 +137,19 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turns WAL on. Whoever does so needs the file for a moment alone, and SQLite does not wait for that by itself."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
