@@ -30,7 +30,10 @@ def fence(text: str, language: str = "") -> str:
 
 def code(text: str, limit: int = 300) -> str:
     """Text from outside as a code span on one line: nothing in it is markup, a mention or a reference."""
-    line = one_line(text, limit)
+    return _between_ticks(one_line(text, limit))
+
+
+def _between_ticks(line: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * (longest + 1)
     # CommonMark takes one space away on either side, and needs it where the text itself begins or ends in a backtick
@@ -125,12 +128,7 @@ def span(text: str, limit: int = 300) -> str:
     line = re.sub(
         r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, limit)
     )
-    if not line:
-        return ""
-    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
-    ticks = "`" * (longest + 1)
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{ticks}{pad}{line}{pad}{ticks}"
+    return _between_ticks(line)
 
 
 def number(value: object) -> str:
