@@ -91,7 +91,8 @@ def vector_isa() -> Optional[str]:
         chosen = getattr(module, "valid_vec_isa_list", None)
         with contextlib.suppress(Exception):
             if chosen is not None and chosen.cache_info().currsize:
-                return str(module.pick_vec_isa()) or "none"  # type: ignore[union-attr]
+                isa = str(module.pick_vec_isa())  # type: ignore[union-attr]
+                return "none" if isa in ("", "INVALID_VEC_ISA") else isa
     return None
 
 

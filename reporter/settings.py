@@ -158,6 +158,13 @@ class Options:
     seed: int = _option(
         0, readers.seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"
     )
+    evidence: float = _option(
+        60.0,
+        readers.budget,
+        "--evidence",
+        metavar="SECONDS",
+        help="Longest that torch's debugging tools may run for the report, 0: not at all.  [default: 60]",
+    )
     resume: Path | None = _option(
         None,
         readers.path,

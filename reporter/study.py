@@ -20,6 +20,7 @@ from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError, UsageError
+from reporter.evidence.call import of_call
 from reporter.findings import Recording
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -37,6 +38,8 @@ _UNSUPPORTED = {
     "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
     "start it alone, with a WORLD_SIZE of 1",
 }
+#: Below the working folder: what torch's own tools wrote about the private call.
+EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,9 @@ def study(
             want_program and diagnosis.is_bug or doubtful,
             want_whole and diagnosis.is_bug,
         )
+        if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
+            progress.stage("evidence", "torch's own tools, for the private folder")
+            of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
     finally:
         recording.close()
