@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ STRINGS = frozenset("""
     uint16 uint32 uint64 evict_first evict_last evict_normal .ca .cg .cv .wb .cs .wt zero nan ieee tf32 tf32x3 bf16x3
     bf16x6 rtne rtz e2m1 e4m3 e5m2 add max min and or xor acquire release acq_rel relaxed gpu cta sys cuda hip
     """.split())
+#: Which registers an inline instruction reads and writes, `=r,r`.
+_CONSTRAINTS = re.compile(r"=?&?[rlfdhbvs](?:,=?&?[rlfdhbvs])*")
 _METHODS = frozenset(
     "to dtype shape T trans reshape permute broadcast_to expand_dims cast element_ty value is_ptr logical_and logical_or"
     " sum max min split view ravel reduce abs sigmoid exp log type primitive_bitwidth".split()
@@ -161,8 +164,9 @@ class _Rewriter(ast.NodeTransformer):
         return ast.keyword(arg, self.visit(node.value))
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        if isinstance(node.value, str) and node.value not in STRINGS:
-            return ast.Constant("text")
+        if isinstance(node.value, str):
+            known = node.value in STRINGS or _CONSTRAINTS.fullmatch(node.value)
+            return node if known else ast.Constant("text")
         if isinstance(node.value, bytes):
             raise NotPublic("it holds bytes")
         return node

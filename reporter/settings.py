@@ -281,6 +281,14 @@ class Options:
         hidden=True,
         help="Report on a program that runs already and connects through this folder.",
     )
+    function: str | None = _option(
+        None,
+        readers.text,
+        "--function",
+        metavar="NAME",
+        everywhere=False,
+        help="Let Dynamo compile only the function of this name, and leave all others to Python.",
+    )
     verbose: bool = _option(
         False, readers.switch, "-v", "--verbose", help="Say more about each stage."
     )

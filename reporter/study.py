@@ -70,7 +70,7 @@ def study(
     prefill((folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         progress.stage("record", "running the script once, every compiled call next to eager")
-    recording = seen or _record(options, way, python, folder, progress)
+    recording = seen or record(options, way, python, folder, progress)
     try:
         refuse_run(way, recording)
         if recording.unsupported and not recording.findings:
@@ -125,9 +125,7 @@ def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
     return (f"the call was made in {place}",) if place else ()
 
 
-def _record(
-    options: Options, way: Way, python: Path, folder: Path, progress: Progress
-) -> Recording:
+def record(options: Options, way: Way, python: Path, folder: Path, progress: Progress) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
     for note in way.notes:
         progress.note(note)
