@@ -43,8 +43,53 @@ def smallest(kernel: Kernel, attempt: Try) -> Kernel:
                 return start + answers.index(True)
         return None
 
-    kept = minimise_list(list(range(kernel.statements)), first)
-    return _without_parameters(_with(kernel, kept), attempt)
+    small = _with(kernel, minimise_list(list(range(kernel.statements)), first))
+    small = _bypassed(small, attempt)
+    kernel = small  # what was bypassed leaves statements that nothing reads
+    small = _with(small, minimise_list(list(range(small.statements)), first))
+    return _without_parameters(small, attempt)
+
+
+def _bypassed(kernel: Kernel, attempt: Try) -> Kernel:
+    """The kernel with operations replaced by one of their operands, until none can be: a chain of statements hangs together."""
+    while True:
+        proposals = list(_bypasses(kernel))
+        found = None
+        for start in range(0, len(proposals), _BATCH):
+            answers = attempt(proposals[start : start + _BATCH])
+            if True in answers:
+                found = proposals[start + answers.index(True)]
+                break
+        if found is None:
+            return kernel
+        kernel = found
+
+
+def _bypasses(kernel: Kernel) -> Iterator[Kernel]:
+    """One text for each right-hand side and operand of it: an operand that is a name takes the operation's place."""
+    count = sum(isinstance(node, ast.Assign) for node in ast.walk(ast.parse(kernel.text)))
+    for number in range(count):
+        for choice in range(3):
+            tree = ast.parse(kernel.text)
+            assign = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][number]
+            value = assign.value
+            operands = [value.left, value.right] if isinstance(value, ast.BinOp) else []
+            names = [item for item in operands if isinstance(item, ast.Name)]
+            if choice < len(names) and isinstance(assign.targets[0], ast.Name):
+                renamed = _Renamed(assign.targets[0].id, names[choice].id).visit(tree)
+                assign.value = ast.Constant(0)  # nothing reads it any more
+                yield replace(kernel, text=ast.unparse(ast.fix_missing_locations(renamed)))
+
+
+class _Renamed(ast.NodeTransformer):
+    """Reads of one variable become reads of another."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        is_read = node.id == self.old and isinstance(node.ctx, ast.Load)
+        return ast.Name(self.new, node.ctx) if is_read else node
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
