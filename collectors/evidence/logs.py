@@ -67,6 +67,7 @@ class Logs(Tool):
 
         if not hasattr(config, "log_level"):
             raise Missing("this release has no logs to switch on")
+        os.environ.pop("PYTEST_CURRENT_TEST", None)  # 2.0 logs nothing below pytest
         config.log_level = logging.DEBUG
         config.output_code = True
         config.verbose = True
