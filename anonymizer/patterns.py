@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+# `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
+_IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
     r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",

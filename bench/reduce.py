@@ -9,7 +9,7 @@ that cache, headers that it compiles once for a machine, all runs share; the fir
 
 ours        `create` of this checkout. `first` is the script's run and the diagnosis, `reduce` is from the first
             candidate to the smallest; verification in fresh processes, settings and culprit, which the minifier does
-            not look for, are in `total` only. Where report.json lacks these times, the total stands for both.
+            not look for, are in `total` only; torch's debugging tools are not run (--evidence 0). Where report.json lacks these times, the total stands for both.
 minifier    after dynamo, after aot, and after aot with --no-isolate, as documented. `first` is the run of the script
             that dumps the launcher, `reduce` is the launcher. Level 2 sees crashes only and level 4 wrong values only,
             so each program has one level; the other would never find a thing.
@@ -176,7 +176,16 @@ def _itself(task: Task, script: Path, folder: Path) -> Row:
 
 def ours(task: Task, script: Path, folder: Path) -> Row:
     """`create`, and the repro that it writes."""
-    command = [sys.executable, "-m", "reporter", "create", "--no-input", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "reporter",
+        "create",
+        "--no-input",
+        "--json",
+        "--evidence",
+        "0",
+    ]
     command += ["--python", str(task.python), "-o", str(folder / "report"), str(script)]
     ran = run(command, ROOT, 2 * task.limit, _variables(task, folder))
     document = _document(ran.stdout)

@@ -113,7 +113,7 @@ def collect(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
         "raised": raised,
         "complaints": {
             "graphs": len(observer.graphs),
-            "graph_breaks": _breaks(observer),
+            "graph_breaks": breaks(observer),
             "recompiles": _recompiles(observer, call),
             "limit": int(call.options.get("recompile_limit") or _limit()),
             "limit_hit": observer.limit_hit,
@@ -129,7 +129,8 @@ def _without_fullgraph(call: Any) -> Any:
     return partial
 
 
-def _breaks(observer: Any) -> List[Dict[str, Any]]:
+def breaks(observer: Any) -> List[Dict[str, Any]]:
+    """Each place where tracing stopped, once, with how often it did."""
     found: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
     for item in observer.breaks:
         reason = _headline(item.reason)

@@ -111,7 +111,7 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "tensors" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "stop", "id": n, "timeout": s, ...}`."""
+        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "tensors" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "evidence" | "stop", "id": n, "timeout": s, ...}`."""
         leave_the_program()
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
@@ -277,6 +277,10 @@ def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
         from . import guards
 
         return guards.find(call, request)
+    if request["op"] == "evidence":
+        from .evidence import run
+
+        return run.of_call(call, request)
     if request["op"] == "environment":
         from . import environment, source_public, vocabulary
 

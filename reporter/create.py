@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,13 +29,16 @@ from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
 from reporter.story import Story
-from reporter.study import prepare, study, working_folder
+from reporter.study import EVIDENCE, prepare, study, working_folder
 from reporter.ways import check_early
 from reporter.whole import proved
 from templates.diagnosis import ladder_lines, verdict_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from reporter.build import Built
+    from reporter.evidence.repro import ReproEvidence
 
 RECORDING = "recording.json"
 JOURNAL = "journal.jsonl"
@@ -73,6 +77,9 @@ def diagnose(options: Options) -> Result:
         python, info = prepare(options)
         with open_progress(options) as progress, working_folder() as name:
             _warn(progress)
+            kernels = _kernels(options, info, progress, None)
+            if kernels is not None:
+                return kernels
             bench = Bench(options, python, Path(name))
             try:
                 recorded = _studied(options, bench, progress, want_program=False, seen=seen)
@@ -109,6 +116,9 @@ def _created(
     info, others = interpreters(options, resumed)
     with open_progress(options) as progress, working_folder() as name:
         _warn(progress)
+        kernels = None if resumed or as_whole else _kernels(options, info, progress, output)
+        if kernels is not None:
+            return kernels
         bench = Bench(options, info.path, Path(name), others)
         try:
             bench.start()  # warms up while the script runs
@@ -119,6 +129,7 @@ def _created(
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
+            _keep_evidence(bench.folder / EVIDENCE, private / EVIDENCE)
             progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
             if as_whole or recorded.whole is not None:
                 proved(recorded)
@@ -253,9 +264,38 @@ def _build_and_write(
             report = _bare_report(recorded, info)
             lines = (*verdict_lines(report.to_json()), f"No repro: {error}.")
             return Result(report, CannotJudgeError.exit_code, lines)
+    evidence = _evidence(options, bench, recorded, built, output, progress)
     progress.stage("leak check", "every outgoing byte against the private program")
     seconds = time.monotonic() - started
-    return publish(options, recorded, built, info, output, seconds, progress.note)
+    return publish(options, recorded, built, info, output, seconds, progress.note, evidence)
+
+
+def _evidence(
+    options: Options,
+    bench: Bench,
+    recorded: Recorded,
+    built: Built,
+    output: Path,
+    progress: Progress,
+) -> ReproEvidence | None:
+    """What torch's tools say of the final text; None where nobody wants to know."""
+    from reporter.evidence.repro import of_repro
+
+    if not options.evidence:
+        return None
+    progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
+    failure: dict[str, Any] = next((dict(a.failure) for a in built.cold if a.failure), {})
+    return of_repro(
+        bench.python,
+        built.text,
+        kind=recorded.kind,
+        layer=recorded.layer,
+        suspects=_suspects(built),
+        error=f"{failure.get('message', '')}\n{failure.get('traceback', '')}",
+        budget=options.evidence,
+        keep=output / "private" / EVIDENCE / "repro",
+        warm=bench.warm,
+    )
 
 
 def _studied(
@@ -292,6 +332,35 @@ def _private_folder(output: Path) -> Path:
             f"{output} cannot be written ({error.strerror}); choose another folder with --output"
         ) from None
     return private
+
+
+def _kernels(
+    options: Options, info: interpreter.InterpreterInfo, progress: Progress, output: Path | None
+) -> Result | None:
+    """The result for a script with Triton kernels of its own, or None: it has none, or the failure is elsewhere."""
+    from reporter.kernels.ask import defines_kernels
+
+    if options.script is None or not defines_kernels(options.cwd / options.script):
+        return None
+    from reporter.kernels.create import of_script
+
+    return of_script(options, info, progress, output)
+
+
+def _suspects(built: Built) -> tuple[str, ...]:
+    """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as `frexp`."""
+    blamed = built.culprit.operator if built.culprit else None
+    parts = [
+        part for part in (blamed or "").split(".") if part not in ("torch", "ops", "aten", "prims")
+    ]
+    return tuple(parts[:1])
+
+
+def _keep_evidence(found: Path, private: Path) -> None:
+    """Moves what torch's tools wrote about the call out of the working folder, which goes away."""
+    if found.is_dir():
+        shutil.rmtree(private, ignore_errors=True)
+        shutil.copytree(found, private, symlinks=True)
 
 
 def _warn(progress: Progress) -> None:

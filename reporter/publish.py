@@ -16,6 +16,7 @@ from reporter.build import Built, formatted, operators
 from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
 from reporter.errors import LeakError, UsageError
+from reporter.evidence.repro import ReproEvidence
 from reporter.exhibits import Exhibit
 from reporter.fingerprint import Fingerprint, fingerprint
 from reporter.folder import write_private, write_report
@@ -32,6 +33,7 @@ from reporter.searched import left_over, searched_for
 from reporter.settings import Options
 from reporter.store.reports import described, key_of, record
 from reporter.story import Story
+from reporter.study import EVIDENCE
 from reporter.whole import mapping, proved
 from templates.forms import Form, FormError
 from templates.issue import Evidence, render_issue
@@ -58,8 +60,12 @@ def publish(
     output: Path,
     seconds: float,
     note: Callable[[str], None] = lambda _: None,
+    found: ReproEvidence | None = None,
 ) -> flow.Result:
     """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
+
+    What the compiler made of the repro (`found`) is full of words of its own; where one of them is also a private name,
+    the excerpt stays behind rather than the report.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
     """
@@ -68,16 +74,21 @@ def publish(
     revisions = (recorded.environment.get("git"), info.torch_git)
     gate = Gate(terms, recorded.internals, tuple(str(item) for item in revisions if item))
     form = chosen(options, recorded.layer)
-    report = _report(recorded, built, info, seconds, terms_checked(terms, identity), form)
-    evidence = _evidence(options, recorded, built, report, form)
-    report, files = _files(built, report, evidence, form, note)
-    audit = check_outgoing(
-        files,
-        terms,
-        internals=gate.internals,
-        identity=identity,
-        allowed=(*gate.allowed, key_of(built.text)),
-    )
+    for shown in (found, found and found.without_excerpt(), None):
+        report = _report(
+            recorded, built, info, seconds, terms_checked(terms, identity), form, shown
+        )
+        evidence = _evidence(options, recorded, built, report, form, shown)
+        report, files = _files(built, report, evidence, form, note)
+        audit = check_outgoing(
+            files,
+            terms,
+            internals=gate.internals,
+            identity=identity,
+            allowed=(*gate.allowed, key_of(built.text)),
+        )
+        if audit.passed or found is None:
+            break
     private = _private(recorded, built)
     private[GATE] = gate.dumps()
     if not audit.passed:
@@ -90,7 +101,9 @@ def publish(
             raise LeakError(
                 f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
             ) from None
-    write_report(output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL))
+    write_report(
+        output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL, EVIDENCE)
+    )
     story = Story(
         report,
         output,
@@ -120,6 +133,7 @@ def _report(
     seconds: float,
     terms: int,
     form: Form,
+    found: ReproEvidence | None,
 ) -> Report:
     count = statements(built.candidate)
     repro = ReproInfo(
@@ -153,6 +167,7 @@ def _report(
             **_shown(recorded, built),
             "fingerprint": _fingerprint(recorded, built).to_json(),
             "reduction": [list(row) for row in built.trail],
+            **({"evidence": found.to_json()} if found else {}),
             **(_exhibited(built.exhibit) if built.exhibit else {}),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
@@ -292,7 +307,12 @@ def _files(
 
 
 def _evidence(
-    options: Options, recorded: Recorded, built: Built, report: Report, form: Form
+    options: Options,
+    recorded: Recorded,
+    built: Built,
+    report: Report,
+    form: Form,
+    found: ReproEvidence | None,
 ) -> Evidence:
     """What the issue says beside the report's numbers."""
     log = str(_failure(built).get("traceback", "")) or next(
@@ -300,7 +320,10 @@ def _evidence(
     )
     return Evidence(
         repro=built.text,
-        environment=recorded.environment,
+        environment={
+            **recorded.environment,
+            **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
+        },
         version=_version(),
         error_log=log,
         culprit=built.culprit.phrase() if built.culprit else "",
@@ -308,6 +331,7 @@ def _evidence(
         human_words=options.summary or "",
         key=key_of(built.text),
         form=form.name if form.folder is None else "own",
+        excerpt=asdict(found.excerpt) if found and found.excerpt else None,
     )
 
 

@@ -83,6 +83,13 @@ def seconds(value: object) -> float:
     return _amount(value, "seconds")
 
 
+def budget(value: object) -> float:
+    """A number of seconds that may be 0."""
+    if value in (0, "0"):
+        return 0.0
+    return _amount(value, "seconds")
+
+
 def gib(value: object) -> float:
     """An amount of memory in GiB."""
     return _amount(value, "GiB")

@@ -158,6 +158,13 @@ class Options:
     seed: int = _option(
         0, readers.seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"
     )
+    evidence: float = _option(
+        60.0,
+        readers.budget,
+        "--evidence",
+        metavar="SECONDS",
+        help="Longest that torch's debugging tools may run for the report, 0: not at all.  [default: 60]",
+    )
     resume: Path | None = _option(
         None,
         readers.path,
@@ -273,6 +280,14 @@ class Options:
         everywhere=False,
         hidden=True,
         help="Report on a program that runs already and connects through this folder.",
+    )
+    function: str | None = _option(
+        None,
+        readers.text,
+        "--function",
+        metavar="NAME",
+        everywhere=False,
+        help="Let Dynamo compile only the function of this name, and leave all others to Python.",
     )
     verbose: bool = _option(
         False, readers.switch, "-v", "--verbose", help="Say more about each stage."

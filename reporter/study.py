@@ -20,6 +20,7 @@ from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError, UsageError
+from reporter.evidence.call import of_call
 from reporter.findings import Recording
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -37,6 +38,8 @@ _UNSUPPORTED = {
     "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
     "start it alone, with a WORLD_SIZE of 1",
 }
+#: Below the working folder: what torch's own tools wrote about the private call.
+EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def study(
     prefill((folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         progress.stage("record", "running the script once, every compiled call next to eager")
-    recording = seen or _record(options, way, python, folder, progress)
+    recording = seen or record(options, way, python, folder, progress)
     try:
         refuse_run(way, recording)
         if recording.unsupported and not recording.findings:
@@ -108,6 +111,9 @@ def study(
             want_program and diagnosis.is_bug or doubtful,
             want_whole and diagnosis.is_bug,
         )
+        if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
+            progress.stage("evidence", "torch's own tools, for the private folder")
+            of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
         return Study(recorded, doubtful, recording.seconds, recording.overhead)
     finally:
         recording.close()
@@ -119,9 +125,7 @@ def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
     return (f"the call was made in {place}",) if place else ()
 
 
-def _record(
-    options: Options, way: Way, python: Path, folder: Path, progress: Progress
-) -> Recording:
+def record(options: Options, way: Way, python: Path, folder: Path, progress: Progress) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
     for note in way.notes:
         progress.note(note)

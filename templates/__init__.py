@@ -35,6 +35,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "number": text.number,
     "one_line": text.one_line,
     "span": text.span,
+    "tidy_log": text.tidy_log,
 }
 
 

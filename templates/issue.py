@@ -29,7 +29,8 @@ class Evidence:
 
     `releases` maps a torch version to what was seen there; `workaround` and `culprit` are phrases without a full
     stop; `human_words` is what the reporter wrote, and only then does the text say that a person confirmed it;
-    `key` marks the issue so that it is never filed twice; `form` is the name of the form, "own" for a folder of the user's.
+    `key` marks the issue so that it is never filed twice; `form` is the name of the form, "own" for a folder of the user's;
+    `excerpt` (caption, language, text) is a piece of what the compiler made of the repro, such as a generated kernel.
     """
 
     repro: str
@@ -42,6 +43,7 @@ class Evidence:
     human_words: str = ""
     key: str = ""
     form: str = "pytorch"
+    excerpt: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `report.json` has as `issue`: everything but the repro, which is a file of its own."""

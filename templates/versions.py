@@ -11,40 +11,100 @@ def versions_block(env: Mapping[str, Any]) -> str:
 
     The wording of collect_env is kept where it has the line, because people and robots look for it.
     """
-    compiler = str(env.get("compiler") or "")
-    is_clang = compiler.startswith("clang")
+    tools = dict(env.get("tools") or {})
+    rocm = dict(env.get("rocm") or {})
+    variables = dict(env.get("variables") or {})
     lines = [
         ("PyTorch version", env.get("torch")),
         ("PyTorch git revision", env.get("git")),
         ("Is debug build", env.get("debug")),
         ("CUDA used to build PyTorch", env.get("cuda")),
         ("ROCM used to build PyTorch", env.get("hip")),
+        *_where_known(("XPU used to build PyTorch", env.get("xpu"))),
         None,
         ("OS", _with_machine(env)),
-        ("GCC version", "Could not collect" if is_clang else compiler or "Could not collect"),
-        ("Clang version", compiler if is_clang else "Could not collect"),
+        ("GCC version", _tool(env, "gcc")),
+        ("Clang version", _tool(env, "clang")),
+        ("CMake version", tools.get("cmake") or "Could not collect"),
         ("Libc version", env.get("libc")),
         None,
-        (
-            "Python version",
-            f"{env.get('python')} ({env.get('bits')}-bit runtime, {env.get('implementation')})",
-        ),
-        ("Is CUDA available", bool(env.get("gpus"))),
+        ("Python version", _python(env)),
+        ("Is CUDA available", bool(env.get("cuda_available", env.get("gpus")))),
+        ("CUDA runtime version", tools.get("nvcc") or "Could not collect"),
+        *_where_known(("CUDA_MODULE_LOADING set to", variables.get("CUDA_MODULE_LOADING"))),
         ("GPU models and configuration", "; ".join(env.get("gpus") or ()) or None),
         ("Nvidia driver version", env.get("driver")),
         ("cuDNN version", env.get("cudnn")),
+        *_where_known(
+            ("Is XPU available", env.get("xpu_available")),
+            ("HIP runtime version", rocm.get("HIP Runtime")),
+            ("MIOpen runtime version", rocm.get("MIOpen")),
+        ),
+        ("Is XNNPACK available", "XNNPACK" in (env.get("libraries") or ())),
         None,
         ("CPU", env.get("cpu")),
+        *_cpu(dict(env.get("processor") or {})),
         ("CPU cores", f"{env.get('cores')} (torch threads: {env.get('threads')})"),
         ("CPU capability", env.get("cpu_capability")),
+        ("Vector ISA of inductor", env.get("vector_isa") or "not chosen in this process"),
+        ("C++ compiler of inductor", env.get("compiler") or "does not start"),
         None,
         ("Versions of relevant libraries", ""),
         *((f"[pip3] {name}", version) for name, version in dict(env.get("packages") or {}).items()),
+        *((f"[conda] {name}", version) for name, version in dict(env.get("conda") or {}).items()),
+        ("Triton", _triton(dict(env.get("triton") or {}))),
         ("Caches", _settings(env.get("caches")) or "not loaded"),
-        ("Environment variables", _settings(env.get("variables")) or "none that matter"),
+        ("Environment variables", _settings(variables) or "none that matter"),
         ("Non-default torch configs", _settings(env.get("configs")) or "none"),
     ]
     return "\n".join("" if line is None else _line(*line) for line in lines)
+
+
+def _where_known(*lines: tuple[str, object]) -> tuple[tuple[str, object], ...]:
+    """Lines that say something only on the machines that have it."""
+    return tuple(line for line in lines if line[1] not in (None, False, ""))
+
+
+def _tool(env: Mapping[str, Any], name: str) -> str:
+    """A compiler's version; an environment written before tools were asked has the one that inductor calls."""
+    tools, compiler = env.get("tools"), str(env.get("compiler") or "")
+    if tools:
+        return tools.get(name) or "Could not collect"
+    return (
+        compiler
+        if compiler and compiler.startswith("clang") == (name == "clang")
+        else "Could not collect"
+    )
+
+
+def _python(env: Mapping[str, Any]) -> str:
+    built = f" [{env['python_compiler']}]" if env.get("python_compiler") else ""
+    return (
+        f"{env.get('python')}{built} ({env.get('bits')}-bit runtime, {env.get('implementation')})"
+    )
+
+
+def _cpu(processor: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+    numbers = ", ".join(
+        f"{name} {processor[name]}"
+        for name in ("vendor", "family", "stepping")
+        if processor.get(name)
+    )
+    number = processor.get("number")
+    return _where_known(
+        ("CPU kind", f"{numbers}, model {number}" if number else numbers),
+        ("CPU caches", _settings(processor.get("caches"))),
+        ("CPU vector flags", processor.get("flags")),
+        ("NUMA nodes", processor.get("nodes")),
+        ("Virtual machine", processor.get("virtual")),
+    )
+
+
+def _triton(triton: Mapping[str, Any]) -> str:
+    if not triton:
+        return "not installed"
+    mode = ", interpreted" if triton.get("interpret") else ""
+    return f"{triton.get('version')} (backends: {', '.join(triton.get('backends') or ()) or 'none'}{mode})"
 
 
 def _line(label: str, value: object) -> str:

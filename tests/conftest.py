@@ -18,6 +18,8 @@ def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     for name in list(os.environ):
         if name.startswith("BUGREPORT_") and name != "BUGREPORT_TEST_ENVS":
             monkeypatch.delenv(name)
+    # Torch's own tools take up to a minute per report; what tests them asks for them.
+    monkeypatch.setenv("BUGREPORT_EVIDENCE", "0")
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "no-such-home" / name))
 

@@ -65,6 +65,8 @@ def create(
         "create",
         "--json",
         "--no-input",
+        "--evidence",  # what it costs is for its own tests to pay; a later one wins
+        "0",
         "--python",
         python or sys.executable,
         "-o",

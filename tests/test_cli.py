@@ -87,7 +87,7 @@ def test_what_follows_the_script_belongs_to_the_script(
 def test_every_option_of_create_arrives(work: FakeWork, tmp_path: Path) -> None:
     line = "--python /x/python -o out --json -j 3 --timeout 9.5 --seed 7 --no-input --keep-source"
     line += " -R pytorch/pytorch --summary T --force -v --memory 2.5 --workers spawn"
-    line += " --differs-from /y/python --differs-from=/z train.py"
+    line += " --differs-from /y/python --differs-from=/z --evidence 5 train.py"
     assert run(["create", *line.split()]) == 0
     assert work.seen[0] == Options(
         script=Path("train.py"),
@@ -97,6 +97,7 @@ def test_every_option_of_create_arrives(work: FakeWork, tmp_path: Path) -> None:
         jobs=3,
         timeout=9.5,
         seed=7,
+        evidence=5.0,
         no_input=True,
         keep_source=True,
         repo="pytorch/pytorch",

@@ -17,6 +17,7 @@ from reporter.settings import Options, resolve, settings
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project below which the run happens, and a user file beside it."""
     monkeypatch.setattr(module, "user_file", lambda: tmp_path / "user" / "config.toml")
+    monkeypatch.delenv("BUGREPORT_EVIDENCE")  # what all other tests share
     (tmp_path / "user").mkdir()
     (tmp_path / "project" / "deep").mkdir(parents=True)
     return tmp_path

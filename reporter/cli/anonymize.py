@@ -8,7 +8,7 @@ from reporter.cli.parameters import taking
 from reporter.settings import Options, settings
 
 
-@taking(*(name for name in settings() if name != "rungs"), script=True)
+@taking(*(name for name in settings() if name not in ("rungs", "function")), script=True)
 def command(options: Options) -> int:
     """Rewrite the whole failing model as public code, and prove that it is the same model.
 

@@ -8,7 +8,7 @@ from reporter.cli.parameters import taking
 from reporter.settings import Options, settings
 
 
-@taking(*(name for name in settings() if name != "rungs"), script=True)
+@taking(*(name for name in settings() if name not in ("rungs", "function")), script=True)
 def command(options: Options) -> int:
     """Turn a failing script into a minimal, verified, anonymised report folder.
 

@@ -26,11 +26,13 @@ COMMANDS = {
     "triage": "Judge an issue that somebody else wrote, in a sandbox.",
     "lint": "Check an outgoing issue against the receiving project's rules.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
+    "evidence": "Run torch's own debugging tools on a script's failing call; writes a private folder.",
+    "replay": "Run the recorded call of a report again, without the script.",
     "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
 # Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.
-RUNS_SCRIPT = {"create", "anonymize", "diagnose"}
+RUNS_SCRIPT = {"create", "anonymize", "diagnose", "evidence"}
 
 HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
 

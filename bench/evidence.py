@@ -1,0 +1,82 @@
+"""Time and size of each of torch's debugging tools on one small repro, side by side on the releases at hand.
+
+    python bench/evidence.py [BACKEND]      # aot_eager by default; inductor compiles C++ and takes a minute
+
+A run without any tool comes first, so that what the tools add together can be told from what compiling costs.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from reporter.evidence.repro import TOOLS, ReproEvidence, of_repro  # noqa: E402
+from reporter.versions import collect  # noqa: E402
+from tests.conftest import RELEASES, python_in  # noqa: E402
+
+REPRO = """
+import torch
+
+class Repro(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(*[torch.nn.Linear(16, 16) for _ in range(8)])
+
+    def forward(self, x):
+        y = self.layers(x)
+        torch._dynamo.graph_break()
+        return y.softmax(-1)
+
+run = torch.compile(Repro(), backend=BACKEND)
+for size in (2, 3):
+    run(torch.ones(size, 16))
+"""
+
+
+def measure(python: Path, backend: str, tools: tuple[str, ...]) -> ReproEvidence:
+    """One fresh process with the given tools."""
+    text = REPRO.replace("BACKEND", repr(backend))
+    with tempfile.TemporaryDirectory() as folder:
+        return of_repro(
+            python,
+            text,
+            kind="crash",
+            layer="dynamo",
+            suspects=(),
+            error="",
+            budget=900,
+            tools=tools,
+            keep=Path(folder) / "kept",
+        )
+
+
+def main() -> None:
+    """Prints a block for each release."""
+    backend = sys.argv[1] if len(sys.argv) > 1 else "aot_eager"
+
+    for name, release in RELEASES.items():
+        python = python_in(name)
+        if not python.exists():
+            print(f"torch {release}: not at hand")
+            continue
+        bare = measure(python, backend, ("phases",))
+        full = measure(python, backend, TOOLS)
+        started = time.monotonic()
+        collect(python)
+        environment = time.monotonic() - started
+        print(
+            f"torch {release}, {backend}: {bare.seconds:.1f} s without tools, {full.seconds:.1f} s with all "
+            f"({full.seconds / bare.seconds:.2f} times); environment with its process {environment:.1f} s"
+        )
+        for item in full.collected:
+            found = f"{item.bytes / 1024:8.1f} KiB" if item.outcome == "ok" else item.reason
+            print(f"  {item.name:10} {item.seconds:7.3f} s  {found}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Debugging one function by name: Dynamo compiles that function and leaves every other one to Python.
+
+TORCHDYNAMO_DEBUG_FUNCTION is read anew for each frame on every release, so it can be set in a running process.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict
+
+from .tool import Missing, Tool
+
+
+class OneFunction(Tool):
+    """Option `function`: the name as in its `def`."""
+
+    name = "one_function"
+
+    def start(self) -> None:
+        name = self.options.get("function")
+        if not name:
+            raise Missing("no function was named")
+        os.environ["TORCHDYNAMO_DEBUG_FUNCTION"] = str(name)
+
+    def stop(self) -> Dict[str, Any]:
+        os.environ.pop("TORCHDYNAMO_DEBUG_FUNCTION", None)
+        return {"function": self.options["function"]}

@@ -1,0 +1,75 @@
+"""One way to switch a debugging tool on and off, whatever it is: start before the program, stop after it, a folder between.
+
+What a tool wrote stays in its folder even where the program takes the process down; `stop` then never runs, and the
+files are the evidence.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from typing import Any, Dict, List, Sequence
+
+
+class Missing(Exception):
+    """Raised by `start` or `stop`: this release has no such tool, or it has nothing to say. Its text is the reason."""
+
+
+class Tool:
+    """A debugging tool of torch. `name` is also the name of its folder."""
+
+    name = ""
+
+    def __init__(self, folder: str, options: Dict[str, Any]) -> None:
+        self.folder = folder
+        self.options = options
+
+    def start(self) -> None:
+        """Switches it on. Raises `Missing`."""
+
+    def stop(self) -> Dict[str, Any]:
+        """Switches it off and returns what can be said in JSON. Raises `Missing`."""
+        return {}
+
+    def path(self, name: str) -> str:
+        """A file in this tool's folder."""
+        return os.path.join(self.folder, name)
+
+
+class Session:
+    """Several tools around one program."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = list(tools)
+        self._running: List[Tool] = []
+        self.found: Dict[str, Dict[str, Any]] = {}
+
+    def start(self) -> None:
+        """Switches all tools on; one that cannot is left out and says why."""
+        for tool in self._tools:
+            os.makedirs(tool.folder, exist_ok=True)
+            self._step(tool, "start")
+
+    def stop(self) -> Dict[str, Dict[str, Any]]:
+        """Switches them off in reverse order. Returns name -> `facts` or `skipped`, with the `seconds` both steps took."""
+        for tool in reversed(list(self._running)):
+            self._step(tool, "stop")
+        return self.found
+
+    def _step(self, tool: Tool, step: str) -> None:
+        began = time.monotonic()
+        entry = self.found.setdefault(tool.name, {"seconds": 0.0})
+        try:
+            facts = getattr(tool, step)()
+            if step == "start":
+                self._running.append(tool)
+            else:
+                entry["facts"] = facts
+        except Missing as reason:
+            entry["skipped"] = str(reason)
+        except Exception as error:  # a tool that fails is no reason to lose the others
+            entry["skipped"] = (
+                "it failed: " + traceback.format_exception_only(type(error), error)[-1].strip()
+            )
+        entry["seconds"] = round(entry["seconds"] + time.monotonic() - began, 4)

@@ -1,0 +1,27 @@
+"""Entry point of the debugging tools: a fresh process that runs one public repro with them, `evidence_main.py SPEC.json`.
+
+Like the candidates' entry point, it finds its package without touching `sys.path`.
+"""
+
+import sys
+
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]
+
+import importlib
+import os
+import runpy
+
+
+def main(arguments: "list[str]") -> int:
+    """Loads the package next to this file and hands over to `evidence.run`."""
+    loader = runpy.run_path(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
+    )
+    loader["load_package"]()
+    result: int = importlib.import_module(loader["PACKAGE"] + ".evidence.run").main(arguments)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

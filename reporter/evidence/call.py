@@ -1,0 +1,74 @@
+"""The private call once more, in a fork of the recorded moment with the tools on. Everything it writes stays private."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.evidence.interface import Collected, read_answer, trim
+from reporter.folder import write_private
+from reporter.lab import Lab
+
+
+@dataclass(frozen=True)
+class CallEvidence:
+    """What the tools said of the recorded call; their files lie in `folder`."""
+
+    collected: tuple[Collected, ...]
+    folder: Path
+    seconds: float
+    raised: str | None = None
+
+    def summary_lines(self) -> list[str]:
+        """One line per collector, for a terminal."""
+        width = max((len(item.name) for item in self.collected), default=0)
+        return [
+            f"  {item.name:{width}}  "
+            + (
+                f"{item.bytes / 1024:8.0f} KiB"
+                if item.outcome == "ok"
+                else f"skipped: {item.reason}"
+            )
+            for item in self.collected
+        ]
+
+
+def of_call(
+    lab: Lab, folder: Path, budget: float, options: Mapping[str, Any] | None = None
+) -> CallEvidence:
+    """Asks the standby of a recorded call for evidence, within `budget` seconds; `folder` must be private.
+
+    Options: `function`, the one function to compile.
+    """
+    started = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = lab.request(
+        {"op": "evidence", "folder": str(folder), "options": dict(options or {})}, budget
+    )
+    found = answer.get("found")
+    if found is None:
+        outcome = answer.get("signal") or answer.get("outcome")
+        reason = (
+            f"the process ended with {outcome}"
+            if outcome != "timeout"
+            else f"not done within {budget:g} s"
+        )
+        found = {
+            path.name: {"skipped": reason} for path in sorted(folder.iterdir()) if path.is_dir()
+        }
+    collected = read_answer(found, folder)
+    gone = trim(folder)
+    rows = [{**item.row(), "facts": item.facts} for item in collected]
+    write_private(
+        folder / "evidence.json",
+        json.dumps(
+            {"collectors": rows, "left_out": gone, "raised": answer.get("raised")}, indent=2
+        ),
+    )
+    return CallEvidence(
+        collected, folder, round(time.monotonic() - started, 2), answer.get("raised")
+    )

@@ -1,0 +1,197 @@
+"""The public repro once more, in a fresh process with an empty cache of its own and every debugging tool switched on.
+
+It runs after the verdict is settled and nothing reads its exit code, so it cannot change one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reporter.evidence.interface import Collected, Excerpt, Json, read_answer, trim
+from reporter.evidence.kernels import excerpt as kernel_excerpt
+from reporter.evidence.kernels import kernels
+from reporter.reduce.answer import clean_environment, kill_group
+from reporter.reduce.warm_cache import lend_headers, prefill
+from reporter.target import COLLECTORS
+
+TOOLS = ("logs", "trace", "inductor", "phases", "explain")
+_MAX_GRAPH = 60
+
+
+@dataclass(frozen=True)
+class ReproEvidence:
+    """What the tools said of the repro. Without an `excerpt`, `no_excerpt` says why. `seconds`: the whole process."""
+
+    collected: tuple[Collected, ...]
+    excerpt: Excerpt | None
+    no_excerpt: str
+    seconds: float
+
+    @property
+    def vector_isa(self) -> str | None:
+        """The instruction set that inductor vectorised for."""
+        chosen = self._facts("inductor").get("vector_isa")
+        return str(chosen) if chosen else None
+
+    def without_excerpt(self) -> ReproEvidence:
+        """The same where the compiler's own words collide with a private name."""
+        return replace(self, excerpt=None, no_excerpt="it holds a word that is also a private name")
+
+    def to_json(self) -> Json:
+        """The part of report.json: numbers and torch's own words."""
+        explained, phases = self._facts("explain"), self._facts("phases")
+        return {
+            "seconds": self.seconds,
+            "collectors": [item.row() for item in self.collected],
+            "compile_seconds": phases.get("seconds", {}),
+            "graphs": explained.get("graphs"),
+            "operations": explained.get("operations", []),
+            "graph_breaks": [
+                {"reason": item["public"], "count": item["count"]}
+                for item in explained.get("graph_breaks", ())
+            ],
+            "recompiles": len(explained.get("recompiles", ())),
+            "vector_isa": self.vector_isa,
+            "excerpt": self.excerpt.caption if self.excerpt else None,
+            "no_excerpt": self.no_excerpt,
+        }
+
+    def _facts(self, name: str) -> Mapping[str, Any]:
+        return next((item.facts for item in self.collected if item.name == name), {})
+
+
+def of_repro(
+    python: Path,
+    text: str,
+    *,
+    kind: str,
+    layer: str,
+    suspects: Iterable[str],
+    error: str,
+    budget: float,
+    keep: Path | None = None,
+    warm: Path | None = None,
+    tools: Sequence[str] = TOOLS,
+) -> ReproEvidence:
+    """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
+
+    `kind` and `layer` are the verdict's, `suspects` the operations it blames, `error` what the failure printed. The files
+    go to `keep`, which is private: logs have paths of this machine in them.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="evidence-") as name:
+        folder = Path(name).resolve()
+        found, ended = _run(python, text, folder, budget, warm, tools)
+        collected = read_answer(found, folder / "found")
+        shown = _excerpt(folder / "found", kind, layer, tuple(suspects), error) if ended else ended
+        if keep is not None:
+            _keep(folder / "found", keep)
+    seconds = round(time.monotonic() - started, 2)
+    if isinstance(shown, Excerpt):
+        return ReproEvidence(collected, shown, "", seconds)
+    return ReproEvidence(collected, None, shown or f"not done within {budget:g} s", seconds)
+
+
+def _run(
+    python: Path, text: str, folder: Path, budget: float, warm: Path | None, tools: Sequence[str]
+) -> tuple[Json, str]:
+    """The tools' findings by name, and how the process ended; an empty word if it did not in time."""
+    for part in ("run", "found", "cache", "tmp"):
+        (folder / part).mkdir()
+    (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
+    spec: Json = {
+        "script": str(folder / "run" / "repro.py"),
+        "folder": str(folder / "found"),
+        "tools": list(tools),
+    }
+    (folder / "spec.json").write_text(json.dumps(spec))
+    prefill(folder / "cache", warm)
+    lend_headers(folder / "tmp", warm)
+    environment = {
+        **clean_environment(os.environ),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
+        "TMPDIR": str(folder / "tmp"),
+    }
+    process = subprocess.Popen(
+        [str(python), str(COLLECTORS / "evidence_main.py"), str(folder / "spec.json")],
+        cwd=folder / "run",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    ended = "ended"
+    try:
+        process.wait(budget)
+    except subprocess.TimeoutExpired:
+        ended = ""
+    finally:
+        kill_group(process.pid)
+        process.wait()
+    try:
+        answer = json.loads((folder / "found" / "answer.json").read_text(encoding="utf-8"))
+    except (
+        OSError,
+        ValueError,
+    ):  # the program took the process down; what was written so far is there
+        reason = "the process died" if ended else f"not done within {budget:g} s"
+        return {name: {"skipped": reason} for name in tools}, ended
+    found: Json = answer["found"]
+    return found, ended
+
+
+def _excerpt(
+    folder: Path, kind: str, layer: str, suspects: Sequence[str], error: str
+) -> Excerpt | str:
+    """What of the compiler's own output explains this failure: inductor's kernel, or the graph AOTAutograd made."""
+    if layer == "inductor":
+        graphs = sorted(
+            (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py")),
+            key=lambda path: (
+                int(path.rpartition(".")[2]) if path.rpartition(".")[2].isdigit() else 0
+            ),
+        )
+        return kernel_excerpt(kernels(folder, graphs), error, suspects, kind == "wrong_gradient")
+    if layer in ("aot_autograd", "decomposition") and not kind.startswith("crash"):
+        return _graph(folder / "logs" / "aot_graphs.log", kind == "wrong_gradient")
+    return f"a failure in {layer} is explained by its traceback"
+
+
+def _graph(path: Path, backward: bool) -> Excerpt | str:
+    """The last graph of the wanted direction in the log of AOTAutograd's graphs."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return "this release does not log the graphs of AOTAutograd"
+    pieces = re.split(r"^(?=.*TRACED GRAPH)", text, flags=re.MULTILINE)
+    word = "Backward" if backward else "Forward"
+    wanted = [piece for piece in pieces if word in piece] or [
+        p for p in pieces if "def forward" in p
+    ]
+    lines = [
+        line.rstrip()
+        for line in (wanted[-1] if wanted else "").splitlines()
+        if line.strip() and not line.strip().startswith(("#", "=====", "TRACED GRAPH"))
+    ]
+    if not lines or len(lines) > _MAX_GRAPH:
+        return f"the graph of AOTAutograd has {len(lines)} lines"
+    return Excerpt("The graph that AOTAutograd makes of the repro", "python", "\n".join(lines))
+
+
+def _keep(found: Path, keep: Path) -> None:
+    gone = trim(found)
+    if gone:
+        (found / "left_out.txt").write_text("\n".join(gone) + "\n")
+    shutil.rmtree(keep, ignore_errors=True)
+    shutil.copytree(found, keep, symlinks=True)

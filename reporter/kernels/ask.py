@@ -1,0 +1,70 @@
+"""Fresh processes that answer about Triton kernels (see `collectors.kernels.run`), each with a cache of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reporter.reduce.answer import kill_group
+from reporter.target import COLLECTORS, environment
+
+Json = dict[str, Any]
+_IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
+
+
+def defines_kernels(script: Path) -> bool:
+    """Whether a script imports Triton and marks functions as kernels."""
+    try:
+        text = script.read_bytes()
+    except OSError:
+        return False
+    return (
+        _IMPORT.search(text) is not None
+        and re.search(rb"^\s*@\S*jit\b", text, re.MULTILINE) is not None
+    )
+
+
+def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Json:
+    """The answer, or `{"skipped": reason}` where the process gave none within `timeout` seconds."""
+    with tempfile.TemporaryDirectory(prefix="kernels-") as name:
+        folder = Path(name).resolve()
+        answer = folder / "answer.json"
+        request = {**spec, "folder": str(folder), "answer": str(answer)}
+        (folder / "spec.json").write_text(json.dumps(request))
+        variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
+        variables["TRITON_INTERPRET"] = "1" if spec["what"] == "interpret" else "0"
+        process = subprocess.Popen(
+            [str(python), str(COLLECTORS / "kernels_main.py"), str(folder / "spec.json")],
+            cwd=cwd,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            _, said = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return {"skipped": f"no answer within {timeout:g} s"}
+        finally:
+            kill_group(process.pid)
+            process.wait()
+        try:
+            found: Json = json.loads(answer.read_text(encoding="utf-8"))
+            return found
+        except (OSError, ValueError):
+            lines = said.decode(errors="replace").strip().splitlines()
+            return {
+                "skipped": f"the process ended with {process.returncode}: {lines[-1] if lines else ''}"
+            }
+
+
+def has_gpu() -> bool:
+    """Whether kernels could be launched for real, which is then better than anything here."""
+    return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/kfd")

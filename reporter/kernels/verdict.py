@@ -1,0 +1,105 @@
+"""Whose fault a kernel's failure is: the interpreter shares no code with the compiler, and targets none with each other.
+
+Refused by the front end: the author's. Wrong under the interpreter: the author's. Failing in a pass behind the front end, in LLVM
+or in the assembler: the compiler's, unless it is the author's own assembly that is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reporter.lab import Json
+
+_KINDS = {"raises": "crash", "died": "process_death"}
+_ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")
+
+
+@dataclass(frozen=True)
+class KernelVerdict:
+    """`kind` and `is_bug` as everywhere; `launch` and `answer` are what shows it, where one kernel on one target does."""
+
+    kind: str
+    is_bug: bool
+    summary: str
+    launch: Json | None = None
+    answer: Json | None = None
+
+
+def judge(
+    interpreted: Mapping[str, Any], compiled: Mapping[str, Any], source: str
+) -> KernelVerdict:
+    """The verdict on a script, from its run under the interpreter and the cross-compilation of its launches."""
+    answers = [(row, item) for row in compiled.get("launches", ()) for item in row["targets"]]
+    broken = next(((row, item) for row, item in answers if item["outcome"] in _KINDS), None)
+    if broken is not None:
+        row, item = broken
+        if "inline_asm" in source and any(
+            word in f"{item['exception']} {item['log']}" for word in _ASSEMBLER
+        ):
+            text = f"The assembler refuses the kernel's own inline assembly for {item['target']}: {item['message']}."
+            return KernelVerdict("invalid_program", False, text, row, item)
+        return KernelVerdict(_KINDS[item["outcome"]], True, _failure(row, item), row, item)
+    refused = next(((row, item) for row, item in answers if item["outcome"] == "refused"), None)
+    if refused is not None:
+        row, item = refused
+        where = [other["target"] for other in row["targets"] if other["outcome"] == "refused"]
+        fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+        only = f" for {', '.join(where)}, but not for {', '.join(fine)}" if fine else ""
+        text = f"Triton refuses the kernel `{row['kernel']}`{only}: {item['message']}."
+        return KernelVerdict("invalid_program", False, text, row, item)
+    late = [item["target"] for _, item in answers if item["outcome"] == "timeout"]
+    if late:  # large kernels legitimately take minutes
+        text = f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so nothing can be said about it."
+        return KernelVerdict("not_reproduced", False, text)
+    return _values(interpreted, [item["target"] for _, item in answers])
+
+
+def _failure(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+    how = {
+        "raises": f"fails with {item['exception']}: {item['message']}",
+        "died": f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else ""),
+    }[item["outcome"]]
+    place = f" in the pass {item['pass']}" if item["pass"] else ""
+    rest = f"; it compiles for {', '.join(fine)}" if fine else ""
+    return f"Compiling the kernel for {item['target']} {how}{place}{rest}."
+
+
+def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict:
+    where = f"compiles for {', '.join(dict.fromkeys(targets))}" if targets else "was not compiled"
+    ending = interpreted.get("ending")
+    if ending is None:
+        reason = interpreted.get("skipped", "it was not run")
+        text = f"Each kernel {where}; its values could not be judged: {reason}."
+        return KernelVerdict("not_reproduced", False, text)
+    if ending["exit"]:
+        error = f"{ending.get('exception', 'exit code ' + str(ending['exit']))}: {ending.get('message', '')}".rstrip(
+            ": "
+        )
+        if "NotImplementedError" in error:
+            text = f"Each kernel {where}; the interpreter lacks something that it needs ({error}), so its values could not be judged."
+            return KernelVerdict("not_reproduced", False, text)
+        text = (
+            f"The kernel itself is at fault: under Triton's interpreter, which shares no code with the compiler, the script ends "
+            f"with {error}, too; each kernel {where}."
+        )
+        return KernelVerdict("invalid_program", False, text)
+    text = f"Each kernel {where}, and under the interpreter the script ends well. What only a GPU shows cannot be seen here."
+    return KernelVerdict("not_reproduced", False, text)
+
+
+def same_failure(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words of the message."""
+    keys = ("outcome", "exception", "signal", "pass")
+    return all(wanted.get(key) == found.get(key) for key in keys) and _words(
+        wanted.get("message", "")
+    ) == _words(found.get("message", ""))
+
+
+def _words(message: str) -> str:
+    """A message without what changes with the program: numbers, quoted names, values of the IR."""
+    message = re.sub(r"'[^']*'|\"[^\"]*\"|%[\w#:]+|tensor<[^>]*>|\b\d+\b", "·", message)
+    return " ".join(message.split())
