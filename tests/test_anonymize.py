@@ -34,6 +34,7 @@ def check_proved(created: Created) -> None:
     assert {proof[name]["how"] for name in ("outputs", "gradients", "buffers")} == {"bitwise"}
 
 
+@pytest.mark.slow
 def test_a_decoder_with_a_bias_of_its_own(tmp_path: Path) -> None:
     created = anonymize((SCRIPTS / "stale_offset_backend.py").read_text(), tmp_path)
     check_report(created)
@@ -100,13 +101,9 @@ torch.compile({canary}_model, backend={canary}_backend)(torch.randn(3, 48))
     "name, canary, number, code",
     [
         ("Linear", "zyxgrot", 2.0, 0),  # named like a stock layer
-        ("Überblock", "größe", 2.0, 0),
-        (
-            "Q",
-            "qwopfj",
-            161.8033,
-            5,
-        ),  # the number is part of the model: then nothing is written at all
+        pytest.param("Überblock", "größe", 2.0, 0, marks=pytest.mark.slow),
+        # the number is part of the model: then nothing is written at all
+        pytest.param("Q", "qwopfj", 161.8033, 5, marks=pytest.mark.slow),
     ],
 )
 def test_no_word_of_the_program_gets_out(
@@ -155,6 +152,7 @@ with torch.no_grad():
 """
 
 
+@pytest.mark.slow
 def test_weights_are_made_as_large_as_the_failure_needs_them(tmp_path: Path) -> None:
     created = anonymize(LARGE_WEIGHTS, tmp_path)
     check_report(created)
