@@ -20,7 +20,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from . import ending, hooks
 from .channel import Channel
-from .recorder import Recorder, Watched
+from .recorder import Recorder
+from .watched import Watched
 
 _START_SECONDS = 60.0
 

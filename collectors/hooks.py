@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from typing import Any, Callable, Optional
 
-from .recorder import Watched
+from .watched import Watched
 
 
 class _AfterImport:

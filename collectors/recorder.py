@@ -8,17 +8,16 @@ that flow into the outputs are noted by hooks, so that both sides can be given t
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .channel import Channel
+from .watched import Seen, Watched, public_options, signature
 
 _MAX_HISTORY = 8
 _MAX_PENDING = 8
-_NUMBERS = itertools.count()
 
 
 class _Pending:
@@ -27,38 +26,6 @@ class _Pending:
     def __init__(self, number: int) -> None:
         self.number = number
         self.flows: Dict[int, Any] = {}
-
-
-class _Seen:
-    """What is known of a call before it runs; `check`: a standby waits to repeat it."""
-
-    def __init__(
-        self, check: bool, shapes: str, reachable: Dict[str, Any], stamps: Dict[str, Any]
-    ) -> None:
-        self.check = check
-        self.shapes = shapes
-        self.reachable = reachable
-        self.stamps = stamps
-
-
-class Watched:
-    """One result of torch.compile: the original callable, the options, and the shapes it has been called with."""
-
-    def __init__(self, function: Any, options: Dict[str, Any]) -> None:
-        self.function = function
-        self.options = options
-        self.history: List[Tuple[Any, Any]] = []
-        self.seen: set[str] = set()
-        self.number = next(_NUMBERS)
-        self.calls = 0
-        self.watcher: Any = None
-
-    def watched_by(self, recorder: Any) -> None:
-        """A new recorder knows nothing of what an earlier one has seen: it looks at this callable anew."""
-        if self.watcher is not recorder:
-            self.watcher = recorder
-            self.calls = 0
-            self.seen.clear()
 
 
 class Recorder:
@@ -205,12 +172,12 @@ class Recorder:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
         number: int,
-    ) -> _Seen:
+    ) -> Seen:
         """Forks the standby if the call is worth it, and stamps what it can change."""
         from . import context, environment, outputs, rungs
 
         state = context.capture()
-        shapes = repr((_signature((args, kwargs)), state, context.modes(watched.function)))
+        shapes = repr((signature((args, kwargs)), state, context.modes(watched.function)))
         check = self._worth_checking(watched, shapes)
         if check:
             call = rungs.Call(
@@ -226,7 +193,7 @@ class Recorder:
             self._begin(call, number, watched)
             check = self.watching
         reachable = context.reachable(watched.function, args, kwargs) if check else {}
-        return _Seen(check, shapes, reachable, outputs.stamps(reachable))
+        return Seen(check, shapes, reachable, outputs.stamps(reachable))
 
     def _after(
         self,
@@ -235,7 +202,7 @@ class Recorder:
         kwargs: Dict[str, Any],
         number: int,
         result: Any,
-        seen: _Seen,
+        seen: Seen,
     ) -> None:
         """Remembers the call for later replays, and hands over what it left behind."""
         from . import context, rungs
@@ -268,7 +235,7 @@ class Recorder:
         begin = {
             "event": "begin",
             "call": number,
-            "options": _public_options(watched.options),
+            "options": public_options(watched.options),
             "context": call.state,
             "watched": watched.number,
             "history": len(watched.history),
@@ -299,7 +266,7 @@ class Recorder:
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _returned(self, number: int, result: Any, seen: _Seen, after: Dict[str, Any]) -> None:
+    def _returned(self, number: int, result: Any, seen: Seen, after: Dict[str, Any]) -> None:
         import torch
 
         from . import outputs
@@ -379,29 +346,3 @@ def _noting(entry: _Pending, index: int) -> Callable[[Any], None]:
         entry.flows[index] = entry.flows[index] + copy if index in entry.flows else copy
 
     return note
-
-
-def _signature(value: Any) -> Any:
-    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures need no second look."""
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
-    if isinstance(value, dict):
-        return tuple((str(key), _signature(item)) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(_signature(item) for item in value)
-    if isinstance(value, (int, float, bool, str, type(None))):
-        return value
-    return type(value).__name__
-
-
-def _public_options(options: Dict[str, Any]) -> Dict[str, Any]:
-    """The torch.compile arguments as JSON; a callable backend becomes a marker."""
-    return {key: _public(value) for key, value in options.items()}
-
-
-def _public(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _public(item) for key, item in value.items()}
-    if isinstance(value, (str, bool, int, float, type(None))):
-        return value
-    return {"callable": True} if callable(value) else {"repr": type(value).__name__}

@@ -21,7 +21,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Optional
 
-from . import process_groups, rungs
+from . import asked, process_groups, rungs
 from .channel import Channel
 
 
@@ -111,7 +111,7 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. Requests: `{"op": "run" | "compare" | "capture" | "tensors" | "trace" | "equivalence" | "divergence" | "gather" | "complaints" | "guards" | "subsystems" | "evidence" | "stop", "id": n, "timeout": s, ...}`."""
+        """The loop. A request is `{"op": one of asked.KINDS or "stop", "id": n, "timeout": seconds, …}`."""
         leave_the_program()
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
@@ -162,7 +162,7 @@ class Standby:
         faulthandler.dump_traceback_later(max(1.0, request["timeout"] - 1.0), file=2)
         try:
             process_groups.revive()
-            answer = perform(self.call, request)
+            answer = asked.perform(self.call, request)
         except BaseException:
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
         with open(path + ".part", "w") as out:
@@ -226,91 +226,3 @@ def load_answer(path: str) -> Optional[Dict[str, Any]]:
     except (OSError, ValueError):
         return None
     return loaded if isinstance(loaded, dict) else None
-
-
-def perform(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Does one request about a call in this (forked) process."""
-    if request["op"] == "run":
-        return rungs.execute(call, request["rung"])
-    if request["op"] == "compare":
-        return _compare(call, request)
-    if request["op"] == "capture":
-        from . import capture
-
-        return capture.capture(call, request)
-    if request["op"] == "tensors":
-        from . import context
-
-        given = context.named(call.function, call.args, call.kwargs)
-        return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
-    if request["op"] == "trace":
-        from . import trace
-
-        return trace.trace(call, request)
-    if request["op"] == "equivalence":
-        from . import equivalence
-
-        return equivalence.check(call, request)
-    if request["op"] == "divergence":
-        from . import divergence
-
-        return divergence.divergence(call, request)
-    if request["op"] == "gather":
-        from . import source
-
-        backend = call.options.get("backend")
-        return {
-            "outcome": "ok",
-            "gathered": source.gather(
-                call.function, call.args, call.kwargs, backend if callable(backend) else None
-            ),
-        }
-    if request["op"] == "subsystems":
-        from . import bisection
-
-        return {"outcome": "ok", **bisection.subsystems(request.get("settings") or ())}
-    if request["op"] == "complaints":
-        from . import complaints
-
-        return complaints.collect(call, request)
-    if request["op"] == "guards":
-        from . import guards
-
-        return guards.find(call, request)
-    if request["op"] == "evidence":
-        from .evidence import run
-
-        return run.of_call(call, request)
-    if request["op"] == "environment":
-        from . import environment, source_public, vocabulary
-
-        return {
-            "outcome": "ok",
-            "environment": environment.environment(),
-            "vocabulary": vocabulary.vocabulary(),
-            "internals": vocabulary.internals(),
-            "files": source_public.own_files(),
-            "texts": source_public.own_texts(),
-        }
-    raise ValueError("unknown request " + str(request["op"]))
-
-
-def _compare(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-
-    from . import comparison, context, outputs
-
-    def load(name: str) -> Any:
-        return outputs.load(request[name])
-
-    baseline = context.reachable(call.function, call.args, call.kwargs)
-    exact = load("exact") if request.get("exact") else None
-    result = comparison.compare(
-        load("reference"),
-        load("actual"),
-        exact,
-        request.get("origin"),
-        baseline,
-        load("ties") if request.get("ties") else None,
-        bool(request.get("random")),
-    )
-    return {"outcome": "ok", "comparison": result}

@@ -1,0 +1,66 @@
+"""What is known of a compiled callable and of one call of it, so that no call is looked at that can show nothing new."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Dict, List, Tuple
+
+_NUMBERS = itertools.count()
+
+
+class Seen:
+    """What is known of a call before it runs; `check`: a standby waits to repeat it."""
+
+    def __init__(
+        self, check: bool, shapes: str, reachable: Dict[str, Any], stamps: Dict[str, Any]
+    ) -> None:
+        self.check = check
+        self.shapes = shapes
+        self.reachable = reachable
+        self.stamps = stamps
+
+
+class Watched:
+    """One result of torch.compile: the original callable, the options, and the shapes it has been called with."""
+
+    def __init__(self, function: Any, options: Dict[str, Any]) -> None:
+        self.function = function
+        self.options = options
+        self.history: List[Tuple[Any, Any]] = []
+        self.seen: set[str] = set()
+        self.number = next(_NUMBERS)
+        self.calls = 0
+        self.watcher: Any = None
+
+    def watched_by(self, recorder: Any) -> None:
+        """A new recorder knows nothing of what an earlier one has seen: it looks at this callable anew."""
+        if self.watcher is not recorder:
+            self.watcher = recorder
+            self.calls = 0
+            self.seen.clear()
+
+
+def signature(value: Any) -> Any:
+    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures need no second look."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
+    if isinstance(value, dict):
+        return tuple((str(key), signature(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(signature(item) for item in value)
+    if isinstance(value, (int, float, bool, str, type(None))):
+        return value
+    return type(value).__name__
+
+
+def public_options(options: Dict[str, Any]) -> Dict[str, Any]:
+    """The torch.compile arguments as JSON; a callable backend becomes a marker."""
+    return {key: _public(value) for key, value in options.items()}
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _public(item) for key, item in value.items()}
+    if isinstance(value, (str, bool, int, float, type(None))):
+        return value
+    return {"callable": True} if callable(value) else {"repr": type(value).__name__}
