@@ -1,10 +1,7 @@
 """Every option is declared once, as a field of `Options`; all the places it can be set derive from that.
 
-A field's `Setting` gives its flags, help text and how a text becomes its value. From this one declaration
-come the command-line parameters (`reporter.cli.parameters`), the environment variable `BUGREPORT_<FIELD>`,
-the key `<field-with-dashes>` of `[tool.bugreport]` in the nearest pyproject.toml, and the same key at the
-top of the user's own `config.toml`. The first of these that speaks wins, in that order; the default is last.
-A value that cannot be used is refused with the name of the place that it came from.
+A field's `Setting` gives its flags, help text and how a text becomes its value. The command-line parameters
+(`reporter.cli.parameters`) and what is read from variables and files (`reporter.places`) come from this one declaration.
 """
 
 from __future__ import annotations
@@ -12,15 +9,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reporter import readers
-from reporter.errors import UsageError
-
-ENVIRONMENT_PREFIX = "BUGREPORT_"
 
 
 @dataclass(frozen=True)
@@ -49,15 +43,6 @@ class Setting:
     def long_flag(self) -> str:
         """The flag that messages use, `--jobs`."""
         return next(flag for flag in self.flags if flag.startswith("--"))
-
-
-@dataclass(frozen=True)
-class Source:
-    """One place that sets options: its values, and how a message names that place and an option in it."""
-
-    values: Mapping[str, object]
-    name_of: Callable[[str], str]
-    folder: Path
 
 
 def _usable_cpus() -> int:
@@ -299,105 +284,3 @@ def settings() -> dict[str, Setting]:
     """All options by field name, in the order of their declaration."""
     fields = dataclasses.fields(Options)
     return {f.name: f.metadata["setting"] for f in fields if "setting" in f.metadata}
-
-
-def resolve(
-    given: Mapping[str, object],
-    script: Path | None,
-    args: tuple[str, ...],
-    cwd: Path | None = None,
-) -> Options:
-    """Options from `given` flags (None = not given), then environment, project, user file, default.
-
-    Raises UsageError for a value that cannot be used, an unknown key, or a settings file that is not TOML.
-    """
-    here = cwd or Path.cwd()
-    found: dict[str, object] = {}
-    for source in _sources(given, here):
-        for name, value in source.values.items():
-            if name not in found:
-                found[name] = _read(name, value, source)
-    return Options(script=script, args=args, cwd=here, **found)  # type: ignore[arg-type]
-
-
-def _read(name: str, value: object, source: Source) -> object:
-    try:
-        result = settings()[name].read(value)
-    except ValueError as wanted:
-        place = source.name_of(name)
-        raise UsageError(
-            f"{place} is {value!r}, but must be {wanted}; correct it or leave it out"
-        ) from None
-    if isinstance(result, tuple):
-        spoken = readers.words(value) if settings()[name].many else result
-        return tuple(_placed(name, item, word, source) for item, word in zip(result, spoken))
-    return _placed(name, result, value, source)
-
-
-def _placed(name: str, item: object, spoken: object, source: Source) -> object:
-    """A path as seen from the place that names it; anything else as it is."""
-    if not isinstance(item, Path):
-        return item
-    if name in ("python", "differs_from") and not os.path.dirname(str(spoken)):
-        return item  # a bare command name
-    return Path(os.path.abspath(source.folder / item))
-
-
-def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
-    declared = settings()
-    flags = {name: value for name, value in given.items() if value is not None}
-    yield Source(flags, lambda name: declared[name].long_flag, cwd)
-
-    variables = {name: ENVIRONMENT_PREFIX + name.upper() for name in declared}
-    wanted = [name for name, setting in declared.items() if setting.everywhere]
-    spoken = {name: os.environ.get(variables[name]) for name in wanted}
-    # An empty variable counts as unset: it is how a CI job switches one off.
-    yield Source({k: v for k, v in spoken.items() if v}, lambda name: variables[name], cwd)
-
-    project = next((p for d in (cwd, *cwd.parents) if (p := d / "pyproject.toml").is_file()), None)
-    if project is not None:
-        yield _file_source(project, ("tool", "bugreport"))
-    user = user_file()
-    if user.is_file():
-        yield _file_source(user, ())
-
-
-def user_file() -> Path:
-    """The user's own settings: `config.toml` in the configuration folder of the operating system."""
-    import platformdirs  # only a command needs it, `--help` does not
-
-    return platformdirs.user_config_path("bugreport", appauthor=False) / "config.toml"
-
-
-def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
-    declared = settings()
-    by_key = {n.replace("_", "-"): n for n, setting in declared.items() if setting.everywhere}
-    place = f"[{'.'.join(tables)}] of {path}" if tables else str(path)
-    table: object = _toml(path)
-    for part in tables:
-        table = table.get(part, {}) if isinstance(table, dict) else table
-    if not isinstance(table, dict):
-        raise UsageError(f"{place} must be a table of settings; write `key = value` lines")
-    values = {}
-    for key, value in table.items():
-        name = by_key.get(key.replace("_", "-"))
-        if name is None:
-            import difflib  # only a mistake needs it
-
-            near = difflib.get_close_matches(key, by_key, n=1) or sorted(by_key)
-            raise UsageError(f"{place} has no setting {key!r}; there is {', '.join(near)}")
-        values[name] = value
-    return Source(values, lambda name: f"{name.replace('_', '-')} in {place}", path.parent)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return table
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise UsageError(f"{path} cannot be read as TOML ({reason}); correct that file") from None

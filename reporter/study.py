@@ -8,10 +8,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from anonymizer.harness import Check
 from anonymizer.values import MOST_VALUES
 from reporter import interpreter, seeds, whole
 from reporter.diagnose.details import Details, gather
@@ -73,50 +74,61 @@ def study(
     recording = seen or record(options, way, python, folder, progress)
     try:
         refuse_run(way, recording)
-        if recording.unsupported and not recording.findings:
-            raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
-        progress.stage(
-            "diagnose",
-            f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}, "
-            f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s",
-        )
-        say = progress.note if options.verbose else lambda _: None
-        clock = [time.monotonic()]
-        diagnosis = judge(recording, options.timeout / 2, say, options.rungs)
-        doubtful = (
-            not diagnosis.is_bug
-            and diagnosis.kind in ("rounding", "precision_cast")
-            and script_failed(recording)
-        )
-        clock.append(time.monotonic())
-        progress.stage("details" if not want_program else "capture", diagnosis.summary)
-        details = gather(
-            diagnosis,
-            recording,
-            options.timeout / 2,
-            options.jobs,
-            say,
-            thorough=not (want_program or doubtful),
-            checked=_checks(way),
-        )
-        clock.append(time.monotonic())
-        recorded = _collect(
-            options,
-            way,
-            python,
-            recording,
-            details.complaint or diagnosis,
-            {**details.document, "timing": _timing(recording, diagnosis, details, clock)},
-            (*_place(diagnosis), *details.lines),
-            want_program and diagnosis.is_bug or doubtful,
-            want_whole and diagnosis.is_bug,
-        )
-        if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
-            progress.stage("evidence", "torch's own tools, for the private folder")
-            of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
-        return Study(recorded, doubtful, recording.seconds, recording.overhead)
+        return _studied(options, way, python, folder, recording, progress, want_program, want_whole)
     finally:
         recording.close()
+
+
+def _studied(
+    options: Options,
+    way: Way,
+    python: Path,
+    folder: Path,
+    recording: Recording,
+    progress: Progress,
+    want_program: bool,
+    want_whole: bool,
+) -> Study:
+    """The verdict on a recorded run, what is known beside it, and what candidates are made from."""
+    if recording.unsupported and not recording.findings:
+        raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
+    calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
+    watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
+    progress.stage("diagnose", f"{calls}, {watching}")
+    say = progress.note if options.verbose else lambda _: None
+    limit = options.timeout / 2
+    clock = [time.monotonic()]
+    diagnosis = judge(recording, limit, say, options.rungs)
+    doubtful = _doubtful(diagnosis, recording)
+    clock.append(time.monotonic())
+    progress.stage("capture" if want_program else "details", diagnosis.summary)
+    thorough = not (want_program or doubtful)
+    details = gather(
+        diagnosis, recording, limit, options.jobs, say, thorough=thorough, checked=_checks(way)
+    )
+    clock.append(time.monotonic())
+    timing = _timing(recording, diagnosis, details, clock)
+    recorded = _collect(
+        options,
+        way,
+        python,
+        recording,
+        details.complaint or diagnosis,
+        {**details.document, "timing": timing},
+        (*_place(diagnosis), *details.lines),
+        want_program and diagnosis.is_bug or doubtful,
+        want_whole and diagnosis.is_bug,
+    )
+    if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
+        progress.stage("evidence", "torch's own tools, for the private folder")
+        of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
+    return Study(recorded, doubtful, recording.seconds, recording.overhead)
+
+
+def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
+    """Whether rounding excuses the whole call of a script that itself says it fails: a part of the graph may be wrong."""
+    excused = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast")
+    return excused and script_failed(recording)
 
 
 def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
@@ -182,19 +194,7 @@ def _collect(
     finding = diagnosis.finding
     answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
     environment = answer.get("environment") or {}
-    captures: list[tuple[Json, Json]] = []
-    gathered = None
-    check = None
-    tensors: Json = {}
-    if finding is not None and program:
-        gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
-        tensors = finding.lab.request({"op": "tensors"}, 60).get("tensors") or {}
-        check_allowed(options.allow_values, tensors)
-        captures = [
-            (graph, dict(way))
-            for graph, way in seeds.graphs(diagnosis, options.timeout / 2, options.allow_values)
-        ]
-        check = seeds.check_for(diagnosis, environment)
+    material = _material(options, diagnosis, environment) if program else _Material()
     traced = None
     if finding is not None and model:
         traced = whole.collect(finding.lab, options.timeout, options.allow_values)
@@ -206,9 +206,9 @@ def _collect(
         signature=diagnosis.signature,
         failure=diagnosis.failure,
         ladder=tuple(rungs_json(diagnosis.ladder)),
-        check=check,
-        captures=tuple(captures),
-        gathered=gathered,
+        check=material.check,
+        captures=material.captures,
+        gathered=material.gathered,
         environment=environment,
         vocabulary=tuple(answer.get("vocabulary") or ()),
         internals=tuple(answer.get("internals") or ()),
@@ -224,9 +224,32 @@ def _collect(
         details=dict(details),
         remarks=remarks,
         whole=traced,
-        tensors=tensors,
+        tensors=material.tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
+
+
+@dataclass(frozen=True)
+class _Material:
+    """What candidates are made from: graphs with their options, the source, the check; and the call's named tensors."""
+
+    captures: tuple[tuple[Json, Json], ...] = ()
+    gathered: Json | None = None
+    check: Check | None = None
+    tensors: Json = field(default_factory=dict)
+
+
+def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Material:
+    """Asks the failing call for it. Raises UsageError for tensors of --allow-values that it does not have."""
+    finding = diagnosis.finding
+    if finding is None:
+        return _Material()
+    gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
+    tensors = finding.lab.request({"op": "tensors"}, 60).get("tensors") or {}
+    check_allowed(options.allow_values, tensors)
+    graphs = seeds.graphs(diagnosis, options.timeout / 2, options.allow_values)
+    captures = tuple((graph, dict(way)) for graph, way in graphs)
+    return _Material(captures, gathered, seeds.check_for(diagnosis, environment), tensors)
 
 
 def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter import settings as module
+from reporter import places as module
 from reporter.errors import UsageError
-from reporter.settings import Options, resolve, settings
+from reporter.places import resolve
+from reporter.settings import Options, settings
 
 
 @pytest.fixture

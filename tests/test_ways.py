@@ -13,8 +13,9 @@ import pytest
 
 from reporter.errors import UsageError
 from reporter.findings import Recording
+from reporter.places import resolve
 from reporter.recording import Session
-from reporter.settings import Options, resolve
+from reporter.settings import Options
 from reporter.target import COLLECTORS
 from reporter.ways import check_early, facts_for, refuse_run, way_of
 from tests.created import bugreport

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.settings import Options, resolve
+from reporter.places import resolve
+from reporter.settings import Options
 
 
 def command(

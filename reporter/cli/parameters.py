@@ -15,7 +15,8 @@ from typing import Annotated
 
 import typer
 
-from reporter.settings import ENVIRONMENT_PREFIX, Setting, resolve, settings
+from reporter.places import ENVIRONMENT_PREFIX, resolve
+from reporter.settings import Setting, settings
 
 COMMAND_HELP = (
     "Script and its own arguments; nothing after SCRIPT is read as an option of bugreport."
