@@ -24,7 +24,6 @@ minifier    after dynamo, after aot, and after aot with --no-isolate, as documen
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import getpass
 import json
@@ -42,6 +41,7 @@ from typing import Any
 
 from processes import Ran, run
 from programs import BUGS, Bug, program
+from sizes import lines, statements
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS, SCRIPT = "ours", "the script"
@@ -171,21 +171,13 @@ def _itself(task: Task, script: Path, folder: Path) -> Row:
     ran = run([task.python, script], folder, task.limit, _variables(task, folder))
     # A script compares with torch.testing, which says it in its own words.
     shown = _shown(ran, "not close" if task.bug.accuracy else task.bug.message)
-    return Row(task.name, SCRIPT, (ran,), lines=_lines(script), alone="yes" if shown else "no")
+    return Row(task.name, SCRIPT, (ran,), lines=lines(script), alone="yes" if shown else "no")
 
 
 def ours(task: Task, script: Path, folder: Path) -> Row:
     """`create`, and the repro that it writes."""
-    command = [
-        sys.executable,
-        "-m",
-        "reporter",
-        "create",
-        "--no-input",
-        "--json",
-        "--evidence",
-        "0",
-    ]
+    command = [sys.executable, "-m", "reporter", "create", "--no-input", "--json"]
+    command += ["--evidence", "0"]
     command += ["--python", str(task.python), "-o", str(folder / "report"), str(script)]
     ran = run(command, ROOT, 2 * task.limit, _variables(task, folder))
     document = _document(ran.stdout)
@@ -201,7 +193,7 @@ def ours(task: Task, script: Path, folder: Path) -> Row:
         sum(parts.get(name, 0.0) for name in ("rewrite", "reduce")) or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
-        _lines(path),
+        lines(path),
         "yes" if alone else "no",
         "" if repro or ran.code is None else _ending(document, ran),
     )
@@ -227,7 +219,7 @@ def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
         runs=(dump, launch),
         reduce=launch.seconds,
         candidates=_queries(launch, work / "launch" / "isolate"),
-        lines=_lines(repro),
+        lines=lines(repro),
     )
     if not repro.exists():
         return replace(row, note=f"no repro written, exit {launch.code}")
@@ -298,36 +290,6 @@ def _queries(launched: Ran, isolated: Path) -> int | None:
     if said := re.findall(r"Made (\d+) queries", launched.output):
         return int(said[-1])
     return len(list(isolated.glob("*.py"))) or None
-
-
-def statements(text: str) -> int:
-    """Tensor operations of a minifier repro: assigned calls and operators, less tuple items, sizes and switches."""
-    forwards = [
-        node
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef) and node.name == "forward"
-    ]
-    values = [
-        node.value
-        for forward in forwards
-        for node in ast.walk(forward)
-        if isinstance(node, (ast.Assign, ast.AugAssign))
-    ]
-    return sum(_is_operation(value) for value in values)
-
-
-def _is_operation(value: ast.expr) -> bool:
-    if isinstance(value, ast.Subscript):
-        return not isinstance(value.slice, ast.Constant)
-    if isinstance(value, ast.Call):
-        return not re.search(r"\.size$|\.sym_size|^torch\._C\.", ast.unparse(value.func))
-    return isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare))
-
-
-def _lines(path: Path) -> int | None:
-    if not path.exists():
-        return None
-    return sum(bool(line.strip()) for line in path.read_text().splitlines())
 
 
 def summary(rows: list[Row]) -> list[str]:
