@@ -13,24 +13,27 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
 
 from reporter.errors import CannotJudgeError, UsageError
 from reporter.progress import Progress, open_progress
+from reporter.releases import foreign, runs
 from reporter.releases import index as listing
-from reporter.releases import runs
 from reporter.releases.engine import Engine, Local
 from reporter.releases.keeping import Kept
 from reporter.releases.narrowing import Search, What, said
 from reporter.releases.plan import Wish, releases, with_references
 from reporter.releases.release import Release, parse, public
 from reporter.releases.search import between, bracket, turns
-from reporter.releases.subject import Subject, subject_of
+from reporter.releases.subject import Subject
 from reporter.releases.work import Bench, Check
 from reporter.settings import Options
 from reporter.store.database import opened, store_path
+
+if TYPE_CHECKING:
+    from reporter.leaflet import Person
 
 FOUND, NOTHING = 0, 1
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
@@ -38,7 +41,10 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 @dataclass(frozen=True)
 class Request:
-    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases."""
+    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases.
+
+    `trust` runs the program of an issue without a sandbox; `person` is then shown it, and asked.
+    """
 
     repro: str
     good: str | None = None
@@ -48,6 +54,8 @@ class Request:
     index: str | None = None
     backend: str | None = None
     nightly: bool = False
+    trust: bool = False
+    person: Person | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,8 @@ def _build(check: Check) -> str:
 def bisect(request: Request, options: Options, engine: Engine | None = None) -> Bisected:
     """Search for the change. Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged."""
     with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
-        subject = with_references([subject_of(request.repro)], store)[0]
+        named = foreign.named(request.repro, request.trust, request.person)
+        subject = with_references([named], store)[0]
         points = _points(request, options, subject)
         if engine is None:
             bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
@@ -196,6 +205,7 @@ def _command(request: Request, search: Search) -> str:
     words += ["--index", request.index] if request.index else []
     words += ["--torch-backend", request.backend] if request.backend else []
     words += ["--nightly"] if request.nightly else []
+    words += ["--trust"] if request.trust else []
     return shlex.join(words)
 
 

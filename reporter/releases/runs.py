@@ -85,7 +85,7 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
     with transaction(store):
         cursor = store.execute(
             "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs, "
-            "build, git, shown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 check.time,
@@ -101,6 +101,7 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
                 check.build,
                 check.git,
                 shown,
+                check.issue,
             ),
         )
         return cursor.rowcount > 0
@@ -165,5 +166,6 @@ def _check(row: sqlite3.Row) -> Check:
         build=row["build"],
         git=row["git"],
         signature=shown,
+        issue=row["issue"],
         time=row["time"],
     )

@@ -49,16 +49,16 @@ class Task:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary, which `from_json` reads."""
-        subject = asdict(self.subject)
-        subject["wanted"] = self.subject.wanted.to_json() if self.subject.wanted else None
-        return {**asdict(self), "subject": subject, "release": self.release.to_json()}
+        return {
+            **asdict(self),
+            "subject": self.subject.to_json(),
+            "release": self.release.to_json(),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Task:
         """The task of a `to_json` document; raises KeyError, TypeError."""
-        given = data["subject"]
-        wanted = signature_of(given["wanted"]) if given["wanted"] else None
-        subject = Subject(**{**given, "wanted": wanted, "seen": tuple(given["seen"])})
+        subject = Subject.from_json(data["subject"])
         return cls(**{**data, "subject": subject, "release": Release.from_json(data["release"])})
 
 
@@ -67,7 +67,8 @@ class Check:
     """What one repro does in one place.
 
     `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time of all `runs` = (runs that
-    showed the outcome, runs); `signature` is the failure that was seen; `time` is UTC in ISO 8601.
+    showed the outcome, runs); `signature` is the failure that was seen; `issue` is the address of the issue that the program was taken
+    from; `time` is UTC in ISO 8601.
     """
 
     repro: str
@@ -82,6 +83,7 @@ class Check:
     build: str = ""
     git: str | None = None
     signature: Signature | None = None
+    issue: str = ""
     time: str = field(default_factory=now)
 
     @property
@@ -128,14 +130,21 @@ class Bench:
 
     def stop(self) -> None:
         """End what runs, for threads that wait for it; what they then report is not to be believed."""
+        from reporter.sandbox import run as sandbox
+
         self._stopped.set()
         self.pools.close()
         stop_all()
+        sandbox.stop_all()
 
     def perform(self, task: Task) -> Check:
         """The result of one cell; raises nothing but what ends the process (Ctrl-C), and CancelledError once stopped."""
         started = time.monotonic()
         place: Place | None = None
+        foreign = task.subject.foreign
+        if foreign is not None and foreign.problem:  # which takes no environment to know
+            decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
+            return _check(task, None, decision, 0.0)
         try:
             place = self.environments.place(task.release)
             try:
@@ -154,6 +163,13 @@ class Bench:
     def _decide(self, task: Task, place: Place) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, sights = task.subject, list[Sight]()
+        if subject.foreign is not None:
+            from reporter.releases.foreign import judged
+
+            pools = self.pools
+            return judged(
+                subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set
+            )
         skip = task.few and is_ready(self.pools.warm(place.python))
         if not (task.fresh or skip or subject.needs_cuda):
             sights.append(self._warm(task, place))
@@ -211,6 +227,7 @@ def _check(task: Task, place: Place | None, decision: Decision, seconds: float) 
         build=build,
         git=place.git if place else None,
         signature=decision.signature,
+        issue=task.subject.foreign.issue if task.subject.foreign else "",
     )
 
 

@@ -95,7 +95,7 @@ def _judged(
     if isinstance(found, Refusal):
         infos: tuple[InterpreterInfo, ...] = ()
     else:
-        _show(found, person) if asked.trust else bubblewrap.program()
+        show(found, person) if asked.trust else bubblewrap.program()
         infos = places(options, asked.pythons)
     wanted = Wanted(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
@@ -105,7 +105,7 @@ def _judged(
     return triage(thread, wanted, person, session, repository)
 
 
-def _show(found: Repro, person: Person) -> None:
+def show(found: Repro, person: Person) -> None:
     """Asks once more, with the code and its flags on the screen, where somebody can answer."""
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
         person.say(line)

@@ -105,13 +105,13 @@ def triage(
     runs = []
     for info in wanted.places:
         person.say(f"running the repro with torch {info.torch}")
-        runs.append(_run(info, found.text, says, wanted))
+        runs.append(run_posted(info, found.text, says, wanted))
     best = _best(runs)
     judged = None
     if runs[best].telling.outcome not in ("stopped",):
         verb = "diagnose" if wanted.quick else "create"
         person.say(f"judging it with torch {runs[best].torch} ({verb} in the sandbox)")
-        judged = _judge(verb, wanted.places[best], found.text, wanted)
+        judged = ask_the_tool(verb, wanted.places[best], found.text, wanted)
     minimal = _minimal(judged, wanted, person) if judged is not None else None
     status, sentence = decide(says, runs, judged)
     if lacking is not None and status != "reproduces":
@@ -236,15 +236,20 @@ def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
         )
-    names = [name for name in repro.modules if name.isidentifier()]
     for info in wanted.places:
-        missing = interpreter.ask(info.path, _HAS, names)["missing"]
+        missing = lacks(info, repro.modules)
         if missing:
             return Refusal(
                 "needs_packages",
                 f"it needs packages that the interpreter with torch {info.torch} does not have: {', '.join(missing)}",
             )
     return None
+
+
+def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
+    """The modules that an interpreter does not have. Raises UsageError if it cannot be asked."""
+    names = [name for name in modules if name.isidentifier()]
+    return list(interpreter.ask(info.path, _HAS, names)["missing"])
 
 
 def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
@@ -258,7 +263,8 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
+def run_posted(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
+    """A program as its reader runs it. Raises CannotJudgeError if there is no sandbox."""
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
     )
@@ -269,7 +275,8 @@ def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs
     return run(info, text, says, seconds=seconds, memory=memory, trust=wanted.trust, times=times)
 
 
-def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
+def ask_the_tool(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
+    """What `diagnose` or `create` (`verb`) says of it. Raises CannotJudgeError if there is no sandbox."""
     options = wanted.options
     return judge(
         verb,
@@ -290,7 +297,7 @@ def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
     seen = {}
     for info in wanted.places:
         person.say(f"running the reduced program with torch {info.torch}")
-        shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
+        shown = run_posted(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():
