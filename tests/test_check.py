@@ -90,6 +90,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["x.py", "--executor", "ray"], "local or dask"),
     (["x.py", "--shard", "3/2"], "must be I/N"),
     (["x.py", "--comment"], "add --yes"),
+    (["x.py", "--skip-known", "--fresh"], "give one of them"),
     (["x.py", "--yes"], "--yes is for --comment"),
     (["x.py", "--html", "no/such/folder.html"], "cannot be written"),
     (["--merge", "x.py"], "no result file"),

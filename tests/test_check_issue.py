@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -131,3 +132,19 @@ def test_what_fixed_an_issue(tmp_path: Path, release_python: Callable[[str], Pat
     found = json.loads(done.stdout)
     assert done.returncode == 0 and found["found"], done.stderr
     assert [found[end]["torch"] for end in ("before", "after")] == ["2.6.0", "2.13.0"]
+
+
+@pytest.mark.releases
+@pytest.mark.skipif(
+    not os.environ.get("BUGREPORT_TEST_INSTALL"),
+    reason="installs torch from the index, several GB; set BUGREPORT_TEST_INSTALL",
+)
+def test_triage_runs_on_releases_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_bubblewrap()
+    monkeypatch.setenv("BUGREPORT_RELEASES", os.environ["BUGREPORT_TEST_INSTALL"])
+    words = ["triage", "--json", "--quick", "--torch", "2.6.0", "--torch", "2.8.0"]
+    done = bugreport(*words, ISSUES / "triu_min.md", cwd=tmp_path, timeout=3000)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["status"]) == (0, "reproduces"), done.stderr
+    runs = [(run["torch"].partition("+")[0], run["outcome"]) for run in document["runs"]]
+    assert runs == [("2.6.0", "fails"), ("2.8.0", "passes")]

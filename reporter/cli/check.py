@@ -18,6 +18,7 @@ WORDS = (
     Word("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ...  [default: what suits the machine]"),
     Word("index", "--index", "URL", "Package index of the releases, such as a nightly one."),
     Word("fresh", "--fresh", None, "Fresh processes only, no warm workers."),
+    Word("skip_known", "--skip-known", None, "Leave out what cannot have changed: a release or commit on which it was judged."),
     Word("markdown", "--markdown", "FILE", "Write the matrix as Markdown.", kind=Path),
     Word("html", "--html", "FILE", "Write the matrix as a page.", kind=Path),
     Word("results", "--results", "FILE", "Write the results for `check --merge`.", kind=Path),

@@ -131,7 +131,7 @@ def bisect(request: Request, options: Options, engine: Engine | None = None) -> 
     with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
         named = foreign.named(request.repro, request.trust, request.person)
         subject = with_references([named], store)[0]
-        points = _points(request, options, subject)
+        points = _points(request, options, subject, store)
         if engine is None:
             bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(bench), options.jobs)
@@ -149,14 +149,17 @@ def _searched(
     engine: Engine,
     store: sqlite3.Connection,
     progress: Progress,
+    known: Sequence[Check] = (),
 ) -> Bisected:
-    """One search among `points`, kept in the store under its own run."""
+    """One search among `points`, kept in the store under its own run; `known` was found out before."""
     if len(points) < 2:
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
     what: What = "fixed" if request.find_fix else "broke"
     plan = [subject.key, what, *(point.label for point in points)]
     with runs.begun(store, store_path(), plan, "bisect") as run:
         keeper = Kept(store, run)
+        for check in known:
+            keeper.keep(check)
         search = Search(
             subject, points, what, engine, keeper, options.jobs, options.timeout, progress
         )
@@ -209,7 +212,9 @@ def _command(request: Request, search: Search) -> str:
     return shlex.join(words)
 
 
-def _points(request: Request, options: Options, subject: Subject) -> tuple[Release, ...]:
+def _points(
+    request: Request, options: Options, subject: Subject, store: sqlite3.Connection
+) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if request.python:
         return _interpreters(request, options)
@@ -231,6 +236,8 @@ def _points(request: Request, options: Options, subject: Subject) -> tuple[Relea
             + ("leave out --find-fix" if request.find_fix else "add --find-fix to look for a fix")
         )
     is_fine = any(Version(end).is_prerelease for end in (early, late))
+    if is_fine:
+        listed = listing.remember(store, listed)
     chosen = listing.between(listed if is_fine else finals, early, late)
     inner = [
         offer.release(request.backend)
@@ -305,10 +312,12 @@ def _among_nightlies(
                 f"the index {place} lists no nightly between torch {early} and torch {late}",
             ),
         )
-    ends = [parse(end, None, request.backend) for end in (early, late)]
-    finer = _searched(
-        request, options, found.subject, [ends[0], *builds, ends[1]], engine, store, progress
-    )
+    # the ends are the same environments, and what they showed has been seen
+    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    points = [ends[0], *builds, ends[1]]
+    known = (found.before, found.after)
+    finer = _searched(request, options, found.subject, points, engine, store, progress, known)
     if finer.code != FOUND:
         return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
-    return replace(finer, points=(*found.points, *finer.points), command=found.command)
+    news = tuple(check for check in finer.points if check not in found.points)
+    return replace(finer, points=(*found.points, *news), command=found.command)

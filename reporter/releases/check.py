@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reporter.errors import UsageError
@@ -99,7 +99,7 @@ class Checked:
 class Request:
     """One `check` as the command line asks for it; `all` takes every report of the store besides `repros`.
 
-    `trust` runs programs of issues without a sandbox; `person` is then shown them, and asked.
+    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues without a sandbox; `person` is then shown them, and asked.
     """
 
     repros: tuple[str, ...]
@@ -107,6 +107,7 @@ class Request:
     all: bool = False
     fresh: bool = False
     shard: tuple[int, int] | None = None
+    skip: bool = False
     trust: bool = False
     person: Person | None = None
 
@@ -138,7 +139,9 @@ def planned(request: Request, options: Options, store: sqlite3.Connection | None
             found.setdefault(subject.key, subject)
     subjects = with_references(list(found.values()), store)
     refuse_nothing(subjects)
-    return Plan(subjects, releases(request.wish, options), options.timeout, request.fresh)
+    return Plan(
+        subjects, releases(request.wish, options), options.timeout, request.fresh, request.skip
+    )
 
 
 @contextlib.contextmanager
@@ -179,7 +182,15 @@ def _run(
 ) -> Checked:
     before = keeper.before(plan.cells)
     wanted = set(cells)
+    for check in plan.known(before):
+        if check.cell in wanted:
+            keeper.keep(check)
     tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
+    if plan.skip:
+        alike = {
+            key: keeper.alike(key) for key in dict.fromkeys(task.subject.key for task in tasks)
+        }
+        tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.stage(
         "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )

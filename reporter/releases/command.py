@@ -31,6 +31,7 @@ class Asked:
     backend: str | None = None
     index: str | None = None
     fresh: bool = False
+    skip_known: bool = False
     markdown: Path | None = None
     html: Path | None = None
     results: Path | None = None
@@ -57,7 +58,14 @@ def run(asked: Asked, options: Options, person: Person) -> Checked:
     else:
         wish = Wish(asked.torch, asked.python, asked.index, asked.backend)
         request = Request(
-            asked.repros, wish, asked.all, asked.fresh, _shard(asked.shard), asked.trust, person
+            asked.repros,
+            wish,
+            asked.all,
+            asked.fresh,
+            _shard(asked.shard),
+            asked.skip_known,
+            asked.trust,
+            person,
         )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
@@ -76,6 +84,10 @@ def _told(checked: Checked, person: Person, is_sure: bool) -> Checked:
 def _refuse_contradictions(asked: Asked) -> None:
     if asked.yes and not asked.comment:
         raise UsageError("--yes is for --comment; leave it out")
+    if asked.skip_known and asked.fresh:
+        raise UsageError(
+            "--skip-known believes what was seen and --fresh does not; give one of them"
+        )
     if not asked.repros and not asked.all:
         what = "result files" if asked.merge else "a repro file or a report folder, or use --all"
         raise UsageError(f"nothing was given to check; name {what}")

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reporter import interpreter
 from reporter.errors import CannotJudgeError, UsageError
 from reporter.github.place import parse_issue
-from reporter.releases.judging import Decision, Outcome
+from reporter.releases.judging import RUNS, Decision, Outcome
 from reporter.releases.subject import Foreign, Subject, key_of, subject_of
 from reporter.sandbox import bubblewrap
-from reporter.settings import Options
+from reporter.sandbox.limits import GIB
 
 if TYPE_CHECKING:
     from reporter.interpreter import InterpreterInfo
     from reporter.leaflet import Person
     from reporter.triage.attempt import Runs
-    from reporter.triage.flow import Wanted
     from reporter.triage.result import Status
     from reporter.triage.thread import Thread
     from reporter.triage.verdict import Judged
@@ -103,7 +102,7 @@ def judged(
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
     from reporter.triage.extract import devices
-    from reporter.triage.flow import Wanted, decide, lacks
+    from reporter.triage.flow import decide, lacks
     from reporter.triage.moved import on_cpu
 
     foreign = subject.foreign
@@ -124,9 +123,7 @@ def judged(
         if on_this is None:
             return _unjudged(f"it needs {', '.join(needed)}, and the sandbox shows no such device")
         text = on_this
-    options = Options(timeout=timeout, memory=memory, jobs=jobs)
-    wanted = Wanted(options, (info,), quick=True, trust=foreign.trust)
-    runs, verdict = _looked_at(text, foreign, info, wanted, stopped)
+    runs, verdict = _looked_at(text, foreign, info, timeout, memory, jobs, stopped)
     status, sentence = decide(foreign.stated, [runs], verdict)
     if is_moved and status != "reproduces":
         return _unjudged(f"it needs {', '.join(needed)}; on the CPU: {sentence}")
@@ -137,19 +134,27 @@ def _looked_at(
     text: str,
     foreign: Foreign,
     info: InterpreterInfo,
-    wanted: Wanted,
+    timeout: float,
+    memory: float,
+    jobs: int,
     stopped: Callable[[], bool],
 ) -> tuple[Runs, Judged | None]:
     """The runs of the program as it was posted, and the tool's verdict where they do not say it all."""
-    from reporter.triage.flow import ask_the_tool, run_posted
+    from reporter.triage.attempt import run
+    from reporter.triage.flow import RUN_SECONDS
+    from reporter.triage.verdict import judge
 
-    runs = run_posted(info, text, foreign.stated, wanted)
+    says, trust = foreign.stated, foreign.trust
+    seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
+    size = int((memory + 4) * GIB)
+    runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=RUNS)
     if stopped():
         raise CancelledError
     shown = runs.telling
     if shown.match == "same" or shown.outcome in ("stopped", "cannot_judge"):
         return runs, None
-    verdict = ask_the_tool("diagnose", info, text, wanted)
+    options: dict[str, Any] = {"jobs": jobs, "timeout": timeout, "memory": memory}
+    verdict = judge("diagnose", info, text, **options, limit=3 * timeout, trust=trust)
     if stopped():
         raise CancelledError
     return runs, verdict

@@ -32,7 +32,8 @@ class Task:
     """One cell of the matrix.
 
     `expected` is what the place showed the last time. `fresh` asks for fresh processes only; `few` says that hardly anything else is
-    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run.
+    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run. `alike` is what the repro
+    showed in other builds, to be taken over by a build from the same commit.
     """
 
     subject: Subject
@@ -41,6 +42,7 @@ class Task:
     fresh: bool = False
     few: bool = False
     timeout: float = 300.0
+    alike: tuple[Check, ...] = ()
 
     @property
     def cell(self) -> tuple[str, str]:
@@ -53,13 +55,16 @@ class Task:
             **asdict(self),
             "subject": self.subject.to_json(),
             "release": self.release.to_json(),
+            "alike": [check.to_json() for check in self.alike],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Task:
         """The task of a `to_json` document; raises KeyError, TypeError."""
         subject = Subject.from_json(data["subject"])
-        return cls(**{**data, "subject": subject, "release": Release.from_json(data["release"])})
+        release = Release.from_json(data["release"])
+        alike = tuple(Check.from_json(check) for check in data["alike"])
+        return cls(**{**data, "subject": subject, "release": release, "alike": alike})
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,9 @@ class Bench:
             return _check(task, None, decision, 0.0)
         try:
             place = self.environments.place(task.release)
+            twin = _twin(task, place)
+            if twin is not None:
+                return twin
             try:
                 decision = self._decide(task, place)
             except CannotJudgeError:
@@ -203,6 +211,27 @@ class Bench:
             said = f"{(answer.failure or {}).get('exception')}: {(answer.failure or {}).get('first_line')}"
             raise CannotJudgeError(f"torch {place.label} cannot be imported ({said[:200]})")
         return sight(answer, task.subject.wanted, task.timeout)
+
+
+def _twin(task: Task, place: Place) -> Check | None:
+    """What the repro showed in a build from the same commit, of the same kind and for the same Python: it need not run again."""
+
+    def kind(build: str, python: str) -> tuple[str, str]:
+        return build.partition("+")[2], python.rpartition(".")[0]
+
+    for check in task.alike:
+        is_same = kind(check.build, check.python) == kind(place.torch, place.version)
+        if place.git is not None and check.git == place.git and is_same:
+            return replace(
+                check,
+                release=task.release.label,
+                torch=public(place.torch),
+                build=place.torch,
+                detail=f"built from the commit of torch {check.build}, where it was seen",
+                seconds=0.0,
+                time=now(),
+            )
+    return None
 
 
 def _cannot_import_torch(answer: Answer) -> bool:

@@ -105,13 +105,13 @@ def triage(
     runs = []
     for info in wanted.places:
         person.say(f"running the repro with torch {info.torch}")
-        runs.append(run_posted(info, found.text, says, wanted))
+        runs.append(_run(info, found.text, says, wanted))
     best = _best(runs)
     judged = None
     if runs[best].telling.outcome not in ("stopped",):
         verb = "diagnose" if wanted.quick else "create"
         person.say(f"judging it with torch {runs[best].torch} ({verb} in the sandbox)")
-        judged = ask_the_tool(verb, wanted.places[best], found.text, wanted)
+        judged = _judge(verb, wanted.places[best], found.text, wanted)
     minimal = _minimal(judged, wanted, person) if judged is not None else None
     status, sentence = decide(says, runs, judged)
     if lacking is not None and status != "reproduces":
@@ -263,8 +263,7 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def run_posted(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
-    """A program as its reader runs it. Raises CannotJudgeError if there is no sandbox."""
+def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
     )
@@ -275,8 +274,7 @@ def run_posted(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -
     return run(info, text, says, seconds=seconds, memory=memory, trust=wanted.trust, times=times)
 
 
-def ask_the_tool(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
-    """What `diagnose` or `create` (`verb`) says of it. Raises CannotJudgeError if there is no sandbox."""
+def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
     options = wanted.options
     return judge(
         verb,
@@ -297,7 +295,7 @@ def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
     seen = {}
     for info in wanted.places:
         person.say(f"running the reduced program with torch {info.torch}")
-        shown = run_posted(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
+        shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():
