@@ -19,6 +19,8 @@ from typing import Any
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+# and so does a document, of the packages whose versions have four parts
+_VERSION_OF = re.compile(r'"(?:nvidia-[\w-]+|mkl[\w-]*|intel-[\w-]+)": "$')
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
     r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
@@ -97,7 +99,8 @@ def addresses(text: str) -> Iterator[Match]:
     for found in _EMAIL.finditer(text):
         yield Match(found.start(), found.group(), "e-mail address")
     for found in _IPV4.finditer(text):
-        if _is_telling_address(found.group()):
+        before = text[max(0, found.start() - 80) : found.start()]
+        if _is_telling_address(found.group()) and not _VERSION_OF.search(before):
             yield Match(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
         if not _PUBLIC_URL.match(found.group()):

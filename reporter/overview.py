@@ -15,6 +15,7 @@ from reporter.store.filings import (
     KnownIssue,
     filings,
     history,
+    is_beside,
     known_issue,
     repository_of,
 )
@@ -215,7 +216,7 @@ def sync() -> Listing:
     refused: AuthenticationError | None = None
     answers = 0
     with opened() as store:
-        everything = filings(store)
+        everything = [item for item in filings(store) if not is_beside(item.place)]
     for item in everything:
         try:
             changes += refresh(item)
@@ -257,7 +258,7 @@ def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool =
     places = tuple(
         Placed(item, known_issue(store, repository_of(item.place), item.number or 0))
         for item in filings(store, report.key)
-        if not item.place.endswith("/log")
+        if not is_beside(item.place)
     )
     rows = store.execute(
         "SELECT release, torch, outcome, MAX(time) AS time FROM checks WHERE key = ? GROUP BY release ORDER BY release",

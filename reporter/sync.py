@@ -15,6 +15,7 @@ from reporter.store.filings import (
     KnownIssue,
     State,
     first_sent,
+    is_beside,
     known_issue,
     move,
     remember_issue,
@@ -28,7 +29,7 @@ def refresh(item: Filing) -> list[str]:
     Raises:
         BugreportError: the tracker gives no answer; the store is as it was.
     """
-    if item.place.endswith("/log"):
+    if is_beside(item.place):
         return []
     repository = parse_repository(repository_of(item.place))
     with Session(repository.host) as session:

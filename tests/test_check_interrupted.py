@@ -19,10 +19,13 @@ from reporter.progress import PlainProgress
 from reporter.releases import runs
 from reporter.releases.check import carried_out
 from reporter.releases.engine import Keep
+from reporter.releases.environments import Environments, Place
 from reporter.releases.plan import Plan
-from reporter.releases.release import Release
+from reporter.releases.pools import Pools
+from reporter.releases.release import Release, parse
 from reporter.releases.subject import Subject
-from reporter.releases.work import Check, Task
+from reporter.releases.work import Bench, Check, Task
+from reporter.signature import Signature
 from reporter.store.database import opened
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -267,3 +270,66 @@ def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
         1,
     )
     connection.close()
+
+
+def test_what_cannot_have_changed_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    here = Release("/usr/bin/python", python="/usr/bin/python")
+    final, nightly = (parse(version) for version in ("2.6.0", "2.16.0.dev20261101"))
+    cpu = parse("2.6.0", backend="cpu")
+    subjects = plan(4).subjects
+    asked = []
+    with opened() as store:
+        for releases, skip in (
+            ((final, nightly, here), False),
+            ((final, nightly, here), True),  # what is no release may be another one by now
+            ((final, nightly, here), False),
+            ((cpu,), True),  # another build than the one that was judged
+        ):
+            log = tmp_path / f"log{len(asked)}"
+            log.touch()
+            found = carried_out(
+                Plan(subjects, releases, skip=skip), Slowly(log), store, PlainProgress()
+            )
+            assert len(found.results) == len(releases) * 2 and not found.changes
+            assert {check.outcome for check in found.results} == {"fixed"}
+            asked.append(sorted({line.split()[1] for line in log.read_text().splitlines()}))
+    three = ["/usr/bin/python", "2.16.0.dev20261101", "2.6.0"]
+    assert asked == [three, three[:2], three, ["2.6.0"]]
+
+
+TWINS = [
+    ("2.16.0.dev20261102+cpu", "3.11.9", "c0ffee", True),
+    ("2.16.0.dev20261102+cu126", "3.11.9", "c0ffee", False),
+    ("2.16.0.dev20261102+cpu", "3.12.1", "c0ffee", False),
+    ("2.16.0.dev20261102+cpu", "3.11.9", "another", False),
+    ("2.16.0.dev20261102+cpu", "3.11.9", None, False),
+]
+
+
+@pytest.mark.parametrize(("build", "python", "git", "is_twin"), TWINS)
+def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
+    build: str, python: str, git: str | None, is_twin: bool, tmp_path: Path
+) -> None:
+    shown = Signature("crash", exception="E", message="m")
+    seen = Check(
+        "r", "k", "2.16.0.dev20261101", "2.16.0.dev20261101", "3.11.7", "reproduces", "E: m", 9.0,
+        (1, 1), "2.16.0.dev20261101+cpu", "c0ffee", shown,
+    )  # fmt: skip
+    release = parse("2.16.0.dev20261102")
+    place = Place(release.label, tmp_path / "gone", build, python, git, False)
+    homes = Environments(tmp_path)
+    homes._known[release] = place
+    task = Task(Subject("r", "k", "pass"), release, fresh=True, alike=(seen,))
+    assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
+    with Bench(homes, Pools()) as bench:
+        found = bench.perform(task)
+    if is_twin:
+        assert (found.outcome, found.signature, found.seconds) == ("reproduces", shown, 0.0)
+        assert found.build == build and "2.16.0.dev20261101+cpu" in found.detail
+    else:
+        assert (
+            found.outcome == "cannot_judge"
+        )  # it would have run, and there is nothing to run it with

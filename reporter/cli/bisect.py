@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import Word, taking
 from reporter.settings import Options
 
-Words = list[str] | None
+#: What `bisect` alone has; the names are those of `reporter.releases.bisect.Request`.
+WORDS = (
+    Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
+    Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
+    Word("find_fix", "--find-fix", None, "Look for what fixed it, after --bad."),
+    Word("python", "--python", "PATH", "Search in these interpreters instead of releases; repeatable.", many=True),
+    Word("nightly", "--nightly", None, "Go on among the nightlies between the two releases."),
+    Word("index", "--index", "URL", "Package index that lists the builds to search."),
+    Word("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ..."),
+    Word("trust", "--trust", None, "Run the program of an issue without a sandbox, since you have read it."),
+)  # fmt: skip
 
 
-@taking("json", "jobs", "timeout", "memory", "no_input", "verbose")
+@taking("json", "jobs", "timeout", "memory", "no_input", "verbose", own=WORDS)
 def command(
     options: Options,
-    repro: Annotated[str, typer.Argument(metavar="REPRO", help="A repro file or a report folder.")],
-    good: Annotated[
-        str | None,
-        typer.Option(
-            "--good", metavar="V", help="A release that is right.  [default: the oldest, or newest]"
-        ),
-    ] = None,
-    bad: Annotated[
-        str | None,
-        typer.Option("--bad", metavar="V", help="A release that fails.  [default: the report's]"),
-    ] = None,
-    find_fix: Annotated[
-        bool, typer.Option("--find-fix", help="Look for what fixed it, after --bad.")
-    ] = False,
-    python: Annotated[
-        Words,
-        typer.Option(
-            "--python",
-            metavar="PATH",
-            help="Search in these interpreters instead of releases; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    nightly: Annotated[
-        bool, typer.Option("--nightly", help="Go on among the nightlies between the two releases.")
-    ] = False,
-    index: Annotated[
-        str | None,
-        typer.Option(
-            "--index", metavar="URL", help="Package index that lists the builds to search."
-        ),
-    ] = None,
-    torch_backend: Annotated[
-        str | None,
-        typer.Option("--torch-backend", metavar="NAME", help="Build to install: cpu, cu126, ..."),
-    ] = None,
+    repro: Annotated[
+        str,
+        typer.Argument(metavar="REPRO", help="A repro file, a report folder, or an issue."),
+    ],
+    **words: Any,
 ) -> int:
     """Find the first release that broke a repro, or with --find-fix the first one that fixed it.
 
@@ -60,11 +39,10 @@ def command(
     """
 
     def work() -> shell.Outcome:
+        from reporter.cli.person import Terminal
         from reporter.releases import bisect
 
-        asked = bisect.Request(
-            repro, good, bad, find_fix, tuple(python or ()), index, torch_backend, nightly
-        )
-        return bisect.bisect(asked, options)
+        given = {**words, "python": tuple(words["python"] or ())}
+        return bisect.bisect(bisect.Request(repro, **given, person=Terminal(options)), options)
 
     return shell.finish(options, work)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,17 +24,59 @@ COMMAND_HELP = (
 )
 
 
-def taking(*names: str, script: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+@dataclass(frozen=True)
+class Word:
+    """An option of one command alone, or with an empty `flag` its arguments. Without `metavar` it is a switch; `many` may be repeated."""
+
+    name: str
+    flag: str
+    metavar: str | None
+    help: str
+    many: bool = False
+    kind: type = str
+    default: Any = None
+
+    def parameter(self) -> inspect.Parameter:
+        """As typer reads it."""
+        info: Any
+        if not self.flag:
+            info = typer.Argument(metavar=self.metavar, help=self.help, show_default=False)
+        elif self.metavar is None:
+            info = typer.Option(self.flag, help=self.help)
+        else:
+            info = typer.Option(
+                self.flag,
+                metavar=self.metavar,
+                help=self.help,
+                show_default=self.default is not None,
+            )
+        if self.metavar is None:
+            annotation, default = Annotated[bool, info], False
+        else:
+            kind: Any = list[self.kind] if self.many else self.kind  # type: ignore[name-defined]
+            annotation, default = (
+                Annotated[kind if self.default else kind | None, info],
+                self.default,
+            )
+        return _keyword(self.name, annotation).replace(default=default)
+
+
+def taking(
+    *names: str, script: bool = False, own: Sequence[Word] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
 
-    Further parameters of the function are typer's own: options and arguments that no other command has.
+    Options and arguments that no other command has are the further parameters of the function, written as typer reads them, or a
+    table of `own` words, which the function takes as `**words`.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        further = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        own_parameters = [p for p in further if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        own_parameters += [word.parameter() for word in own]
 
         def command(**given: object) -> int:
-            more = {parameter.name: given.pop(parameter.name) for parameter in own}
+            more = {parameter.name: given.pop(parameter.name) for parameter in own_parameters}
             words = given.pop("command", None) or ()
             assert isinstance(words, (list, tuple))
             first, rest = _split(given, [str(word) for word in words])
@@ -42,7 +85,9 @@ def taking(*names: str, script: bool = False) -> Callable[[Callable[..., int]], 
             spoken = {name: None if value == [] else value for name, value in given.items()}
             return function(resolve(spoken, first, rest), **more)
 
-        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters
+        ]
         parameters += [_parameter(name, settings()[name]) for name in names]
         if script:
             # Hidden, since the usage line says it better than typer's name for a list.

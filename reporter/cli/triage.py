@@ -32,6 +32,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    torch: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--torch",
+            metavar="V",
+            help="Release to run it on, installed as by `check`: 2.6.0, latest, ...; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Do not reduce the repro; always so with --search.")
     ] = False,
@@ -73,7 +82,7 @@ def command(
         from reporter.triage.desk import Asked, sit
 
         paths = tuple(Path(path) for path in python or ())
-        asked = Asked(issue, paths, quick, runs, search, limit, comment, trust)
+        asked = Asked(issue, paths, quick, runs, search, limit, comment, trust, tuple(torch or ()))
         return sit(options, asked, Terminal(options))
 
     return shell.finish(options, work)

@@ -13,24 +13,27 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
 
 from reporter.errors import CannotJudgeError, UsageError
 from reporter.progress import Progress, open_progress
+from reporter.releases import foreign, runs
 from reporter.releases import index as listing
-from reporter.releases import runs
 from reporter.releases.engine import Engine, Local
 from reporter.releases.keeping import Kept
 from reporter.releases.narrowing import Search, What, said
 from reporter.releases.plan import Wish, releases, with_references
 from reporter.releases.release import Release, parse, public
 from reporter.releases.search import between, bracket, turns
-from reporter.releases.subject import Subject, subject_of
+from reporter.releases.subject import Subject
 from reporter.releases.work import Bench, Check
 from reporter.settings import Options
 from reporter.store.database import opened, store_path
+
+if TYPE_CHECKING:
+    from reporter.leaflet import Person
 
 FOUND, NOTHING = 0, 1
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
@@ -38,7 +41,10 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 @dataclass(frozen=True)
 class Request:
-    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases."""
+    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases.
+
+    `trust` runs the program of an issue without a sandbox; `person` is then shown it, and asked.
+    """
 
     repro: str
     good: str | None = None
@@ -48,6 +54,8 @@ class Request:
     index: str | None = None
     backend: str | None = None
     nightly: bool = False
+    trust: bool = False
+    person: Person | None = None
 
 
 @dataclass(frozen=True)
@@ -121,8 +129,9 @@ def _build(check: Check) -> str:
 def bisect(request: Request, options: Options, engine: Engine | None = None) -> Bisected:
     """Search for the change. Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged."""
     with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
-        subject = with_references([subject_of(request.repro)], store)[0]
-        points = _points(request, options, subject)
+        named = foreign.named(request.repro, request.trust, request.person)
+        subject = with_references([named], store)[0]
+        points = _points(request, options, subject, store)
         if engine is None:
             bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(bench), options.jobs)
@@ -140,14 +149,17 @@ def _searched(
     engine: Engine,
     store: sqlite3.Connection,
     progress: Progress,
+    known: Sequence[Check] = (),
 ) -> Bisected:
-    """One search among `points`, kept in the store under its own run."""
+    """One search among `points`, kept in the store under its own run; `known` was found out before."""
     if len(points) < 2:
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
     what: What = "fixed" if request.find_fix else "broke"
     plan = [subject.key, what, *(point.label for point in points)]
     with runs.begun(store, store_path(), plan, "bisect") as run:
         keeper = Kept(store, run)
+        for check in known:
+            keeper.keep(check)
         search = Search(
             subject, points, what, engine, keeper, options.jobs, options.timeout, progress
         )
@@ -196,10 +208,13 @@ def _command(request: Request, search: Search) -> str:
     words += ["--index", request.index] if request.index else []
     words += ["--torch-backend", request.backend] if request.backend else []
     words += ["--nightly"] if request.nightly else []
+    words += ["--trust"] if request.trust else []
     return shlex.join(words)
 
 
-def _points(request: Request, options: Options, subject: Subject) -> tuple[Release, ...]:
+def _points(
+    request: Request, options: Options, subject: Subject, store: sqlite3.Connection
+) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if request.python:
         return _interpreters(request, options)
@@ -221,6 +236,8 @@ def _points(request: Request, options: Options, subject: Subject) -> tuple[Relea
             + ("leave out --find-fix" if request.find_fix else "add --find-fix to look for a fix")
         )
     is_fine = any(Version(end).is_prerelease for end in (early, late))
+    if is_fine:
+        listed = listing.remember(store, listed)
     chosen = listing.between(listed if is_fine else finals, early, late)
     inner = [
         offer.release(request.backend)
@@ -295,10 +312,12 @@ def _among_nightlies(
                 f"the index {place} lists no nightly between torch {early} and torch {late}",
             ),
         )
-    ends = [parse(end, None, request.backend) for end in (early, late)]
-    finer = _searched(
-        request, options, found.subject, [ends[0], *builds, ends[1]], engine, store, progress
-    )
+    # the ends are the same environments, and what they showed has been seen
+    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    points = [ends[0], *builds, ends[1]]
+    known = (found.before, found.after)
+    finer = _searched(request, options, found.subject, points, engine, store, progress, known)
     if finer.code != FOUND:
         return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
-    return replace(finer, points=(*found.points, *finer.points), command=found.command)
+    news = tuple(check for check in finer.points if check not in found.points)
+    return replace(finer, points=(*found.points, *news), command=found.command)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from reporter.errors import UsageError
 from reporter.progress import Progress, open_progress
-from reporter.releases import runs
+from reporter.releases import foreign, runs
 from reporter.releases.engine import Engine, Local
 from reporter.releases.keeping import Kept, Memory
 from reporter.releases.plan import (
@@ -26,10 +26,14 @@ from reporter.releases.plan import (
     with_references,
 )
 from reporter.releases.runs import Cell
-from reporter.releases.subject import Subject, stored, subject_of, subjects_in
+from reporter.releases.subject import Subject, stored, subjects_in
 from reporter.releases.work import Bench, Check
 from reporter.settings import Options
 from reporter.store.database import opened, store_path
+
+if TYPE_CHECKING:
+    from reporter.leaflet import Person
+    from reporter.releases.announce import Told
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 
@@ -55,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found: the results in the order asked for, and what has changed since the last time.
+    """What a check found: the results in the order asked for, what has changed since the last time, and which issues were `told`.
 
     The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug may be hidden), else 0 if it
     was right anywhere, else 125.
@@ -64,6 +68,7 @@ class Checked:
     results: tuple[Check, ...]
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
+    told: tuple[Told, ...] | None = None
 
     @property
     def exit_code(self) -> int:
@@ -74,11 +79,14 @@ class Checked:
 
     def to_json(self) -> dict[str, Any]:
         """The document of `check --json`."""
-        return {
+        document: dict[str, Any] = {
             "schema_version": 1,
             "results": [check.to_json() for check in self.results],
             "changes": [change.to_json() for change in self.changes],
         }
+        if self.told is not None:
+            document["comments"] = [told.to_json() for told in self.told]
+        return document
 
     def summary_lines(self) -> list[str]:
         """A line per result where there are few, else a table; what has changed comes first."""
@@ -89,13 +97,19 @@ class Checked:
 
 @dataclass(frozen=True)
 class Request:
-    """One `check` as the command line asks for it; `all` takes every report of the store besides `repros`."""
+    """One `check` as the command line asks for it; `all` takes every report of the store besides `repros`.
+
+    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues without a sandbox; `person` is then shown them, and asked.
+    """
 
     repros: tuple[str, ...]
     wish: Wish
     all: bool = False
     fresh: bool = False
     shard: tuple[int, int] | None = None
+    skip: bool = False
+    trust: bool = False
+    person: Person | None = None
 
 
 def check(request: Request, options: Options, engine: Engine | None = None) -> Checked:
@@ -115,12 +129,19 @@ def planned(request: Request, options: Options, store: sqlite3.Connection | None
     if request.all and store is not None:
         found.update((subject.key, subject) for subject in stored(store))
     for name in request.repros:
-        several = subjects_in([name]) if request.all else iter([subject_of(name)])
+        is_folder = request.all and not foreign.is_issue(name)
+        several = (
+            subjects_in([name])
+            if is_folder
+            else iter([foreign.named(name, request.trust, request.person)])
+        )
         for subject in several:
             found.setdefault(subject.key, subject)
     subjects = with_references(list(found.values()), store)
     refuse_nothing(subjects)
-    return Plan(subjects, releases(request.wish, options), options.timeout, request.fresh)
+    return Plan(
+        subjects, releases(request.wish, options), options.timeout, request.fresh, request.skip
+    )
 
 
 @contextlib.contextmanager
@@ -161,7 +182,15 @@ def _run(
 ) -> Checked:
     before = keeper.before(plan.cells)
     wanted = set(cells)
+    for check in plan.known(before):
+        if check.cell in wanted:
+            keeper.keep(check)
     tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
+    if plan.skip:
+        alike = {
+            key: keeper.alike(key) for key in dict.fromkeys(task.subject.key for task in tasks)
+        }
+        tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.stage(
         "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reporter.errors import UsageError
+from reporter.github.place import parse_issue
 from reporter.releases.check import Checked, Request, check
 from reporter.releases.engine import Engine
 from reporter.releases.plan import Wish
 from reporter.releases.shards import merged
 from reporter.settings import Options
+
+if TYPE_CHECKING:
+    from reporter.leaflet import Person
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Asked:
     backend: str | None = None
     index: str | None = None
     fresh: bool = False
+    skip_known: bool = False
     markdown: Path | None = None
     html: Path | None = None
     results: Path | None = None
@@ -34,27 +40,53 @@ class Asked:
     executor: str = "local"
     scheduler: str | None = None
     comment: bool = False
+    yes: bool = False
+    trust: bool = False
 
 
-def run(asked: Asked, options: Options) -> Checked:
-    """Check, or put shards together, and write the files that were asked for. Raises BugreportError."""
+def run(asked: Asked, options: Options, person: Person) -> Checked:
+    """Check, or put shards together, write the files that were asked for, and tell issues what is news. Raises BugreportError."""
     _refuse_contradictions(asked)
+    if asked.comment:
+        from reporter.releases.telling import refuse_early
+
+        refuse_early(person, asked.yes, _addresses(asked))
     for path in (asked.markdown, asked.html, asked.results):
         _refuse_unwritable(path)
     if asked.merge:
         checked = merged([Path(name) for name in asked.repros])
     else:
         wish = Wish(asked.torch, asked.python, asked.index, asked.backend)
-        request = Request(asked.repros, wish, asked.all, asked.fresh, _shard(asked.shard))
+        request = Request(
+            asked.repros,
+            wish,
+            asked.all,
+            asked.fresh,
+            _shard(asked.shard),
+            asked.skip_known,
+            asked.trust,
+            person,
+        )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
-    return checked
+    return _told(checked, person, asked.yes) if asked.comment else checked
+
+
+def _told(checked: Checked, person: Person, is_sure: bool) -> Checked:
+    """The same with what issues were told; the exit code stays that of the check."""
+    from reporter.releases.telling import announce
+
+    told = tuple(announce(checked.results, person, is_sure))
+    notes = (*checked.notes, *(item.line() for item in told))
+    return replace(checked, told=told, notes=notes)
 
 
 def _refuse_contradictions(asked: Asked) -> None:
-    if asked.comment:
+    if asked.yes and not asked.comment:
+        raise UsageError("--yes is for --comment; leave it out")
+    if asked.skip_known and asked.fresh:
         raise UsageError(
-            "--comment needs the connection to the issue tracker, which `check` does not have yet; leave it out"
+            "--skip-known believes what was seen and --fresh does not; give one of them"
         )
     if not asked.repros and not asked.all:
         what = "result files" if asked.merge else "a repro file or a report folder, or use --all"
@@ -65,6 +97,12 @@ def _refuse_contradictions(asked: Asked) -> None:
         raise UsageError(
             "--executor dask and --scheduler tcp://HOST:PORT go together; give both or neither"
         )
+
+
+def _addresses(asked: Asked) -> list[str]:
+    """The issues that are named on the command line."""
+    found = (parse_issue(name) for name in asked.repros if not Path(name).exists())
+    return [str(address) for address in found if address is not None]
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ import functools
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -38,15 +38,21 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Offer:
-    """A version on an index; `pythons` are those with a wheel for this machine, `url` is a wheel's, for the record."""
+    """A version on an index; `pythons` are those with a wheel for this machine, `url` is the wheel's for the best of them.
+
+    One that is not `is_listed` any more is still there under its address.
+    """
 
     version: str
     pythons: tuple[tuple[int, int], ...]
     index: str
     url: str = ""
+    is_listed: bool = True
 
     def release(self, backend: str | None = None) -> Release:
         """The wish for this version."""
+        if not self.is_listed and self.url:
+            return Release(self.version, wheel=self.url)
         where = None if self.index == default_index() else self.index
         return Release(self.version, version=self.version, index=where, backend=backend)
 
@@ -84,18 +90,24 @@ def offers(index: str | None = None) -> tuple[Offer, ...]:
         raise CannotJudgeError(
             f"the index {place} cannot be read ({type(error).__name__})"
         ) from None
-    found: dict[Version, tuple[set[tuple[int, int]], str]] = {}
+    found: dict[Version, dict[tuple[int, int], str]] = {}
     for package in page.packages:
         version, pythons = _wheel(package.filename)
         if version is None or not pythons or package.is_yanked:
             continue
-        known, _ = found.setdefault(version, (set(), package.url))
-        known |= pythons
+        for python in pythons:
+            found.setdefault(version, {}).setdefault(python, package.url.partition("#")[0])
     return tuple(
-        Offer(str(version), tuple(sorted(pythons)), place, url)
-        for version, (pythons, url) in sorted(found.items())
+        Offer(str(version), tuple(sorted(urls)), place, _best(str(version), urls))
+        for version, urls in sorted(found.items())
         if version >= OLDEST
     )
+
+
+def _best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
+    """The wheel for the newest Python in which that torch can compile."""
+    fitting = pythons_for(version, urls) or tuple(sorted(urls))
+    return urls[fitting[0]]
 
 
 @functools.cache
@@ -191,7 +203,7 @@ def between(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]
 
 
 def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer, ...]:
-    """The builds that an index lists now together with those it listed before, oldest first."""
+    """The builds that an index lists now together with those it listed before, oldest first; the latter are installed by address."""
     listed = tuple(listed)
     places = {offer.index for offer in listed}
     with transaction(store):
@@ -204,6 +216,6 @@ def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer,
     for place in places:
         for row in store.execute("SELECT * FROM offers WHERE place = ?", (place,)):
             pythons = tuple((major, minor) for major, minor in json.loads(row["pythons"]))
-            offer = Offer(row["version"], pythons, place, row["url"])
+            offer = Offer(row["version"], pythons, place, row["url"], is_listed=False)
             known.setdefault((place, offer.version), offer)
     return tuple(sorted(known.values(), key=lambda offer: Version(offer.version)))

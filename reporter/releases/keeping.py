@@ -20,6 +20,10 @@ class Memory:
         """What the cells showed the last time: nobody knows."""
         return {}
 
+    def alike(self, key: str) -> tuple[Check, ...]:
+        """What a repro showed in builds whose commit is known: nobody knows."""
+        return ()
+
     def keep(self, check: Check) -> None:
         """The first result of a cell counts."""
         self.found.setdefault(check.cell, check)
@@ -40,6 +44,10 @@ class Kept(Memory):
     def before(self, cells: Sequence[Cell]) -> dict[Cell, Check]:
         """What the cells showed in earlier runs."""
         return runs.last(self._store, cells, self._run.id)
+
+    def alike(self, key: str) -> tuple[Check, ...]:
+        """What a repro showed in earlier runs, in builds whose commit is known."""
+        return runs.of_commits(self._store, key)
 
     def keep(self, check: Check) -> None:
         """Into the store first, and only once."""

@@ -21,6 +21,7 @@ from reporter.releases.subject import Subject
 from reporter.releases.work import Check, Task
 from reporter.settings import Options
 from reporter.signature import Signature
+from reporter.store.database import now
 
 #: A release with fewer cells than this is not worth a warm-up.
 FEW = 3
@@ -38,12 +39,13 @@ class Wish:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which repros are to be checked where; `fresh` asks for fresh processes only."""
+    """Which repros are to be checked where; `fresh` asks for fresh processes only, `skip` for no check whose answer cannot have changed."""
 
     subjects: tuple[Subject, ...]
     releases: tuple[Release, ...]
     timeout: float = 300.0
     fresh: bool = False
+    skip: bool = False
 
     @property
     def cells(self) -> list[Cell]:
@@ -59,6 +61,19 @@ class Plan:
             f"{item.label} {item.index} {item.backend} {item.wheel}" for item in self.releases
         ]
         return sorted(subject.key for subject in self.subjects) + sorted(places)
+
+    def known(self, before: Mapping[Cell, Check]) -> list[Check]:
+        """The cells whose answer cannot have changed, with that answer: a release does not change, and neither does the text of a repro."""
+        if not self.skip:
+            return []
+        finals = {item.label: item for item in self.releases if item.is_final}
+        return [
+            replace(check, time=now())
+            for (_, label), check in before.items()
+            if label in finals
+            and check.outcome in ("reproduces", "fixed")
+            and finals[label].backend in (None, check.build.partition("+")[2])
+        ]
 
     def tasks(self, before: Mapping[Cell, Check]) -> list[Task]:
         """The cells as tasks, release by release; `before` is what each showed the last time."""

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.version import InvalidVersion, Version
+
 from reporter.errors import UsageError
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
@@ -35,6 +37,16 @@ class Release:
     index: str | None = None
     backend: str | None = None
     problem: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a release of the default index, whose files never change; a nightly, a wheel and an interpreter may."""
+        if self.version is None or self.index is not None:
+            return False
+        try:
+            return not Version(self.version).is_prerelease
+        except InvalidVersion:
+            return False
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary, which `from_json` reads."""

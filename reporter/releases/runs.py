@@ -85,7 +85,7 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
     with transaction(store):
         cursor = store.execute(
             "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs, "
-            "build, git, shown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 check.time,
@@ -101,6 +101,7 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
                 check.build,
                 check.git,
                 shown,
+                check.issue,
             ),
         )
         return cursor.rowcount > 0
@@ -141,6 +142,20 @@ def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cel
     return found
 
 
+def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
+    """What a repro showed in the builds judged last, one result for each commit and build; the newest first."""
+    rows = store.execute(
+        "SELECT * FROM checks WHERE key = ? AND git IS NOT NULL AND build != '' AND outcome IN ('reproduces', 'fixed') "
+        "ORDER BY id DESC LIMIT 50",
+        (key,),
+    )
+    found: dict[tuple[str | None, str], Check] = {}
+    for row in rows:
+        check = _check(row)
+        found.setdefault((check.git, check.build), check)
+    return tuple(found.values())
+
+
 def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
     """The failure that a repro was first seen to show anywhere."""
     row = store.execute(
@@ -165,5 +180,6 @@ def _check(row: sqlite3.Row) -> Check:
         build=row["build"],
         git=row["git"],
         signature=shown,
+        issue=row["issue"],
         time=row["time"],
     )

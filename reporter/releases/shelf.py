@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from reporter.errors import CannotJudgeError, UsageError
@@ -88,6 +89,16 @@ def add(texts: Sequence[str], index: str | None, backend: str | None, options: O
                 {"release": release.label, "torch": place.torch, "python": str(place.python)}
             )
     return Shelf(tuple(lines), {"added": rows}, code)
+
+
+def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
+    """The interpreters of releases, installed if need be. Raises UsageError, and CannotJudgeError for the first that there is none of."""
+    if not texts:
+        return []
+    with open_progress(options) as progress:
+        environments = Environments(cache_folder(), progress.note)
+        found = releases(Wish(torch=tuple(texts)), options)
+        return [environments.place(release).python for release in found]
 
 
 def prune(keep: float | None) -> Shelf:

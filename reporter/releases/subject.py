@@ -5,6 +5,7 @@ Its key is the hash of its text, also in the store: a file that is edited is ano
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -12,14 +13,41 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reporter.errors import UsageError
 from reporter.signature import Signature, normalise, of_assertion
 
-_ISSUE = re.compile(r"(https?://\S+/(issues|pull)/\d+|[\w.-]+/[\w.-]+#\d+)")
+if TYPE_CHECKING:
+    from reporter.triage.stated import Stated
+
 _REPORT, _REPRO = "report.json", "repro.py"
 _CRASHES = ("crash", "crash_on_recompile")
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What makes a program one that somebody else wrote, which runs in the sandbox unless it is to be trusted.
+
+    `issue` is the address of its issue, empty for one in a file; `stated` is what that says goes wrong, which takes the place of a
+    signature. `modules` are what the program imports beside torch; `problem` is why there is nothing to run.
+    """
+
+    issue: str
+    stated: Stated
+    modules: tuple[str, ...] = ()
+    problem: str = ""
+    trust: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Foreign:
+        """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
+        from reporter.triage.stated import Raised, Stated
+
+        said = data["stated"]
+        raised = tuple(Raised(**item) for item in said["raised"])
+        stated = Stated(**{**said, "raised": raised})
+        return cls(**{**data, "stated": stated, "modules": tuple(data["modules"])})
 
 
 @dataclass(frozen=True)
@@ -27,7 +55,8 @@ class Subject:
     """A repro to be checked.
 
     `wanted` is the failure it has to show; None means that any failure counts until the first one has been seen. `seen` says in
-    how many of how many runs it failed when it was reported; `torch` is the release it was reported for.
+    how many of how many runs it failed when it was reported; `torch` is the release it was reported for. `foreign` is set for a
+    program of somebody else's.
     """
 
     name: str
@@ -36,6 +65,21 @@ class Subject:
     wanted: Signature | None = None
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
+    foreign: Foreign | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary, which `from_json` reads."""
+        return {
+            **dataclasses.asdict(self),
+            "wanted": self.wanted.to_json() if self.wanted else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Subject:
+        """The subject of a `to_json` document; raises KeyError, TypeError."""
+        wanted = signature_of(data["wanted"]) if data["wanted"] else None
+        foreign = Foreign.from_json(data["foreign"]) if data["foreign"] else None
+        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
 
     @property
     def needs_cuda(self) -> bool:
@@ -44,28 +88,19 @@ class Subject:
 
 
 def subject_of(name: str) -> Subject:
-    """The repro that a word of the command line means: a file, or a report folder.
+    """The repro that a word of the command line means: a file, or a report folder. Issues are read by `reporter.releases.foreign`.
 
     Raises:
         UsageError: there is no such thing, or it cannot be read.
     """
-    if _ISSUE.fullmatch(name):
-        return from_issue(name)
     path = Path(name)
     if path.is_dir():
         return _of_report(path, name)
     if not path.is_file():
         raise UsageError(
-            f"there is no file or report folder {name}; give a repro file or the folder of a report"
+            f"there is no file or report folder {name}; give a repro file, the folder of a report, or an issue as OWNER/REPO#N"
         )
     return Subject(name, key_of(text := _text(path)), text)
-
-
-def from_issue(name: str) -> Subject:
-    """The repro of an issue. Raises UsageError: strangers' code needs the sandbox, which does not exist yet."""
-    raise UsageError(
-        f"{name} is an issue, whose code cannot be run here yet; save its script as a file and check that"
-    )
 
 
 def key_of(text: str) -> str:

@@ -32,7 +32,8 @@ class Task:
     """One cell of the matrix.
 
     `expected` is what the place showed the last time. `fresh` asks for fresh processes only; `few` says that hardly anything else is
-    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run.
+    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run. `alike` is what the repro
+    showed in other builds, to be taken over by a build from the same commit.
     """
 
     subject: Subject
@@ -41,6 +42,7 @@ class Task:
     fresh: bool = False
     few: bool = False
     timeout: float = 300.0
+    alike: tuple[Check, ...] = ()
 
     @property
     def cell(self) -> tuple[str, str]:
@@ -49,17 +51,20 @@ class Task:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary, which `from_json` reads."""
-        subject = asdict(self.subject)
-        subject["wanted"] = self.subject.wanted.to_json() if self.subject.wanted else None
-        return {**asdict(self), "subject": subject, "release": self.release.to_json()}
+        return {
+            **asdict(self),
+            "subject": self.subject.to_json(),
+            "release": self.release.to_json(),
+            "alike": [check.to_json() for check in self.alike],
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Task:
         """The task of a `to_json` document; raises KeyError, TypeError."""
-        given = data["subject"]
-        wanted = signature_of(given["wanted"]) if given["wanted"] else None
-        subject = Subject(**{**given, "wanted": wanted, "seen": tuple(given["seen"])})
-        return cls(**{**data, "subject": subject, "release": Release.from_json(data["release"])})
+        subject = Subject.from_json(data["subject"])
+        release = Release.from_json(data["release"])
+        alike = tuple(Check.from_json(check) for check in data["alike"])
+        return cls(**{**data, "subject": subject, "release": release, "alike": alike})
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class Check:
     """What one repro does in one place.
 
     `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time of all `runs` = (runs that
-    showed the outcome, runs); `signature` is the failure that was seen; `time` is UTC in ISO 8601.
+    showed the outcome, runs); `signature` is the failure that was seen; `issue` is the address of the issue that the program was taken
+    from; `time` is UTC in ISO 8601.
     """
 
     repro: str
@@ -82,6 +88,7 @@ class Check:
     build: str = ""
     git: str | None = None
     signature: Signature | None = None
+    issue: str = ""
     time: str = field(default_factory=now)
 
     @property
@@ -128,16 +135,26 @@ class Bench:
 
     def stop(self) -> None:
         """End what runs, for threads that wait for it; what they then report is not to be believed."""
+        from reporter.sandbox import run as sandbox
+
         self._stopped.set()
         self.pools.close()
         stop_all()
+        sandbox.stop_all()
 
     def perform(self, task: Task) -> Check:
         """The result of one cell; raises nothing but what ends the process (Ctrl-C), and CancelledError once stopped."""
         started = time.monotonic()
         place: Place | None = None
+        foreign = task.subject.foreign
+        if foreign is not None and foreign.problem:  # which takes no environment to know
+            decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
+            return _check(task, None, decision, 0.0)
         try:
             place = self.environments.place(task.release)
+            twin = _twin(task, place)
+            if twin is not None:
+                return twin
             try:
                 decision = self._decide(task, place)
             except CannotJudgeError:
@@ -154,6 +171,13 @@ class Bench:
     def _decide(self, task: Task, place: Place) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, sights = task.subject, list[Sight]()
+        if subject.foreign is not None:
+            from reporter.releases.foreign import judged
+
+            pools = self.pools
+            return judged(
+                subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set
+            )
         skip = task.few and is_ready(self.pools.warm(place.python))
         if not (task.fresh or skip or subject.needs_cuda):
             sights.append(self._warm(task, place))
@@ -189,6 +213,27 @@ class Bench:
         return sight(answer, task.subject.wanted, task.timeout)
 
 
+def _twin(task: Task, place: Place) -> Check | None:
+    """What the repro showed in a build from the same commit, of the same kind and for the same Python: it need not run again."""
+
+    def kind(build: str, python: str) -> tuple[str, str]:
+        return build.partition("+")[2], python.rpartition(".")[0]
+
+    for check in task.alike:
+        is_same = kind(check.build, check.python) == kind(place.torch, place.version)
+        if place.git is not None and check.git == place.git and is_same:
+            return replace(
+                check,
+                release=task.release.label,
+                torch=public(place.torch),
+                build=place.torch,
+                detail=f"built from the commit of torch {check.build}, where it was seen",
+                seconds=0.0,
+                time=now(),
+            )
+    return None
+
+
 def _cannot_import_torch(answer: Answer) -> bool:
     """An import failed, and so did telling torch's frames from others, which takes a torch."""
     failure = answer.failure or {}
@@ -211,6 +256,7 @@ def _check(task: Task, place: Place | None, decision: Decision, seconds: float) 
         build=build,
         git=place.git if place else None,
         signature=decision.signature,
+        issue=task.subject.foreign.issue if task.subject.foreign else "",
     )
 
 

@@ -77,6 +77,11 @@ _SCHEMA = (
         title TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (issue, places)
     )
     """,
+    # `issue` is where the program of a check was taken from; `said` counts the changes of state that its issue was told.
+    """
+    ALTER TABLE checks ADD COLUMN issue TEXT NOT NULL DEFAULT '';
+    ALTER TABLE comments ADD COLUMN said INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 
 

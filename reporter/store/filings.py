@@ -36,7 +36,8 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Filing:
-    """A report at a place: `[HOST/]OWNER/REPO` for an issue, with `#N` for a comment, with `#N/log` for its log.
+    """A report at a place: `[HOST/]OWNER/REPO` for an issue, with `#N` for a comment, with `#N/log` for its log, with `#N/state/…` for
+    what `check --comment` said there.
 
     `number` is that of the issue, `url` that of the issue or comment; `detail` says what happened last.
     """
@@ -159,6 +160,11 @@ def known_issue(store: sqlite3.Connection, repository: str, number: int) -> Know
 def repository_of(place: str) -> str:
     """The project of a place."""
     return place.partition("#")[0]
+
+
+def is_beside(place: str) -> bool:
+    """Whether a place is something beside an issue or comment, which has no state of its own."""
+    return "/" in place.partition("#")[2]
 
 
 def _filing(row: sqlite3.Row) -> Filing:

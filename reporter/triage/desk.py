@@ -11,6 +11,7 @@ from reporter.github.place import IssueAddress, parse_issue, parse_repository
 from reporter.github.session import Session
 from reporter.interpreter import InterpreterInfo
 from reporter.leaflet import Person
+from reporter.releases.shelf import interpreters
 from reporter.sandbox import bubblewrap
 from reporter.settings import Options
 from reporter.triage.extract import Refusal, Repro, extract
@@ -33,6 +34,7 @@ class Asked:
     limit: int = 20
     comment: bool = False
     trust: bool = False
+    torch: tuple[str, ...] = ()
 
 
 def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
@@ -47,7 +49,7 @@ def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
     if asked.search is not None:
         assert options.repo is not None
         repository = parse_repository(options.repo)
-        wanted = Wanted(options, places(options, asked.pythons), True, asked.trust, asked.runs)
+        wanted = Wanted(options, _places(options, asked), True, asked.trust, asked.runs)
         with Session(repository.host, token_needed=False) as session:
             return search(session, repository, asked.search, asked.limit, wanted, person)
     assert asked.issue is not None
@@ -76,6 +78,12 @@ def _check(options: Options, asked: Asked) -> None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
+def _places(options: Options, asked: Asked) -> tuple[InterpreterInfo, ...]:
+    """Where the repro runs: the interpreters of --python, and releases that are installed for it. Raises UsageError, CannotJudgeError."""
+    installed = interpreters(asked.torch, options)
+    return places(options, [*asked.pythons, *installed])
+
+
 def _address(issue: str) -> IssueAddress | None:
     return None if Path(issue).exists() else parse_issue(issue)
 
@@ -95,8 +103,8 @@ def _judged(
     if isinstance(found, Refusal):
         infos: tuple[InterpreterInfo, ...] = ()
     else:
-        _show(found, person) if asked.trust else bubblewrap.program()
-        infos = places(options, asked.pythons)
+        show(found, person) if asked.trust else bubblewrap.program()
+        infos = _places(options, asked)
     wanted = Wanted(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
     if session is None and repository is not None:
@@ -105,7 +113,7 @@ def _judged(
     return triage(thread, wanted, person, session, repository)
 
 
-def _show(found: Repro, person: Person) -> None:
+def show(found: Repro, person: Person) -> None:
     """Asks once more, with the code and its flags on the screen, where somebody can answer."""
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
         person.say(line)

@@ -236,15 +236,20 @@ def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
         )
-    names = [name for name in repro.modules if name.isidentifier()]
     for info in wanted.places:
-        missing = interpreter.ask(info.path, _HAS, names)["missing"]
+        missing = lacks(info, repro.modules)
         if missing:
             return Refusal(
                 "needs_packages",
                 f"it needs packages that the interpreter with torch {info.torch} does not have: {', '.join(missing)}",
             )
     return None
+
+
+def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
+    """The modules that an interpreter does not have. Raises UsageError if it cannot be asked."""
+    names = [name for name in modules if name.isidentifier()]
+    return list(interpreter.ask(info.path, _HAS, names)["missing"])
 
 
 def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:

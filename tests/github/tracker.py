@@ -279,7 +279,11 @@ class Tracker(ThreadingHTTPServer):
         if issue is None:
             return 404, _error("Not Found", 404), {}
         where = f"/repos/{repo.full_name}/issues/{issue['number']}/comments"
-        page, links = self._page(issue["comments"], query, where)
+        since = datetime.fromisoformat(
+            query.get("since", ["1970-01-01T00:00:00Z"])[0][:-1] + "+00:00"
+        )
+        comments = [item for item in issue["comments"] if _written(item) >= since]
+        page, links = self._page(comments, query, where)
         return 200, [self._comment(repo, issue, comment) for comment in page], links
 
     def _issues_create_comment(
@@ -294,6 +298,7 @@ class Tracker(ThreadingHTTPServer):
             "id": len(issue["comments"]) + 1,
             "body": given["body"],
             "author": given["login"],
+            "created_at": datetime.now(timezone.utc),
         }
         issue["comments"].append(comment)
         return 201, self._comment(repo, issue, comment), {}
@@ -358,6 +363,7 @@ class Tracker(ThreadingHTTPServer):
         data: Json = example("issues/create-comment", 201)
         page = f"https://github.com/{repo.full_name}/issues/{issue['number']}#issuecomment-{comment['id']}"
         data.update(id=comment["id"], body=comment["body"], html_url=page)
+        data["created_at"] = data["updated_at"] = _written(comment).strftime("%Y-%m-%dT%H:%M:%SZ")
         data["user"]["login"] = comment["author"]
         return data
 
@@ -540,6 +546,11 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self._head(status, len(data), headers)
             self.wfile.write(data)
+
+
+def _written(comment: Json) -> datetime:
+    """When a comment was written: now, if a test has not said it."""
+    return comment.get("created_at") or datetime.now(timezone.utc)
 
 
 def _strictly(body: Any) -> Any:
