@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from reporter.signature import normalise
@@ -20,6 +20,14 @@ _LINE = re.compile(
     r"^(?:E\s{1,8})?(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Failed|Failure|Unsupported|Interrupt|Violation\w*|Limit\w*|Exit)|Unsupported|UserError))"
     r"(?:: ?(?P<message>.*))?$"
 )
+#: The same within a sentence or a title.
+_INLINE = re.compile(
+    r"(?<![\w.])(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Failed)|Unsupported))\b[`'\"]?: ?(?P<message>[^`\n]{4,300})"
+)
+#: Where a log says that the exception was raised.
+_FRAME = re.compile(r"^\s*File (?:\"(?P<path>[^\"]+)\", line \d+|(?P<cell>\S+?):\d+), in ")
+_OF_TORCH = re.compile(r"(?:^|/)torch/(?!testing/|_dynamo/testing|_dynamo/utils)|torchinductor_")
+_COMPILED = re.compile(r"\.(?:cpp|h|hpp|cxx|cc):\d+:\d+: (?P<message>(?:fatal )?error: .*)")
 _DIES = re.compile(
     r"\bsegmentation fault|\bsegfault|\bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b|core dumped|floating point exception|\baborts?\b|\bcrashes the (?:process|interpreter)|process (?:dies|is killed|crashes)",
     re.IGNORECASE,
@@ -29,19 +37,25 @@ _HANGS = re.compile(
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?)\b",
+    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*|miscompil\w*|out[- ]of[- ]bounds? (?:read|write|access)\w*)\b",
     re.IGNORECASE,
 )
 _ACCEPTS = re.compile(
-    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should (?:raise|fail|throw)|passes silently)\b",
+    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should (?:raise|fail|throw)|passes silently|silently (?:passes|succeeds|runs)"
+    r"|(?:instead|rather than) of raising|rather than raising|(?:skips?|bypass\w*|lacks|loses|missing) (?:\w\S* ){0,6}?(?:checks?|validation)|eager (?:mode )?(?:correctly )?(?:rejects|raises))\b",
     re.IGNORECASE,
 )
 _VERSION = re.compile(
     r"^[ \t]*(?:\[pip3?\][ \t]*)?(?:PyTorch version|torch)[ \t]*(?::|==)[ \t]*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
     re.MULTILINE | re.IGNORECASE,
 )
+_SPOKEN = re.compile(
+    r"\b(?:py)?torch(?: version)?:?(?: nightly)? ?`?v?(\d+\.\d+\.\d+[\w.+]*)", re.IGNORECASE
+)
 #: Messages that every failure of a compiler backend begins with.
-_EMPTY = re.compile(r"^(?:backend='?\w+'? raised:?|from user code:?|.{0,3})$")
+_EMPTY = re.compile(
+    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|.{0,3})$"
+)
 _ALIKE = 0.6
 _COMPILER_LOG = 80  # lines
 _LONGEST_LINE = 2000  # a pattern over a longer one could take minutes
@@ -50,10 +64,11 @@ _SHORTEST = 12
 
 @dataclass(frozen=True)
 class Raised:
-    """One exception of a log: the last part of its class, and the line behind it."""
+    """One exception of a log: the last part of its class, and the line behind it. `by_torch`: the frame above it is torch's."""
 
     name: str
     message: str
+    by_torch: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -87,14 +102,19 @@ def stated(thread: Thread) -> Stated:
         for block in blocks(post.text)
     )
     said = words_of(thread)
-    raised = exceptions(logs) or exceptions(said)
-    version = _VERSION.search(thread.own_text)
-    torch = version["version"].rstrip(",.)`") if version else None
+    torch = _version(thread.own_text)
     title_and_prose = f"{thread.title}\n{said}"
-    telling = [item for item in raised if not _is_check(item)]
+    accepts = _ACCEPTS.search(title_and_prose) is not None
+    raised = exceptions(logs) or exceptions(said)
+    if not raised and not accepts:
+        raised = _inline(thread.title) or _inline(said)
+    titled = {(item.name, item.message[:20]) for item in _inline(thread.title)}
+    telling = [
+        item for item in raised if not _is_check(item) or (item.name, item.message[:20]) in titled
+    ]
     if _DIES.search(title_and_prose) or _DIES.search(logs):
         return Stated("dies", raised, torch)
-    if telling and not _ACCEPTS.search(title_and_prose):
+    if telling and not accepts:
         return Stated("raises", raised, torch)
     if _HANGS.search(title_and_prose):
         return Stated("hangs", raised, torch)
@@ -103,13 +123,37 @@ def stated(thread: Thread) -> Stated:
     return Stated("unknown", raised, torch)
 
 
+def _version(text: str) -> str | None:
+    """The torch that the form names; else the only one that the text speaks of."""
+    found = _VERSION.search(text)
+    if found is not None:
+        return found["version"].rstrip(",.)`")
+    spoken = {item.rstrip(".") for item in _SPOKEN.findall(text)}
+    return spoken.pop() if len(spoken) == 1 else None
+
+
+def _inline(text: str) -> tuple[Raised, ...]:
+    """Exceptions that a sentence names with their message."""
+    found = (
+        Raised(match["name"].rpartition(".")[2], match["message"].strip(" .*"))
+        for line in text.split("\n")
+        if len(line) <= _LONGEST_LINE
+        for match in _INLINE.finditer(line)
+    )
+    return tuple(dict.fromkeys(found))
+
+
 def exceptions(text: str) -> tuple[Raised, ...]:
     """The exceptions of a log or of a stream, in their order, each once."""
     found: dict[Raised, None] = {}
     lines = text.split("\n")
+    by_torch = False
     for number, line in enumerate(lines):
         if len(line) > _LONGEST_LINE:
             continue
+        frame = _FRAME.match(line)
+        if frame is not None:
+            by_torch = _OF_TORCH.search(frame["path"] or frame["cell"]) is not None
         match = _LINE.match(line.rstrip())
         if match is None:
             continue
@@ -118,7 +162,11 @@ def exceptions(text: str) -> tuple[Raised, ...]:
             message = _compilers_words(lines[number + 1 : number + _COMPILER_LOG]) or message
         if not message and number + 1 < len(lines) and match["message"] is not None:
             message = lines[number + 1].strip()
-        found[Raised(match["name"].rpartition(".")[2], message[:300])] = None
+        found[Raised(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
+    if not found:
+        complaint = _COMPILED.search(text)  # the end of a log that begins in the middle
+        if complaint is not None:
+            found[Raised("CppCompileError", complaint["message"][:300])] = None
     return tuple(found)
 
 
@@ -167,7 +215,12 @@ def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Mat
         ):
             return "same"
     if not telling:
-        return "unclear" if wanted[-1].name == seen[-1].name else "different"
+        name = wanted[-1].name
+        return (
+            "unclear"
+            if any(name in (s.name, s.message[: len(name)]) for s in seen)
+            else "different"
+        )
     return "different"
 
 
@@ -187,4 +240,4 @@ def _alike(wanted: str, seen: str) -> bool:
 
 def _is_check(item: Raised) -> bool:
     """The failing assertion of a program that checks values, which says that they are wrong and not that something broke."""
-    return item.name == "AssertionError"
+    return item.name == "AssertionError" and not item.by_torch

@@ -14,7 +14,7 @@ from reporter.triage.blocks import blocks
 from reporter.triage.extract import Repro
 from reporter.triage.flow import decide
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.stated import Raised, Stated, compare, exceptions
+from reporter.triage.stated import Raised, Stated, compare, exceptions, stated
 from reporter.triage.thread import Post, Thread
 from reporter.triage.verdict import Judged, read
 
@@ -107,6 +107,67 @@ def test_the_same_failure(
 def test_what_a_compiler_complained_of_is_the_message() -> None:
     log = "CppCompileError: C++ compile error\n\nCommand:\ng++ x\n\nOutput:\nx.cpp:3:4: error: no matching function\n"
     assert exceptions(log) == (Raised("CppCompileError", "error: no matching function"),)
+
+
+TORCHS_FRAME = '  File "/x/site-packages/torch/_inductor/lowering.py", line 7, in pool\n    assert dilation == 1\n'
+OWN_FRAME = '  File "/x/mine.py", line 7, in <module>\n    assert same(a, b)\n'
+STATED = [
+    ("Wrong result", f"```\n{OWN_FRAME}AssertionError\n```", "wrong"),
+    ("Pooling fails", f"```\n{TORCHS_FRAME}AssertionError\n```", "raises"),
+    (
+        "Wrong",
+        '```\n  File "/x/torch/testing/_comparison.py", line 7, in f\nAssertionError: Tensor-likes are not close!\n```',
+        "wrong",
+    ),
+    (
+        "`LoweringException: AssertionError: max not supported` in pooling",
+        "Eager is fine.",
+        "raises",
+    ),
+    ("cumsum fails: IndexError: tuple index out of range (again)", "", "raises"),
+    (
+        "index check is lost",
+        "Eager raises `IndexError: index out of range in self`, the compiled one returns a row instead of raising an error.",
+        "wrong",
+    ),
+    ("compile skips the out-of-range check of select", "", "wrong"),
+    ("out of bound read", "", "wrong"),
+    ("It fails", "```\n/tmp/x/cs.cpp:18:30: error: no match for 'operator&'\n```", "raises"),
+    ("remainder by zero", "```\nFloating point exception (core dumped)\n```", "dies"),
+    ("A title", "Some words.", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("title", "body", "sort"), STATED)
+def test_what_an_issue_states(title: str, body: str, sort: str) -> None:
+    assert stated(Thread("x", title, (Post("kim", body),))).sort == sort
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        ("PyTorch version: 2.6.0+cpu\nworks on torch 2.5.1", "2.6.0+cpu"),
+        ("It fails on torch 2.13.0+cu130, on CPU.", "2.13.0+cu130"),
+        ("PyTorch 2.12.1 is fine, PyTorch 2.13.0 is not.", None),
+        ("PyTorch 2.9 and below works.", None),
+    ],
+)
+def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> None:
+    assert stated(Thread("x", "A title", (Post("kim", body),))).torch == version
+
+
+def test_an_assertion_of_torchs_own_is_no_check_of_values() -> None:
+    assert compare(WRONG, 1, None, False, TORCHS_FRAME + "AssertionError: n") == "different"
+    assert compare(WRONG, 1, None, False, OWN_FRAME + "AssertionError: n") == "same"
+    bare = Stated("raises", (Raised("AssertionError", "", True),))
+    assert (
+        compare(bare, 1, None, False, "LoweringException: AssertionError: \n  target: x")
+        == "unclear"
+    )
+    assert compare(bare, 1, None, False, "LoweringException: IndexError: x") == "different"
+    compiler = Stated("raises", (Raised("CppCompileError", "C++ compile error"),))
+    told = "CppCompileError: C++ compile error\n\nOutput:\nx.cpp:3:4: error: no match\n"
+    assert compare(compiler, 1, None, False, told) == "unclear"
 
 
 def triaged(**more: object) -> Triage:

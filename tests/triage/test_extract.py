@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from reporter.errors import UsageError
+from reporter.safety import TABLE, dangers
 from reporter.triage.blocks import Block, blocks
 from reporter.triage.code import program
 from reporter.triage.extract import Refusal, Repro, devices, extract
@@ -213,6 +214,29 @@ def test_the_safety_list(text: str, kind: str) -> None:
 )
 def test_what_is_not_on_the_safety_list(text: str) -> None:
     assert flags(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import threading",
+        "open('/tmp/x', 'w')",
+        "import torch\ntorch.save(1, 'x')",
+        "import torch\ntorch.distributed.init_process_group()",
+        "def f(loader=DataLoader([], num_workers=2)): pass",
+        r"x = '\x41\x42\x43'",
+    ],
+)
+def test_what_a_repro_of_ours_may_not_do_is_no_warning_about_a_strangers(text: str) -> None:
+    assert flags(text) == () and dangers(ast.parse(text), text)
+
+
+def test_whatever_is_told_of_a_strangers_program_is_refused_in_ours() -> None:
+    """Both read one table: there is no flag that the lint lacks."""
+    text = "import socket, pickle\nfrom os import popen as p\np('ls')\neval('1')\n"
+    refused = {(item.kind, item.line) for item in dangers(ast.parse(text), text)}
+    told = {(flag.kind, flag.line) for flag in flags(text)}
+    assert told and told <= refused and {kind for kind, _ in refused} <= set(TABLE)
 
 
 @pytest.mark.parametrize(
