@@ -82,7 +82,7 @@ def audit(
         terms: what the private program is recognised by.
         identity: home folder, user and host by value.
         house: constant text; see `House`.
-        allowed: public values that look like credentials (torch's git revision, our own fingerprint).
+        allowed: public values that look like credentials or addresses (torch's git revision, releases of packages).
     """
     wanted_in_code = terms.without(house.code)
     wanted_in_prose = wanted_in_code.without(house.prose)
@@ -149,7 +149,7 @@ def _matches(
     if code:
         yield from _phrases(text, terms.code_phrases, PLAIN_PHRASE)
     yield from _numbers(text, terms.numbers | terms.code_numbers if code else terms.numbers)
-    yield from patterns.addresses(text)
+    yield from patterns.addresses(text, allowed)
     yield from patterns.identity(text, who, known)
     yield from patterns.credentials(text, allowed)
 

@@ -42,6 +42,18 @@ class PublicKernel:
     kernel: str
     parameters: Mapping[str, str]
     mapping: Mapping[str, str]
+    strings: Mapping[str, str]
+
+    def constant(self, value: object) -> object:
+        """A constant of a launch as the public kernel knows it.
+
+        Raises NotPublic for what is neither a number, nor a text, nor one of Triton's dtypes.
+        """
+        if isinstance(value, str):
+            return value if value in STRINGS else self.strings.get(value, "text")
+        if isinstance(value, dict) and not str(value.get("tl")).isidentifier():
+            raise NotPublic("it is given a constant that is neither a number nor one of Triton's")
+        return value
 
 
 def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel:
@@ -73,6 +85,7 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
         public,
         {item.arg: names[item.arg] for item in _arguments(functions[name])},
         names,
+        rewriter.strings,
     )
 
 
@@ -100,6 +113,7 @@ class _Rewriter(ast.NodeTransformer):
         self.texts: list[str] = []
         self.done: dict[str, str] = {}
         self.local: frozenset[str] = frozenset()
+        self.strings: dict[str, str] = {}
 
     def function(self, name: str, prefix: str) -> str:
         """The public name of a function, rewritten with what it calls before it."""
@@ -165,8 +179,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if isinstance(node.value, str):
-            known = node.value in STRINGS or _CONSTRAINTS.fullmatch(node.value)
-            return node if known else ast.Constant("text")
+            if node.value in STRINGS or _CONSTRAINTS.fullmatch(node.value):
+                return node
+            # each its own, since a kernel may compare them with what it was launched with
+            public = self.strings.setdefault(node.value, f"text{len(self.strings) + 1}")
+            return ast.Constant(public)
         if isinstance(node.value, bytes):
             raise NotPublic("it holds bytes")
         return node

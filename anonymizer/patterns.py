@@ -94,13 +94,17 @@ class Match:
     kind: str
 
 
-def addresses(text: str) -> Iterator[Match]:
-    """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths."""
+def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Match]:
+    """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths.
+
+    `allowed` are public values that look like one, such as the release of a package (11.10.3.66).
+    """
     for found in _EMAIL.finditer(text):
         yield Match(found.start(), found.group(), "e-mail address")
     for found in _IPV4.finditer(text):
         before = text[max(0, found.start() - 80) : found.start()]
-        if _is_telling_address(found.group()) and not _VERSION_OF.search(before):
+        telling = found.group() not in allowed and _is_telling_address(found.group())
+        if telling and not _VERSION_OF.search(before):
             yield Match(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
         if not _PUBLIC_URL.match(found.group()):

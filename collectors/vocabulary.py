@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import types
-from typing import Any, List, Set
+from typing import Any, List, Set, Tuple
 
 import torch
 import torch.fx
@@ -117,11 +117,11 @@ def _add_parameters(value: Any, words: Set[str]) -> None:
         return
 
 
-def internals() -> List[str]:
-    """Names a traceback through torch's compiler shows: functions, classes and variables of the modules loaded now."""
+def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
+    """Names a traceback through a compiler shows: functions, classes and variables of its modules that are loaded now."""
     words: Set[str] = set()
     for module_name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType) or not module_name.startswith(_INTERNALS):
+        if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):
             continue
         words.update(module_name.split("."))
         for name, value in list(vars(module).items()):

@@ -10,22 +10,20 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reporter import form, interpreter, target
+from reporter import form, interpreter
 from reporter.attached import Attached, attached
+from reporter.bench import Bench
 from reporter.closer import closer_look
 from reporter.diagnose.explain import explanation
-from reporter.elsewhere import Elsewhere
 from reporter.errors import CannotJudgeError, Interrupted, UsageError
 from reporter.progress import Progress, open_progress
 from reporter.recorded import Recorded
 from reporter.reduce.journal import Journal
-from reporter.reduce.pool import WorkerPool
-from reporter.reduce.warm_cache import warm_folder
 from reporter.report import Report, Rung, Verdict
 from reporter.settings import Options
 from reporter.story import Story
@@ -176,61 +174,6 @@ def program(options: Options) -> Iterator[Attached | None]:
     finally:
         if session is not None:
             session.recording.close()
-
-
-class Bench:
-    """The workers of one run and their compiler caches; made at once, started when first needed.
-
-    `places` are those of the other interpreters that a candidate must pass in.
-    """
-
-    def __init__(
-        self,
-        options: Options,
-        python: Path,
-        folder: Path,
-        others: Sequence[interpreter.InterpreterInfo] = (),
-    ) -> None:
-        self.folder = folder
-        self.python = python
-        self._options = options
-        with contextlib.ExitStack() as stack:
-            self.warm = self._warm(python)
-            self.pool = stack.enter_context(self._pool(python, self.warm, "workers"))
-            self.places: list[Elsewhere] = []
-            for number, info in enumerate(others):
-                warm = self._warm(info.path)
-                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{number}"))
-                self.places.append(Elsewhere(info, pool, warm))
-            self._pools = stack.pop_all()
-
-    def _warm(self, python: Path) -> Path:
-        """The folder of an interpreter's warm-up cache, which outlives the run."""
-        return warm_folder(python, self.folder / "warm")
-
-    def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
-        """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever they run."""
-        options = self._options
-        (self.folder / name).mkdir(exist_ok=True)
-        return WorkerPool(
-            python,
-            options.jobs,
-            target.environment(),
-            self.folder / name,
-            "inductor",
-            memory_limit=int(options.memory * 2**30),
-            isolation="spawn" if options.workers == "spawn" else "fork",
-            warm_cache=warm,
-        )
-
-    def start(self) -> None:
-        """Starts all warm-ups, side by side."""
-        for pool in (self.pool, *(place.pool for place in self.places)):
-            pool.start()
-
-    def close(self) -> None:
-        """Ends the workers."""
-        self._pools.close()
 
 
 def _build_and_write(

@@ -20,8 +20,20 @@ from templates.wording import SUMMARIES
 GATE = "gate.json"
 #: Beside issue.md, where the log did not fit into it.
 ERROR_LOG = "error_log.txt"
+_FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
+
+
+def public_values(environment: Mapping[str, Any], *revisions: str | None) -> tuple[str, ...]:
+    """What the Versions block has that looks like a credential or an address: revisions, and releases such as 11.10.3.66."""
+    releases = (
+        str(value)
+        for name in ("packages", "conda")
+        for value in dict(environment.get(name) or {}).values()
+    )
+    found = (*revisions, *filter(_FOUR_PARTS.fullmatch, releases))
+    return tuple(dict.fromkeys(str(item) for item in found if item))
 
 
 def check_outgoing(
@@ -39,7 +51,7 @@ def check_outgoing(
         terms: from `anonymizer.audit.private_terms`.
         internals: the words of torch's own tracebacks, from the user's interpreter.
         identity: this machine's names; found out when not given.
-        allowed: public values that look like credentials, such as torch's git revision.
+        allowed: public values that look like credentials or addresses (see `public_values`).
     """
     house = House(
         code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,41 +14,31 @@ from reporter import create as flow
 from reporter.build import Built, formatted, operators
 from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
-from reporter.errors import LeakError, UsageError
+from reporter.documents import refuse, remembered, rendered, version
 from reporter.evidence.repro import ReproEvidence
 from reporter.exhibits import Exhibit
 from reporter.fingerprint import Fingerprint, fingerprint
-from reporter.folder import write_private, write_report
-from reporter.form import chosen, refused
+from reporter.folder import write_report
+from reporter.form import chosen
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
-from reporter.lint.run import lint
-from reporter.lint.subject import of_texts
-from reporter.outgoing import ERROR_LOG, GATE, Gate, check_outgoing, refuse_leaks
+from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rewritten import statements
 from reporter.searched import left_over, searched_for
 from reporter.settings import Options
-from reporter.store.reports import described, key_of, record
+from reporter.store.reports import key_of
 from reporter.story import Story
 from reporter.study import EVIDENCE
 from reporter.whole import mapping, proved
-from templates.forms import Form, FormError
-from templates.issue import Evidence, render_issue
-from templates.page import render_page
+from templates.forms import Form
+from templates.issue import Evidence
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
-from templates.text import tidy_log
 
 Json = dict[str, Any]
-_LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MULTILINE)
-
-
-def was_shortened(issue: str) -> bool:
-    """Whether a log or another block of an issue was cut to fit the tracker's limit."""
-    return _LEFT_OUT.search(issue) is not None
 
 
 def publish(
@@ -71,8 +60,9 @@ def publish(
     """
     terms = searched_for(options, recorded, built)
     identity = Identity.of_this_machine()
-    revisions = (recorded.environment.get("git"), info.torch_git)
-    gate = Gate(terms, recorded.internals, tuple(str(item) for item in revisions if item))
+    environment = recorded.environment
+    public = public_values(environment, environment.get("git"), info.torch_git)
+    gate = Gate(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
     for shown in (found, found and found.without_excerpt(), None):
         report = _report(
@@ -91,16 +81,7 @@ def publish(
             break
     private = _private(recorded, built)
     private[GATE] = gate.dumps()
-    if not audit.passed:
-        rows = [asdict(finding) for finding in audit.findings]
-        write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
-        try:
-            refuse_leaks(audit)
-        except LeakError as error:
-            first = audit.findings[0]
-            raise LeakError(
-                f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
-            ) from None
+    refuse(audit, output)
     write_report(
         output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL, EVIDENCE)
     )
@@ -112,18 +93,8 @@ def publish(
         evidence.culprit,
         evidence.workaround,
     )
-    lines = (*_remembered(output, files), *story.lines())
+    lines = (*remembered(output, files), *story.lines())
     return flow.Result(report, 0, lines, output, story)
-
-
-def _remembered(output: Path, files: Mapping[str, str]) -> list[str]:
-    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
-    title = files["issue.md"].partition("\n")[0]
-    try:
-        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
-    except UsageError as error:
-        return [f"note: `bugreport list` will not know this report: {error}"]
-    return []
 
 
 def _report(
@@ -281,29 +252,16 @@ def _files(
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
     """The report as it is written, and what may leave by its name in the folder. Raises UsageError."""
-    report = replace(report, details={**report.details, "issue": evidence.to_json()})
     shown = built.exhibit
-    document = report.to_json()
-    test = shown.test if shown else formatted(render_test(document, built.text))
-    try:
-        issue = render_issue(document, evidence, form)
-    except (FormError, ValueError) as error:
-        raise refused(FormError(str(error))) from None
-    result = lint(of_texts(form, issue, built.text, test, document))
-    for finding in result.findings:
-        if finding.weight == "error":
-            note(f"lint: {finding.sentence()}")
-    report = replace(report, details={**report.details, "lint": result.brief()})
-    return report, {
-        "repro.py": built.text,
-        "test_repro.py": test,
-        "issue.md": issue,
-        # what the tracker's limit left no room for; `file` puts it beside the issue
-        **({ERROR_LOG: tidy_log(evidence.error_log)} if was_shortened(issue) else {}),
-        "report.html": render_page(document, evidence, shown.cells if shown else ()),
-        "report.json": report.dumps(),
-        **{_other_path(number): other.text for number, other in enumerate(built.others, 1)},
-    }
+    return rendered(
+        report,
+        evidence,
+        form,
+        shown.test if shown else formatted(render_test(report.to_json(), built.text)),
+        note,
+        cells=shown.cells if shown else (),
+        others={_other_path(number): other.text for number, other in enumerate(built.others, 1)},
+    )
 
 
 def _evidence(
@@ -324,7 +282,7 @@ def _evidence(
             **recorded.environment,
             **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
         },
-        version=_version(),
+        version=version(),
         error_log=log,
         culprit=built.culprit.phrase() if built.culprit else "",
         workaround=_workaround(report, built),
@@ -339,18 +297,15 @@ def _other_path(number: int) -> str:
     return f"other_findings/finding{number}.py"
 
 
-def _version() -> str:
-    from reporter import __version__
-
-    return __version__
-
-
 def _workaround(report: Report, built: Built) -> str:
     """The smallest set of settings under which the repro is right, else the backend nearest to the user's that is."""
     culprit = built.culprit
     if culprit is not None and culprit.workaround and culprit.confirmed is not False:
         settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
-        return f"with {settings} it is right"
+        eager = any("suppress_errors" in setting for setting in culprit.workaround)
+        return f"with {settings} it is right" + (
+            ", since it then runs in eager mode" if eager else ""
+        )
     right = [
         row.rung
         for row in report.ladder

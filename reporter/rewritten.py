@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,18 +83,33 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     def around(item: SourceProgram) -> Candidate:
         return candidate.with_check(prelude=before.replace(text, backend_text(item)))
 
+    must_return = _returns(program)
+
     def interesting(programs: list[SourceProgram]) -> list[bool]:
         answers = [False] * len(programs)
-        made = [around(item) for item in programs]
+        # without its result a backend fails for everybody, so nobody could see that the bug is gone
+        allowed = [i for i, item in enumerate(programs) if _returns(item) or not must_return]
+        made = [around(programs[i]) for i in allowed]
         found = ask.first(made)
         if found is not None:
-            answers[next(i for i, item in enumerate(made) if item is found)] = True
+            answers[next(i for i, item in zip(allowed, made) if item is found)] = True
         return answers
 
     if not text or text not in before:
         return candidate
     smaller = around(source_reduce.reduce(program, interesting))
     return smaller if ask.holds(smaller) else candidate
+
+
+def _returns(program: SourceProgram) -> bool:
+    """Whether the backend ends by giving back something that can be called."""
+    functions = [
+        node
+        for node in ast.parse(backend_text(program)).body
+        if isinstance(node, ast.FunctionDef) and node.name in program.callable_expression
+    ]
+    last = functions[-1].body[-1] if functions else None
+    return isinstance(last, ast.Return) and not isinstance(last.value, (ast.Constant, type(None)))
 
 
 def reduce_source(seed: Candidate, ask: Questions) -> Candidate:

@@ -85,7 +85,7 @@ class Story:
         for name, value, style in self._facts():
             facts.add_row(Text(name, style="dim"), Text(value, style=style))
         yield facts
-        ladder = table("variant", "dynamic default", "dynamic=True", "dynamic=False")
+        ladder = table("variant", *wording.columns(self.report.to_json()))
         for name, *cells in wording.grid(self.report.to_json()):
             plain = [cell.replace("*", "") for cell in cells]
             styled = [Text(cell, style=_STYLES.get(cell, "red")) for cell in plain]
@@ -122,7 +122,8 @@ class Story:
         repro = self.report.repro
         assert repro is not None
         many = "s" if repro.statements != 1 else ""
-        return f"{repro.statements} tensor operation{many}, {repro.lines} lines"
+        unit = wording.unit(self.report.to_json())
+        return f"{repro.statements} {unit}{many}, {repro.lines} lines"
 
     def _effort(self) -> str:
         repro = self.report.repro

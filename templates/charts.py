@@ -76,7 +76,7 @@ def ladder(report: Mapping[str, Any]) -> str:
                 )
                 _box(axes, x, y, colour, 0.12 if outcome == "–" else 0.28)
                 axes.text(x + 0.49, y, _plain(outcome, 28), ha="center", va="center")
-        for x, name in enumerate(("dynamic default", "dynamic=True", "dynamic=False")):
+        for x, name in enumerate(wording.columns(report)):
             axes.text(x + 0.49, -0.85, name, ha="center", va="center", color=FAINT)
         axes.set_xlim(-1.05, 3)
         axes.set_ylim(len(rows) - 0.4, -1.2)

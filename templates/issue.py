@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from templates import forms, wording
+from templates import forms, kernel, wording
 from templates.forms import Form
 from templates.log import cut_log
 from templates.releases import release_rows, turning
@@ -96,6 +96,8 @@ def values(
     expected, actual = wording.expected_and_actual(report)
     tidy = tidy_log(evidence.error_log)
     releases = release_rows(report, evidence.releases)
+    requirements = wording.requirements(report, evidence.repro)
+    needed, not_needed = wording.needed(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
@@ -106,8 +108,12 @@ def values(
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
         "grid": wording.grid(report),
+        "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
+        "subject": wording.subject(report),
         "measured": wording.measured(report),
-        "requirements": wording.requirements(report),
+        "requirements": requirements,
+        "needed": needed,
+        "not_needed": not_needed,
         "releases": releases,
         "turning": turning(releases),
         "libraries": wording.libraries(report, evidence.environment),

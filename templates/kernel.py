@@ -1,4 +1,4 @@
-"""A Triton kernel as a repro that needs no GPU, and the parts that Triton's own form asks for.
+"""A Triton kernel as a repro that needs no GPU, and what an issue says of it where other issues speak of torch.compile.
 
 The repro compiles the kernel for a named target, as a launch would. It exits 0 where that works, 125 where Triton is missing, too
 old or cannot compile an empty kernel for the target, and raises the compiler's own error where the bug is there.
@@ -6,12 +6,12 @@ old or cannot compile an empty kernel for the target, and raises the compiler's 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from templates import render
-from templates.text import fence, shorten, tidy_log
+from templates.text import code, one_line
 
 #: As Triton has them: backend, architecture, threads of a warp.
 TARGETS = {
@@ -20,29 +20,15 @@ TARGETS = {
     "cuda:100": ("cuda", 100, 32),
     "gfx942": ("hip", "gfx942", 64),
 }
-_LOG = 4000
+Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class TritonForm:
-    """The two required boxes of `triton-lang/triton`'s form for bugs, and a title."""
-
-    title: str
-    describe_the_bug: str
-    environment_details: str
-
-    def text(self) -> str:
-        """The issue as a title line and its body."""
-        parts = (
-            ("### Describe the bug", self.describe_the_bug),
-            ("### Environment details", self.environment_details),
-        )
-        return f"{self.title}\n\n" + "\n".join(f"{name}\n\n{body}\n" for name, body in parts)
+def is_kernel(report: Json) -> bool:
+    """Whether a report is about a Triton kernel that is compiled by itself."""
+    return "triton" in report
 
 
-def render_repro(
-    kernel: str, name: str, launch: Mapping[str, Any], target: str, summary: str
-) -> str:
+def render_repro(kernel: str, name: str, launch: Json, target: str, summary: str) -> str:
     """The text of `repro.py`, not formatted.
 
     Args:
@@ -50,6 +36,15 @@ def render_repro(
         launch: `signature`, `constexprs`, `aligned` and `options` of one launch.
         target: a key of `TARGETS`.
     """
+    return render("kernel_repro.py.j2", **_values(kernel, name, launch, target, summary))
+
+
+def render_kernel_test(kernel: str, name: str, launch: Json, target: str, summary: str) -> str:
+    """The text of `test_repro.py` in the style of Triton's own suite, which is pytest's; not formatted."""
+    return render("test_kernel.py.j2", **_values(kernel, name, launch, target, summary))
+
+
+def _values(kernel: str, name: str, launch: Json, target: str, summary: str) -> dict[str, Any]:
     names = list(launch["signature"])
     constants = ", ".join(
         f"{key!r}: {'tl.' + value['tl'] if isinstance(value, dict) else repr(value)}"
@@ -58,47 +53,102 @@ def render_repro(
     attributes = ", ".join(
         f'({names.index(key)},): [["tt.divisibility", 16]]' for key in launch["aligned"]
     )
-    return render(
-        "kernel_repro.py.j2",
-        kernel=kernel,
-        function=name,
-        signature=repr(dict(launch["signature"])),
-        constants="{" + constants + "}",
-        attributes="{" + attributes + "}",
-        options=repr(dict(launch["options"])),
-        target=", ".join(map(repr, TARGETS[target])),
-        summary=summary.replace('"', "'").replace("\\", "/"),
+    return {
+        "kernel": kernel,
+        "function": name,
+        "signature": repr(dict(launch["signature"])),
+        "constants": "{" + constants + "}",
+        "attributes": "{" + attributes + "}",
+        "options": repr(dict(launch["options"])),
+        "target": ", ".join(map(repr, TARGETS[target])),
+        "summary": one_line(summary, 110).replace('"', "'").replace("\\", "/"),
+    }
+
+
+def title(report: Json) -> str:
+    """The issue's title, of at most 150 characters."""
+    verdict, target = report["verdict"], report["triton"]["target"]
+    what = "dies compiling" if verdict["kind"] == "process_death" else "fails to compile"
+    message = str(verdict["message"] or verdict["exception"] or "").removeprefix("error: ")
+    said = one_line(message, 90)
+    return one_line(f"[BUG] Triton {what} a kernel for {target}: {said}".rstrip(": "), 150)
+
+
+def description(report: Json) -> list[str]:
+    """Three sentences: what fails and where, for whom it works, and how surely it is seen."""
+    verdict, triton = report["verdict"], report["triton"]
+    place = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
+    how = (
+        f"is killed by `{verdict['exception']}`"
+        if verdict["kind"] == "process_death"
+        else f"raises {code(str(verdict['exception']))}"
     )
-
-
-def triton_form(
-    report: Mapping[str, Any], repro: str, log: str, triton: str, words: str = ""
-) -> TritonForm:
-    """What Triton's form asks for: an example to copy and run, what it does, and the versions.
-
-    Args:
-        report: the document of report.json; its ladder has a rung for each target.
-        log: what the compiler printed for the public repro.
-        triton: Triton's version.
-        words: what the reporter wrote.
-    """
-    verdict = report["verdict"]
-    rows = "\n".join(
-        f"| {row['rung']} | {row['outcome']} | {row['detail']} |".replace("`", "'")
-        for row in report["ladder"]
-    )
-    parts = [
-        verdict["summary"],
-        words,
-        "It is compiled for a named target, so no GPU is needed; a launch with these arguments compiles the same.",
-        fence(repro, "python"),
-        f"| target | outcome | |\n|---|---|---|\n{rows}",
-        "What the compiler says:",
-        fence(shorten(tidy_log(log).strip(), _LOG)),
-        f"Seen in {verdict['reproduced'][0]} of {verdict['reproduced'][1]} fresh processes.",
+    seen, of = verdict["reproduced"]
+    return [
+        f"Compiling the kernel below for {triton['target']} {how}{place}.",
+        _elsewhere(report),
+        f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python {report['python']}; no GPU is needed, "
+        "since the target is named, and a launch with these arguments compiles the same.",
     ]
-    return TritonForm(
-        f"[BUG] {verdict['summary'].rstrip('.')}"[:200],
-        "\n\n".join(part for part in parts if part),
-        f"Triton: {triton}\nGPU: none, compiled for {report['device']}\nPython: {report['python']}\ntorch: {report['torch']}",
+
+
+def _elsewhere(report: Json) -> str:
+    rows = {row["rung"]: row["outcome"] for row in report["ladder"]}
+    fine = [name for name in TARGETS if rows.get(name) == "ok"]
+    failing = [name for name in TARGETS if rows.get(name) not in (None, "ok", "skipped", "timeout")]
+    told = "The front end accepts the kernel, so it is the compiler behind it that fails"
+    if fine:
+        return f"{told}: not for {_and(fine)}, but for {_and(failing)}."
+    return f"{told}, for {_and(failing)}."
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def expected_and_actual(report: Json) -> tuple[str, str]:
+    """What the compiler should do with the kernel, and what it does."""
+    verdict = report["verdict"]
+    said = f": {code(str(verdict['message']))}" if verdict["message"] else ""
+    return (
+        "the kernel compiles, or is refused with an error that names its line",
+        f"{code(str(verdict['exception']))}{said}",
+    )
+
+
+def targets(report: Json) -> list[tuple[str, str, str]]:
+    """The rows of the table of targets: name, outcome, what the compiler says; several that say the same say it once."""
+    rows, said = [], ""
+    for rung in report["ladder"]:
+        outcome = rung["outcome"]
+        mark = outcome if outcome in ("ok", "skipped", "timeout") else f"**{outcome}**"
+        detail = one_line(rung["detail"], 160)
+        rows.append((rung["rung"], mark, "the same" if detail and detail == said else code(detail)))
+        said = detail or said
+    return rows
+
+
+def grid(report: Json) -> list[tuple[str, str]]:
+    """The same as (name, outcome), for pictures and the terminal."""
+    return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in targets(report)]
+
+
+def requirements(report: Json) -> list[tuple[str, str]]:
+    """What the repro needs, as rows; plain words of `wording._NOTHING` say that it does not."""
+    launch = report["triton"]["launch"]
+    types = ", ".join(kind for kind in launch["signature"].values() if kind != "constexpr")
+    options = ", ".join(f"{name}={value!r}" for name, value in launch["options"].items())
+    return [
+        ("target", report["triton"]["target"]),
+        ("GPU", "none"),
+        ("argument types", code(types) if types else "none"),
+        ("constants", code(_constants(launch["constexprs"])) or "none"),
+        ("launch options", code(options) if options else "default"),
+    ]
+
+
+def _constants(values: Json) -> str:
+    return ", ".join(
+        f"{name}={value['tl'] if isinstance(value, Mapping) else value!r}"
+        for name, value in values.items()
     )

@@ -12,6 +12,14 @@ from dataclasses import dataclass
 
 _FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
 _PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
+#: What Python draws below a line of source; the line itself says it, and there are as many of them as frames.
+_CARETS = re.compile(r"\s*[~^]+\s*")
+#: How to get a longer log, which is no use to the one who reads this log.
+_HINT = re.compile(
+    r"^(?:Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception and fall back to eager).*"
+    r"(?:\n    (?:import torch\._dynamo|torch\._dynamo\.config\.suppress_errors).*)*\n?",
+    re.MULTILINE,
+)
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
 #: Frames nearest to the error that are kept, of each traceback in the log.
 LAST = 8
@@ -38,7 +46,7 @@ def cut_log(text: str, last: int = LAST) -> str:
         lines += _kept(run, last)
         run = []
         lines += _short(piece.lines)
-    return "\n".join(lines).strip("\n")
+    return _HINT.sub("", "\n".join(lines)).strip("\n")
 
 
 def raised_in(text: str) -> tuple[str, str] | None:
@@ -72,7 +80,7 @@ def _kept(run: Sequence[_Piece], last: int) -> Iterator[str]:
         if own[index] or entered or index >= len(run) - last:
             yield from _gap(missing)
             missing = 0
-            yield from piece.lines
+            yield from (line for line in piece.lines if not _CARETS.fullmatch(line))
         else:
             missing += 1
     yield from _gap(missing)

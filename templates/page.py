@@ -41,7 +41,9 @@ def render_page(
         expected=_plain(expected),
         actual=_plain(actual),
         difference=wording.difference(report) if report.get("differs_from") else None,
-        requirements=[(name, _plain(value)) for name, value in wording.requirements(report)],
+        requirements=[
+            (name, _plain(value)) for name, value in wording.requirements(report, evidence.repro)
+        ],
         ladder=Markup(charts.ladder(report)),
         divergence=Markup(charts.divergence(exhibit.get("divergence"))),
         where=captions.divergence(exhibit.get("divergence")),
@@ -50,6 +52,8 @@ def render_page(
         reduction=Markup(charts.reduction(report.get("reduction") or ())),
         releases=Markup(charts.releases(releases)),
         turning=turning(releases),
+        subject=wording.subject(report),
+        unit=wording.unit(report),
         source=_source(evidence.repro, exhibit.get("graph_breaks") or ()),
         graphs=captions.graphs(exhibit),
         log=cut_log(log).strip(),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from templates import kernel
 from templates.log import raised_in
 from templates.releases import is_earlier, regressions
 from templates.text import code, number, one_line
@@ -19,8 +20,19 @@ LAYER_NAMES = {
     "backend": "the custom backend",
     "triton": "Triton",
 }
+#: Values of `requirements` that ask for nothing, and what to call them then.
+_NOTHING = ("no", "none", "default", "default (None)")
+_UNNEEDED = {
+    "backward": "backward pass",
+    "dynamic shapes": "setting of `dynamic`",
+    "mode": "other mode",
+}
+_CUSTOM_OP = re.compile(
+    r"\btorch\.library\b|\btorch\.ops\.(?!aten\b|prims\b|prim\b|quantized\b|higher_order\b)"
+)
+_SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_make_wrapper", re.M)
 #: What the anonymizer writes in the place of a private text.
-_PLACEHOLDER = re.compile(r"(text\d+\s*)+")
+_PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 _WHAT = {
     "crash": "`torch.compile` raises {exception} on a program that runs in eager mode",
     "crash_on_recompile": "`torch.compile` raises {exception} when it compiles the same program for a second time",
@@ -66,6 +78,8 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 
     An exception without words of its own is told by where the (tidied) `log` says that it was raised.
     """
+    if kernel.is_kernel(report):
+        return kernel.title(report)
     verdict = report["verdict"]
     pattern = _TITLES.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
     said = verdict["message"] or ""
@@ -75,7 +89,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
         exception=_exception(verdict).strip("`"),
-        message=one_line((verdict["message"] or "").removeprefix("error: "), 90),
+        message=one_line(_message(verdict).removeprefix("error: "), 90),
         operators=_operators(report, 3) or "a small program",
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
@@ -83,7 +97,14 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 
 def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:
     """Three sentences: what happens, where it starts, how surely it is seen. `log` is tidied."""
+    if kernel.is_kernel(report):
+        return kernel.description(report)
     return [_what(report, log), _where(report, culprit), _how_surely(report)]
+
+
+def _message(verdict: Mapping[str, Any]) -> str:
+    """What the error says on one line; where it said only which operator it was about, that follows in brackets."""
+    return re.sub(r":? \| target: (.*)$", r" (\1)", verdict["message"] or "")
 
 
 def _exception(verdict: Mapping[str, Any]) -> str:
@@ -136,7 +157,9 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
     elif failing:
         sentence += f": already backend `{failing[0]}` fails"
     return (
-        sentence + (f", and bisection names {culprit.strip().rstrip('.')}" if culprit else "") + "."
+        sentence
+        + (f", and bisection names {code(culprit.strip().rstrip('.'))}" if culprit else "")
+        + "."
     )
 
 
@@ -166,11 +189,15 @@ def _how_surely(report: Mapping[str, Any]) -> str:
 
 def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     """What eager mode does, and what the compiled program does instead, with the measured numbers."""
+    if kernel.is_kernel(report):
+        return kernel.expected_and_actual(report)
     verdict = report["verdict"]
     worst = _worst(report)
     kind = verdict["kind"]
     if kind in ("crash", "crash_on_recompile"):
-        said = f": {code(verdict['message'])}" if verdict["message"] else ""
+        said = f": {code(_message(verdict))}" if verdict["message"] else ""
+        if _PLACEHOLDER.search(verdict["message"] or ""):
+            said += ", where `text1` and the like stand for texts of the original program"
         return "the program runs, as in eager mode", f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
         return "the error that eager mode raises", "no error, and a result that cannot be right"
@@ -230,8 +257,32 @@ def _variant(name: str) -> str:
     return f'`{key}="{value}"`' if key == "mode" else f"`{name}`"
 
 
-def grid(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic` repeat one outcome."""
+def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stands above the outcomes in a row of `grid`."""
+    if kernel.is_kernel(report):
+        return ("compiled for it",)
+    return ("dynamic default", "dynamic=True", "dynamic=False")
+
+
+def unit(report: Mapping[str, Any]) -> str:
+    """What the size of a repro is counted in."""
+    return "statement" if kernel.is_kernel(report) else "tensor operation"
+
+
+def subject(report: Mapping[str, Any]) -> str:
+    """The project at fault with its release."""
+    if kernel.is_kernel(report):
+        return f"Triton {report['triton']['version']}"
+    return f"torch {report['torch']}"
+
+
+def grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic` repeat one outcome.
+
+    Of a kernel (target, outcome).
+    """
+    if kernel.is_kernel(report):
+        return [*kernel.grid(report)]
     own = str(report["requires"]["dynamic"])
     cells: dict[str, dict[str, str]] = {}
     for rung in report["ladder"]:
@@ -258,8 +309,10 @@ def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
     return f"**{rung['outcome']}**" + (f" {rung['detail']}" if another else "")
 
 
-def requirements(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the repro needs and what it does not, as rows: the receiving side asks for each of them by name."""
+def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
+    """What the repro (its text) needs and what it does not, as rows: the receiving side asks for each of them by name."""
+    if kernel.is_kernel(report):
+        return kernel.requirements(report)
     needs = report["requires"]
     dynamic = {None: "default (None)", True: "`dynamic=True`", False: "`dynamic=False`"}[
         needs["dynamic"]
@@ -273,8 +326,19 @@ def requirements(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             _joined(code(f"{name} = {value!r}") for name, value in needs["config"].items()),
         ),
         ("context managers", _joined(map(code, needs.get("contexts", ())))),
-        ("custom ops, tensor subclasses", "none"),
+        ("custom backend", "yes" if report["verdict"]["layer"] == "backend" else "none"),
+        ("custom ops", "yes" if _CUSTOM_OP.search(repro) else "none"),
+        ("tensor subclasses", "yes" if _SUBCLASS.search(repro) else "none"),
     ]
+
+
+def needed(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
+    """The rows of `requirements` that ask for something, and the names of the others as the end of a sentence."""
+    wanted = [row for row in rows if row[1] not in _NOTHING]
+    others = [_UNNEEDED.get(name, name) for name, value in rows if value in _NOTHING]
+    if len(others) > 1:
+        others = [*others[:-2], f"{others[-2]} or {others[-1]}"]
+    return wanted, ", ".join(others)
 
 
 def _joined(parts: Any) -> str:

@@ -16,7 +16,7 @@ from anonymizer.kernels import NotPublic, rebuild
 from reporter.kernels.ask import ask, defines_kernels
 from reporter.kernels.reduce import Kernel, smallest
 from reporter.kernels.verdict import judge, same_failure
-from templates.kernel import TARGETS, render_repro, triton_form
+from templates.kernel import TARGETS, render_kernel_test, render_repro
 from tests.created import bugreport
 
 SCRIPTS = Path(__file__).parent / "data" / "kernels"
@@ -166,7 +166,7 @@ def test_reduction_leaves_what_the_failure_needs() -> None:
     assert list(small.launch["signature"]) == ["SIZE1"] and small.launch["aligned"] == []
 
 
-def test_the_repro_and_the_form() -> None:
+def test_the_repro_and_its_test() -> None:
     launch = {
         "signature": {"ptr1": "*fp32", "SIZE1": "constexpr", "DTYPE1": "constexpr"},
         "constexprs": {"SIZE1": 64, "DTYPE1": {"tl": "float16"}},
@@ -178,17 +178,10 @@ def test_the_repro_and_the_form() -> None:
     )
     ast.parse(text)
     assert "GPUTarget('hip', 'gfx942', 64)" in text and "'DTYPE1': tl.float16" in text
-    report = {
-        "verdict": {"summary": "It fails.", "reproduced": [3, 3]},
-        "ladder": [{"rung": "gfx942", "outcome": "raises", "detail": "x"}],
-        "device": "gfx942",
-        "python": "3.11.7",
-        "torch": "2.13.0",
-    }
-    form = triton_form(report, text, "```error: x", "3.9.0", "Mine.")
-    body = form.text()
-    assert body.index("### Describe the bug") < body.index("### Environment details")
-    assert "Triton: 3.9.0" in form.environment_details and "````\n```error" in body
+    test = render_kernel_test(
+        "@triton.jit\ndef kernel1(): pass", "kernel1", launch, "gfx942", "It fails"
+    )
+    assert "def test_kernel1_compiles():" in test and ast.parse(test)
 
 
 def test_targets_are_those_of_the_collector() -> None:
@@ -331,9 +324,71 @@ def test_a_chain_of_operations_is_shortened() -> None:
             }
             defined = {name for name in read if name.startswith("value")} <= stored
             found.append(
-                defined and "tl.exp" in kernel.text and "tl.store(ptr1, value4)" in kernel.text
+                defined
+                and "tl.exp" in kernel.text
+                and "tl.load(ptr1)" in kernel.text
+                and "tl.store(ptr1, value4)" in kernel.text
             )
         return found
 
     small = smallest(Kernel(text, "kernel1", launch), attempt)
     assert small.statements == 3 and "0.5" not in small.text
+
+
+@pytest.mark.releases
+def test_a_compiler_bug_becomes_a_whole_report(
+    release_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Triton 3.9.0 cannot add numbers of eight bits: from a script to an issue that could be filed."""
+    python = release_python("v215")
+    script = tmp_path / "script.py"
+    script.write_text((SCRIPTS / "fp8_residual.py").read_text())
+    report = tmp_path / "report"
+    options = ["--json", "--no-input", "--python", python, "-o", report]
+    done = bugreport("create", *options, script, cwd=tmp_path, timeout=900)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"]["reproduced"] == [3, 3] and document["audit"]["passed"]
+    assert document["test"]["fails_here"] and document["lint"]["clean"]
+    assert {row["rung"]: row["outcome"] for row in document["ladder"]}["cuda:80"] == "raises"
+    assert document["repro"]["statements"] <= 6 and document["labels"] == ["bug"]
+    names = {path.name for path in report.iterdir()}
+    assert names == {*FILES, "private"}
+    for name in FILES:
+        text = (report / name).read_text().lower()
+        for word in ("quorum", "acme", "ledger", "residual", "tally", "448", "page_"):
+            assert word not in text, (name, word)
+    shown = bugreport("file", "--dry-run", report, "-R", "triton-lang/triton", cwd=tmp_path)
+    assert shown.returncode == 0 and "[BUG] Triton fails to compile" in shown.stdout
+    assert "data-chart" in (report / "report.html").read_text()
+
+
+FILES = ("report.json", "issue.md", "repro.py", "test_repro.py", "report.html")
+
+
+@pytest.mark.slow
+def test_without_triton_one_sentence_says_so(tmp_path: Path, torch_python: Path) -> None:
+    """An interpreter that has torch and no Triton."""
+    if subprocess.run([torch_python, "-c", "import triton"], capture_output=True).returncode == 0:
+        pytest.skip("this interpreter has a Triton")
+    (tmp_path / "script.py").write_text((SCRIPTS / "right.py").read_text())
+    done = bugreport(
+        "create", "--no-input", "--python", torch_python, "script.py", cwd=tmp_path, timeout=300
+    )
+    assert done.returncode == 125
+    assert "there is no Triton in" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_texts_of_a_kernel_keep_their_differences() -> None:
+    source = (
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef k(p, MODE: tl.constexpr):\n"
+        "    if MODE == 'acme':\n        tl.store(p, 1.0)\n    elif MODE == 'quorum':\n        tl.store(p, 2.0)\n"
+    )
+    public = rebuild(source, "k", VOCABULARY)
+    assert public.constant("acme") == "text1" and public.constant("quorum") == "text2"
+    assert (
+        "'text1'" in public.text and public.constant("other") == "text" and public.constant(3) == 3
+    )
+    with pytest.raises(NotPublic):
+        public.constant({"tl": "JITFunction(script:acme)"})

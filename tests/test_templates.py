@@ -44,7 +44,7 @@ def test_issue_has_a_title_and_exactly_three_sections() -> None:
 
 def test_issue_says_what_is_asked_for() -> None:
     text = issue(
-        culprit="`take`, application 2",
+        culprit="lowerings, application 2 (take)",
         workaround="`fullgraph=False`",
         releases={"2.6.0": "right"},
         key="1:ab",
@@ -52,11 +52,11 @@ def test_issue_says_what_is_asked_for() -> None:
     for wanted in (
         f"```python\n{REPRO.rstrip()}\n```",
         "backends `eager`, `aot_eager`, `aot_eager_decomp_partition` are right, `inductor` is not",
-        "bisection names `take`, application 2.",
+        "bisection names `lowerings, application 2 (take)`.",
         "3 of 3 fresh processes",
         '| `backend="inductor"` | **raises** | **raises** TypeError \\| x | – |',
         '| `backend="eager"` | ok | – | – |',
-        "| backward | no |",
+        "The repro needs no backward pass, setting of `dynamic`,",
         "**Workaround**: `fullgraph=False`",
         "| 2.6.0 | right |",
         "written by the tool bugreport 0.1.0",

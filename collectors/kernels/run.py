@@ -63,7 +63,12 @@ def _interpret(spec: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs hold."""
+    """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs hold.
+
+    `missing` says that this interpreter has no Triton at all.
+    """
+    if importlib.util.find_spec("triton") is None:
+        return {"missing": True, "skipped": "there is no Triton in this interpreter"}
     unsupported = targets.usable(spec["folder"])
     wanted = [name for name in targets.TARGETS if name not in unsupported]
     if not wanted:
@@ -83,7 +88,15 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
         "launches": rows,
         "unsupported": unsupported,
         "vocabulary": vocabulary(),
+        "internals": _internals(),
     }
+
+
+def _internals() -> List[str]:
+    """The words of Triton's own sources, which its tracebacks quote."""
+    from ..vocabulary import internals
+
+    return internals(("triton",))
 
 
 def vocabulary() -> List[str]:
@@ -117,7 +130,7 @@ def vocabulary() -> List[str]:
 
 def _candidates(spec: Dict[str, Any]) -> Dict[str, Any]:
     """Compiles the function `kernel` of each text for one target, as `launch` says."""
-    targets.usable(spec["folder"])  # warms up
+    targets.usable(spec["folder"], [spec["target"]])  # warms up
     answers: List[Dict[str, Any]] = []
     for number, text in enumerate(spec["texts"]):
         path = os.path.join(spec["folder"], "candidate{}.py".format(number))

@@ -13,7 +13,7 @@ import signal
 import tempfile
 import textwrap
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 TARGETS = {
     "cuda:80": ("cuda", 80, 32),
@@ -188,14 +188,14 @@ CONTROL_ROW: Dict[str, Any] = {
 }
 
 
-def usable(folder: str) -> Dict[str, str]:
-    """Targets that this installation cannot compile for, with the reason; Triton itself may be missing or too old."""
+def usable(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -> Dict[str, str]:
+    """Those of `wanted` that this installation cannot compile for, with the reason; Triton itself may be missing or too old."""
     try:
         import triton  # noqa: F401
         from triton.backends.compiler import GPUTarget  # noqa: F401
     except ImportError as error:
         return dict.fromkeys(
-            TARGETS, "this Triton cannot compile for a GPU that is not there (" + str(error) + ")"
+            wanted, "this Triton cannot compile for a GPU that is not there (" + str(error) + ")"
         )
     import importlib.util
 
@@ -207,11 +207,11 @@ def usable(folder: str) -> Dict[str, str]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found = {}
-    for name in TARGETS:
+    for name in wanted:
         answer = compile_for(module.control, CONTROL_ROW, name)
         if answer["outcome"] != "ok":
             found[name] = "not even an empty kernel compiles: " + answer["message"][:160]
-    warm = next((name for name in TARGETS if name not in found), None)
+    warm = next((name for name in wanted if name not in found), None)
     if warm is not None:  # what is loaded here once, every fork has
         compile_kernel(module.control, CONTROL_ROW, warm)
     return found

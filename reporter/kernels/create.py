@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.audit import Identity, private_terms, terms_checked
 from anonymizer.kernels import NotPublic, rebuild
 from reporter.create import Result
-from reporter.diagnose.explain import explanation
 from reporter.errors import CannotJudgeError
-from reporter.folder import write_report
 from reporter.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
+from reporter.kernels.publish import Finished, launch_text, publish
 from reporter.kernels.reduce import Kernel, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, same_failure
 from reporter.lab import Json
-from reporter.outgoing import check_outgoing, refuse_leaks
 from reporter.progress import Progress
+from reporter.reduce.answer import Answer
 from reporter.reduce.cold import run_cold
-from reporter.report import AuditSummary, Report, ReproInfo, Rung, Verdict
+from reporter.report import Report, ReproInfo, Rung, Verdict
 from reporter.settings import Options
-from templates.kernel import render_repro, triton_form
+from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3
 _EXPLANATIONS = {
+    "crash": "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what fails is the compiler behind it.",
+    "process_death": "The compiler ends the process while it works on a kernel that its front end has accepted; no Python exception "
+    "reaches the program.",
     "invalid_program": "The kernel does not say what its author means, so there is nothing to report about Triton's compiler.",
     "not_reproduced": "Neither the interpreter nor the compiler for any target does anything wrong with these kernels.",
 }
+_PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationError"}
 
 
 def of_script(
@@ -42,25 +46,30 @@ def of_script(
     Without `output` only the verdict. Where there is a GPU kernels run on it, and the ordinary way is the right one.
 
     Raises:
-        CannotJudgeError: it is a bug, but there is no public program that shows it.
+        CannotJudgeError: there is no Triton, or it is a bug but there is no public program that shows it.
         LeakError: the leak check refused.
     """
     if options.script is None or has_gpu() or not defines_kernels(options.cwd / options.script):
         return None
     started = time.monotonic()
     script = (options.cwd / options.script).resolve()
+    source = script.read_text(encoding="utf-8", errors="replace")
     progress.stage(
         "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
     )
     spec = {"script": str(script), "args": list(options.args)}
-    interpreted = ask(info.path, {**spec, "what": "interpret"}, options.cwd, options.timeout)
     compiled = ask(info.path, {**spec, "what": "compile"}, options.cwd, options.timeout)
+    if compiled.get("missing") and _needs_triton(source):
+        raise CannotJudgeError(
+            f"{options.script} has Triton kernels, but there is no Triton in {info.path}; install it there "
+            "(`pip install triton`), or name another interpreter with --python"
+        )
     if not compiled.get("launches"):
         progress.note(
             f"no kernel was compiled: {compiled.get('skipped', 'the script launched none')}"
         )
         return None
-    source = script.read_text(encoding="utf-8", errors="replace")
+    interpreted = ask(info.path, {**spec, "what": "interpret"}, options.cwd, options.timeout)
     verdict = judge(interpreted, compiled, source)
     if verdict.kind == "not_reproduced" and "torch.compile" in source:
         return None
@@ -69,6 +78,24 @@ def of_script(
         return Result(report, 0 if verdict.is_bug else 1, tuple(_lines(report)))
     writer = _Writer(options, info, progress, output, source, compiled, verdict, report)
     return writer.write(started)
+
+
+def _needs_triton(source: str) -> bool:
+    """Whether the script imports Triton at its top, where nothing catches that it is missing."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return False
+    names = [
+        name
+        for node in body
+        for name in (
+            [item.name for item in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        )
+    ]
+    return any(name.split(".")[0] == "triton" for name in names)
 
 
 def _report(
@@ -81,9 +108,10 @@ def _report(
             "triton",
             verdict.is_bug,
             verdict.summary,
+            signature=f"{verdict.kind} in triton" if verdict.is_bug else "",
             exception=answer.get("exception") or answer.get("signal"),
             message=answer.get("message"),
-            explanation=_EXPLANATIONS.get(verdict.kind) or explanation(verdict.kind),
+            explanation=_EXPLANATIONS[verdict.kind],
             reproduced=(1, 1) if verdict.is_bug else (0, 0),
         ),
         tuple(_ladder(interpreted, compiled, verdict)),
@@ -100,8 +128,10 @@ def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[R
     if ending is None:
         rows = [Rung("interpreter", "skipped", str(interpreted.get("skipped", "")))]
     else:
-        detail = str(ending.get("exception", ""))
-        rows = [Rung("interpreter", "raises" if ending["exit"] else "ok", detail)]
+        raised = str(ending.get("exception", ""))
+        if raised and raised not in _PUBLIC_ERRORS:
+            raised = "an exception of the script's own"
+        rows = [Rung("interpreter", "raises" if ending["exit"] else "ok", raised)]
     launch = verdict.launch or compiled["launches"][0]
     for item in launch["targets"]:
         outcome = "raises" if item["outcome"] == "refused" else item["outcome"]
@@ -136,10 +166,16 @@ class _Writer:
         self.source, self.compiled, self.report = source, compiled, report
         self.launch: Json = verdict.launch
         self.wanted: Json = verdict.answer
+        self.target = str(self.wanted["target"])
         self.tried = 0
+        self.trail: list[tuple[int, int, int]] = []
 
     def attempt(self, kernels: Sequence[Kernel]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
+        return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
+
+    def _asked(self, kernels: Sequence[Kernel], target: str) -> list[Json]:
+        """What the compiler says of each kernel for one target."""
         self.tried += len(kernels)
         head = "import triton\nimport triton.language as tl\n\n"
         spec = {
@@ -147,13 +183,22 @@ class _Writer:
             "kernel": kernels[0].name,
             "texts": [head + kernel.text for kernel in kernels],
             "launches": [kernel.launch for kernel in kernels],
-            "target": self.wanted["target"],
+            "target": target,
         }
-        answers = ask(self.info.path, spec, self.options.cwd, self.options.timeout).get(
-            "answers", []
-        )
-        found = [same_failure(self.wanted, answer) for answer in answers]
-        return found + [False] * (len(kernels) - len(found))
+        found = ask(self.info.path, spec, self.options.cwd, self.options.timeout)
+        answers: list[Json] = found.get("answers", [])
+        answers += [{"outcome": "broken", "message": ""}] * (len(kernels) - len(answers))
+        for kernel, answer in zip(kernels, answers):
+            if target == self.target and same_failure(self.wanted, answer):
+                self._shrunk(kernel)
+        return answers
+
+    def _shrunk(self, kernel: Kernel) -> None:
+        """Notes a kernel that fails, if it is the smallest so far."""
+        if not self.trail or kernel.statements < self.trail[-1][1]:
+            lines = len([line for line in kernel.text.splitlines() if line.strip()])
+            self.trail.append((self.tried, kernel.statements, lines))
+            self.progress.update(self.tried, f"{kernel.statements} statements")
 
     def write(self, started: float) -> Result:
         self.progress.stage("rewrite", "the kernel in public names")
@@ -164,22 +209,19 @@ class _Writer:
             )
         self.progress.stage("reduce", f"from {first.statements} statements")
         kernel = smallest(first, self.attempt)
-        from reporter.build import formatted
-
-        target = str(self.wanted["target"])
-        text = formatted(
-            render_repro(kernel.text, kernel.name, kernel.launch, target, self._summary())
-        )
         self.progress.stage("verify", f"{_COLD_RUNS} fresh processes")
-        cold = [
-            run_cold(self.info.path, text, self.options.timeout, describe=False)
-            for _ in range(_COLD_RUNS)
-        ]
-        hits = [answer for answer in cold if answer.outcome in ("fails", "died")]
+        text = self._text(render_repro, kernel)
+        cold = [self._cold(text) for _ in range(_COLD_RUNS)]
+        hits = [answer for answer in cold if self._shows(answer)]
         if not hits:
             raise CannotJudgeError(
-                "the reduced kernel fails in none of 3 fresh processes, so it is not reported"
+                f"the reduced kernel fails in none of {_COLD_RUNS} fresh processes, so it is not reported"
             )
+        self.progress.stage("ablation", f"seen in {len(hits)} of {len(cold)}; every other target")
+        ladder = self._ablation(kernel)
+        self.progress.stage("exhibits", "the regression test")
+        test = self._text(render_kernel_test, kernel)
+        fails = self._shows(self._cold(test))
         report = replace(
             self.report,
             verdict=replace(
@@ -188,6 +230,7 @@ class _Writer:
                 reproduced=(len(hits), len(cold)),
                 command="python repro.py",
             ),
+            ladder=ladder,
             repro=ReproInfo(
                 "repro.py",
                 kernel.statements,
@@ -197,56 +240,90 @@ class _Writer:
                 self.tried,
                 round(time.monotonic() - started, 1),
             ),
-            details={"triton": {"version": self.compiled.get("triton"), "target": target}},
+            details={
+                "triton": {
+                    "version": self.compiled.get("triton"),
+                    "target": self.target,
+                    "pass": self.wanted.get("pass"),
+                    "launch": kernel.launch,
+                },
+                "test": {"path": "test_repro.py", "fails_here": fails, "passes_on": []},
+                "reduction": [list(row) for row in self.trail],
+            },
         )
-        return self._checked(report, text, hits[0].stderr, names)
+        private = {
+            "mapping.json": json.dumps(
+                {"names": {value: key for key, value in names.items()}}, indent=2
+            ),
+            "kernels.json": launch_text(self.compiled["launches"]),
+        }
+        self.progress.stage("leak check", "every outgoing byte against the private program")
+        log = hits[0].stderr
+        finished = Finished(report, text, test, log, self.source, self.compiled, private)
+        story, lines = publish(self.options, finished, self.info, self.output, self.progress.note)
+        return Result(story.report, 0, (*lines, *story.lines()), self.output, story)
+
+    def _ablation(self, kernel: Kernel) -> tuple[Rung, ...]:
+        """The rungs of the reduced kernel for each target; what the interpreter made of the script says nothing about it."""
+        rungs = []
+        for rung in self.report.ladder:
+            if rung.rung == "interpreter":
+                continue
+            if rung.outcome == "skipped":
+                rungs.append(rung)
+                continue
+            answer = self._asked([kernel], rung.rung)[0]
+            outcome = "raises" if answer["outcome"] == "refused" else str(answer["outcome"])
+            rungs.append(
+                Rung(rung.rung, outcome, str(answer["message"]), seconds=answer.get("seconds"))
+            )
+        return tuple(rungs)
+
+    def _cold(self, text: str) -> Answer:
+        return run_cold(self.info.path, text, self.options.timeout, describe=False)
+
+    def _shows(self, answer: Answer) -> bool:
+        """Whether a fresh process failed, with what the compiler said before."""
+        if self.wanted["outcome"] == "died":
+            return answer.outcome == "died" and answer.signal == self.wanted["signal"]
+        said = str(self.wanted["exception"] or "")
+        return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
+
+    def _text(self, render: Any, kernel: Kernel) -> str:
+        from reporter.build import formatted
+
+        return formatted(
+            render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())
+        )
 
     def _public(self) -> tuple[Kernel, Json]:
         try:
             public = rebuild(
                 self.source, self.launch["kernel"], self.compiled.get("vocabulary", ())
             )
+            constants = {
+                public.parameters[name]: public.constant(value)
+                for name, value in self.launch["constexprs"].items()
+            }
         except NotPublic as reason:
             raise CannotJudgeError(
                 f"the kernel has no public form ({reason}), so there is no repro to report"
             ) from None
-        rename: Callable[[str], str] = lambda name: public.parameters[name]  # noqa: E731
+        new = public.parameters
         launch = {
-            "signature": {rename(name): kind for name, kind in self.launch["signature"].items()},
-            "constexprs": {
-                rename(name): value for name, value in self.launch["constexprs"].items()
-            },
-            "aligned": [rename(name) for name in self.launch["aligned"]],
+            "signature": {new[name]: kind for name, kind in self.launch["signature"].items()},
+            "constexprs": constants,
+            "aligned": [new[name] for name in self.launch["aligned"]],
             "options": self.launch["options"],
         }
         return Kernel(public.text, public.kernel, launch), dict(public.mapping)
 
     def _summary(self) -> str:
-        """What the verdict says, in the compiler's own words and without the kernel's name."""
-        return self.report.verdict.summary.replace(f"`{self.launch['kernel']}`", "")
-
-    def _checked(self, report: Report, text: str, log: str, names: dict[str, Any]) -> Result:
-        terms = private_terms(
-            {} if self.options.keep_source else {str(self.options.script): self.source},
-            frozenset(self.compiled.get("vocabulary", ())),
-            (),
+        """What the verdict says, in words of ours and of the compiler."""
+        how = (
+            f"dies with {self.wanted['signal']}"
+            if self.wanted["outcome"] == "died"
+            else f"fails with {self.wanted['exception']}"
         )
-        identity = Identity.of_this_machine()
-        report = replace(report, audit=AuditSummary(True, terms_checked(terms, identity), ()))
-        form = triton_form(
-            report.to_json(),
-            text,
-            log,
-            str(self.compiled.get("triton")),
-            self.options.summary or "",
-        )
-        files = {"repro.py": text, "issue.md": form.text(), "report.json": report.dumps()}
-        refuse_leaks(check_outgoing(files, terms, identity=identity))
-        private = {
-            "mapping.json": json.dumps(
-                {"names": {value: key for key, value in names.items()}}, indent=2
-            ),
-            "kernels.json": json.dumps(self.compiled["launches"], indent=2),
-        }
-        write_report(self.output, files, private, replace=self.options.force)
-        return Result(report, 0, (*_lines(report), f"report: {self.output}"))
+        where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""
+        return f"Compiling the kernel for {self.target} {how}{where}."

@@ -1,4 +1,4 @@
-"""A failing kernel made small: statements, then parameters, as long as the same target fails in the same way.
+"""A failing kernel made small: statements, parameters, then numbers, as long as the same target fails in the same way.
 
 All changes of one sweep are compiled by one process, each in a fork, since starting Triton costs more than compiling.
 """
@@ -15,7 +15,8 @@ from reporter.reduce.ddmin import minimise_list
 
 #: Texts and launches to try, and for each whether the failure is still there.
 Try = Callable[[Sequence["Kernel"]], list[bool]]
-_BATCH = 16
+_BATCH = 64
+_SWEEPS = 8
 
 
 @dataclass(frozen=True)
@@ -44,41 +45,57 @@ def smallest(kernel: Kernel, attempt: Try) -> Kernel:
         return None
 
     small = _with(kernel, minimise_list(list(range(kernel.statements)), first))
-    small = _bypassed(small, attempt)
-    kernel = small  # what was bypassed leaves statements that nothing reads
+    small = _plain_launch(_without_copies(_hoisted(small, attempt), attempt), attempt)
+    kernel = small  # what was replaced leaves statements that nothing reads
     small = _with(small, minimise_list(list(range(small.statements)), first))
-    return _without_parameters(small, attempt)
+    return _plain_numbers(_without_parameters(small, attempt), attempt)
 
 
-def _bypassed(kernel: Kernel, attempt: Try) -> Kernel:
-    """The kernel with operations replaced by one of their operands, until none can be: a chain of statements hangs together."""
-    while True:
-        proposals = list(_bypasses(kernel))
-        found = None
-        for start in range(0, len(proposals), _BATCH):
-            answers = attempt(proposals[start : start + _BATCH])
-            if True in answers:
-                found = proposals[start + answers.index(True)]
-                break
-        if found is None:
+def _hoisted(kernel: Kernel, attempt: Try) -> Kernel:
+    """The kernel with expressions replaced by a part of themselves, until none can be.
+
+    All edits that hold alone are tried together, since a sweep costs a process; else the first of them counts.
+    """
+    for _ in range(_SWEEPS):
+        edits = _edits(ast.parse(kernel.text))
+        holds: list[_Edit] = []
+        for start in range(0, len(edits), _BATCH):
+            batch = edits[start : start + _BATCH]
+            answers = attempt([_edited(kernel, [edit]) for edit in batch])
+            holds += [edit for edit, answer in zip(batch, answers) if answer]
+        if not holds:
             return kernel
-        kernel = found
+        together = _edited(kernel, holds)
+        kernel = together if attempt([together])[0] else _edited(kernel, holds[:1])
+        kernel = _with(kernel, range(kernel.statements))  # without helpers that are no longer used
+    return kernel
 
 
-def _bypasses(kernel: Kernel) -> Iterator[Kernel]:
-    """One text for each right-hand side and operand of it: an operand that is a name takes the operation's place."""
-    count = sum(isinstance(node, ast.Assign) for node in ast.walk(ast.parse(kernel.text)))
-    for number in range(count):
-        for choice in range(3):
-            tree = ast.parse(kernel.text)
-            assign = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][number]
-            value = assign.value
-            operands = [value.left, value.right] if isinstance(value, ast.BinOp) else []
-            names = [item for item in operands if isinstance(item, ast.Name)]
-            if choice < len(names) and isinstance(assign.targets[0], ast.Name):
-                renamed = _Renamed(assign.targets[0].id, names[choice].id).visit(tree)
-                assign.value = ast.Constant(0)  # nothing reads it any more
-                yield replace(kernel, text=ast.unparse(ast.fix_missing_locations(renamed)))
+def _without_copies(kernel: Kernel, attempt: Try) -> Kernel:
+    """The kernel without statements that only give a value another name."""
+    done = 0
+    while True:
+        tree = ast.parse(kernel.text)
+        copies = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Name)
+        ]
+        if done >= len(copies):
+            return kernel
+        target, value = copies[done].targets[0], copies[done].value
+        assert isinstance(target, ast.Name) and isinstance(value, ast.Name)
+        number = next(
+            index for index, (block, at) in enumerate(_places(tree)) if block[at] is copies[done]
+        )
+        renamed = replace(kernel, text=ast.unparse(_Renamed(target.id, value.id).visit(tree)))
+        proposal = _with(renamed, [at for at in range(renamed.statements) if at != number])
+        if attempt([proposal])[0]:
+            kernel = proposal
+        else:
+            done += 1
 
 
 class _Renamed(ast.NodeTransformer):
@@ -90,6 +107,96 @@ class _Renamed(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.Name:
         is_read = node.id == self.old and isinstance(node.ctx, ast.Load)
         return ast.Name(self.new, node.ctx) if is_read else node
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """`place` counts expressions from the outside in; of that one, part number `part` stays, or a keyword goes."""
+
+    place: int
+    part: int
+    keyword: bool = False
+
+
+def _expressions(tree: ast.AST) -> list[ast.expr]:
+    """The expressions within the functions of a module, each before its parts; annotations and decorators aside."""
+    found: list[ast.expr] = []
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            found.append(node)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for statement in function.body:
+                visit(statement)
+    return found
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What an operation works on, each of which could stand in its place."""
+    if isinstance(node, ast.Call):
+        is_method = isinstance(node.func, ast.Attribute) and not ast.unparse(node.func).startswith(
+            ("tl.", "triton.")
+        )
+        owner = [node.func.value] if is_method and isinstance(node.func, ast.Attribute) else []
+        return [*owner, *node.args]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    return []
+
+
+def _edits(tree: ast.AST) -> list[_Edit]:
+    return [
+        edit
+        for place, node in enumerate(_expressions(tree))
+        for edit in (
+            *(_Edit(place, part) for part in range(len(_parts(node)))),
+            *(
+                _Edit(place, number, keyword=True)
+                for number in range(len(getattr(node, "keywords", ())))
+            ),
+        )
+    ]
+
+
+def _edited(kernel: Kernel, edits: Sequence[_Edit]) -> Kernel:
+    """The kernel after `edits`; of two at the same place, or one inside the other, the outer and earlier counts."""
+    tree = ast.parse(kernel.text)
+    expressions = _expressions(tree)
+    taken: set[int] = set()
+    swap: dict[int, ast.expr] = {}
+    for edit in sorted(edits, key=lambda item: (item.place, item.part)):
+        node = expressions[edit.place]
+        if id(node) in taken:
+            continue
+        taken |= {id(inner) for inner in ast.walk(node)}
+        if edit.keyword and isinstance(node, ast.Call):
+            del node.keywords[edit.part]
+        else:
+            swap[id(node)] = _parts(node)[edit.part]
+    changed = _Swapped(swap).visit(tree)
+    return replace(kernel, text=ast.unparse(ast.fix_missing_locations(changed)))
+
+
+class _Swapped(ast.NodeTransformer):
+    """Other expressions in the place of some, by identity."""
+
+    def __init__(self, swap: dict[int, ast.expr]) -> None:
+        self.swap = swap
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        found = self.swap.get(id(node))
+        if found is not None:
+            return found
+        visited: ast.AST = self.generic_visit(node)
+        return visited
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
@@ -141,6 +248,63 @@ def _defines(item: ast.stmt) -> str:
     if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
         return item.targets[0].id
     return getattr(item, "name", "")
+
+
+def _plain_launch(kernel: Kernel, attempt: Try) -> Kernel:
+    """A launch without options and without alignment, as far as it still fails."""
+    plain: tuple[Json, ...] = ({"options": {}}, {"aligned": []})
+    for change in plain:
+        proposal = replace(kernel, launch={**kernel.launch, **change})
+        if proposal != kernel and attempt([proposal])[0]:
+            kernel = proposal
+    return kernel
+
+
+def _plain_numbers(kernel: Kernel, attempt: Try) -> Kernel:
+    """With ones for the numbers in the text, and small powers of two for constants: all of them at once, else one by one."""
+    count = len(_numbers(ast.parse(kernel.text)))
+    if not count and not kernel.launch["constexprs"]:
+        return kernel
+    everywhere = _with_constants(_with_ones(kernel, range(count)), 16)
+    if everywhere != kernel and attempt([everywhere])[0]:
+        return everywhere
+    for number in range(count):
+        proposal = _with_ones(kernel, [number])
+        if proposal != kernel and attempt([proposal])[0]:
+            kernel = proposal
+    for size in (16, 32, 64, 128):
+        proposal = _with_constants(kernel, size)
+        if proposal != kernel and attempt([proposal])[0]:
+            return proposal
+    return kernel
+
+
+def _numbers(tree: ast.AST) -> list[ast.Constant]:
+    """The numbers of a text that say something, in its order."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and type(node.value) in (int, float)
+        and node.value not in (0, 1, 2)
+    ]
+
+
+def _with_ones(kernel: Kernel, places: Sequence[int]) -> Kernel:
+    tree = ast.parse(kernel.text)
+    found = _numbers(tree)
+    for place in places:
+        found[place].value = 1.0 if isinstance(found[place].value, float) else 1
+    return replace(kernel, text=ast.unparse(tree))
+
+
+def _with_constants(kernel: Kernel, size: int) -> Kernel:
+    """The launch with `size` for each constant that is a larger whole number."""
+    launch = copy.deepcopy(kernel.launch)
+    for name, value in launch["constexprs"].items():
+        if type(value) is int and value > size:
+            launch["constexprs"][name] = size
+    return replace(kernel, launch=launch)
 
 
 def _without_parameters(kernel: Kernel, attempt: Try) -> Kernel:

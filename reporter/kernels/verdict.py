@@ -94,12 +94,12 @@ def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict
 def same_failure(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words of the message."""
     keys = ("outcome", "exception", "signal", "pass")
-    return all(wanted.get(key) == found.get(key) for key in keys) and _words(
+    return all(wanted.get(key) == found.get(key) for key in keys) and same_words(
         wanted.get("message", "")
-    ) == _words(found.get("message", ""))
+    ) == same_words(found.get("message", ""))
 
 
-def _words(message: str) -> str:
+def same_words(message: str) -> str:
     """A message without what changes with the program: numbers, quoted names, values of the IR."""
     message = re.sub(r"'[^']*'|\"[^\"]*\"|%[\w#:]+|tensor<[^>]*>|\b\d+\b", "·", message)
     return " ".join(message.split())

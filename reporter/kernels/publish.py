@@ -1,0 +1,136 @@
+"""A Triton kernel's report: the same files as any other, from a document whose ladder is made of targets.
+
+The leak check has Triton's own words instead of torch's, since it is Triton's sources that a traceback quotes. Numbers of the private
+kernel that the failure needs are listed, as sizes are elsewhere; one that turns up anywhere else withholds the report.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anonymizer.audit import Identity, Terms, private_terms, terms_checked
+from reporter.documents import refuse, remembered, rendered, version
+from reporter.fingerprint import Fingerprint
+from reporter.folder import write_report
+from reporter.form import chosen
+from reporter.interpreter import InterpreterInfo
+from reporter.kernels.verdict import same_words
+from reporter.lab import Json
+from reporter.outgoing import GATE, Gate, check_outgoing, public_values
+from reporter.report import AuditSummary, Report
+from reporter.settings import Options
+from reporter.store.reports import key_of
+from reporter.story import Story
+from reporter.versions import collect
+from templates.issue import Evidence
+
+_LAYER = "triton"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on this machine.
+
+    `source` is the private script, `compiled` the target's answer about it (see `collectors.kernels.run`).
+    """
+
+    report: Report
+    repro: str
+    test: str
+    log: str
+    source: str
+    compiled: Mapping[str, object]
+    private: Mapping[str, str]
+
+
+def publish(
+    options: Options,
+    finished: Finished,
+    info: InterpreterInfo,
+    output: Path,
+    note: Callable[[str], None],
+) -> tuple[Story, tuple[str, ...]]:
+    """Writes the report folder; returns its last screen, and lines to come before it.
+
+    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
+    """
+    terms, left = _terms(options, finished)
+    identity = Identity.of_this_machine()
+    environment = collect(info.path).environment
+    public = public_values(environment, environment.get("git"), info.torch_git)
+    gate = Gate(terms, _strings(finished.compiled.get("internals")), public)
+    form = chosen(options, _LAYER)
+    report = replace(
+        finished.report,
+        labels=form.allowed(("bug",)),
+        audit=AuditSummary(True, terms_checked(terms, identity), ()),
+        details={
+            **finished.report.details,
+            "sizes_left": left,
+            "fingerprint": _fingerprint(finished.report).to_json(),
+        },
+    )
+    evidence = Evidence(
+        repro=finished.repro,
+        environment=environment,
+        version=version(),
+        error_log=finished.log,
+        human_words=options.summary or "",
+        key=key_of(finished.repro),
+        form=form.name if form.folder is None else "own",
+    )
+    report, files = rendered(report, evidence, form, finished.test, note)
+    audit = check_outgoing(
+        files,
+        terms,
+        internals=gate.internals,
+        identity=identity,
+        allowed=(*gate.allowed, evidence.key),
+    )
+    private = {**finished.private, GATE: gate.dumps()}
+    if not audit.passed:
+        (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse(audit, output)
+    write_report(output, files, private, replace=options.force)
+    place = options.repo or form.repository or "OWNER/REPO"
+    return Story(report, output, str(info.path), place), tuple(remembered(output, files))
+
+
+def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
+    """What the report is searched for, and the numbers of the private script that its repro still needs."""
+    public = frozenset(_strings(finished.compiled.get("vocabulary")))
+    if options.keep_source:
+        return private_terms({}, public), []
+    terms = private_terms({str(options.script): finished.source}, public)
+    telling = {*terms.numbers, *terms.code_numbers}
+    constants = (
+        node.value for node in ast.walk(ast.parse(finished.repro)) if isinstance(node, ast.Constant)
+    )
+    numbers = {abs(float(value)) for value in constants if isinstance(value, (int, float))}
+    left = sorted(numbers & telling)
+    return terms.excusing(left), left
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else ()
+
+
+def _fingerprint(report: Report) -> Fingerprint:
+    """By what the compiler says and where; a failure without words is like no other."""
+    verdict, triton = report.verdict, report.details["triton"]
+    words = same_words(verdict.message or "")
+    if not words and not triton.get("pass"):
+        return Fingerprint()
+    # the same pass has a name of its own in each backend
+    place = re.sub(r"AMD|NVIDIA", "", str(triton.get("pass") or ""))
+    return Fingerprint((_LAYER, verdict.kind, str(verdict.exception), place, words))
+
+
+def launch_text(launch: Json) -> str:
+    """The launches as they were, for the private folder."""
+    return json.dumps(launch, indent=2)
