@@ -19,8 +19,6 @@ from typing import Any
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # `nvidia-cublas==13.4.1.3` is how pip writes a version; nothing writes an address that way
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
-# and so does a document, of the packages whose versions have four parts
-_VERSION_OF = re.compile(r'"(?:nvidia-[\w-]+|mkl[\w-]*|intel-[\w-]+)": "$')
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
     r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
@@ -102,9 +100,7 @@ def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Matc
     for found in _EMAIL.finditer(text):
         yield Match(found.start(), found.group(), "e-mail address")
     for found in _IPV4.finditer(text):
-        before = text[max(0, found.start() - 80) : found.start()]
-        telling = found.group() not in allowed and _is_telling_address(found.group())
-        if telling and not _VERSION_OF.search(before):
+        if found.group() not in allowed and _is_telling_address(found.group()):
             yield Match(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
         if not _PUBLIC_URL.match(found.group()):

@@ -161,7 +161,6 @@ def test_path_and_extra_are_terms() -> None:
 
 def test_a_version_of_four_numbers_is_no_address() -> None:
     text = "[pip3] nvidia-cublas==13.4.1.3\n[conda] mkl==2024.0.1.46\n"
-    text += '"nvidia-cublas-cu12": "12.4.5.8",\n'
     assert run({"issue.md": text}, Terms(), SOMEBODY).passed
 
 
