@@ -21,7 +21,7 @@ import torch
 from . import context, outputs, rungs
 from .alike import same
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES
+from .torch_functions import NAMESPACES, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]
@@ -140,9 +140,10 @@ class _Run:
         chosen, flows = [], []
         for leaf in self.results:
             if leaf.requires_grad and leaf.dtype.is_floating_point:
-                flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                with unwatched():  # the referee, too, has to get just these numbers
+                    flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                    flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
                 chosen.append(leaf)
-                flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
         wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
         if chosen and wanted:
             with torch.enable_grad():

@@ -163,6 +163,7 @@ def mapping(recorded: Recorded) -> Json:
     trace = recorded.whole["trace"]
     written = of_trace(trace).written
     modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
+    functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
 
     def private(number: int) -> list[Any]:
         return modules.get(str(number)) or modules.get(number) or ["", ""]
@@ -186,8 +187,11 @@ def mapping(recorded: Recorded) -> Json:
     return {
         "attributes": attributes,
         "classes": {
-            name: sorted({private(number)[1] for number in numbers if number >= 0})
-            for name, numbers in written.named.items()
+            **{
+                name: sorted({private(number)[1] for number in numbers if number >= 0})
+                for name, numbers in written.named.items()
+            },
+            **{name: sorted({functions[n] for n in ns}) for name, ns in written.functions.items()},
         },
         "modules": {path: private(number)[0] for path, number in written.blocks.items()},
         "tensors": {path: tensors.get(label, "") for path, label in written.mapping.items()},
