@@ -134,6 +134,7 @@ class Body(Loops):
                 shown,
                 pattern(item.outs),
                 self.writer.function(item.function) if item.function is not None else "",
+                self.writer.operator(item) if item.stand_in is not None else "",
             )
         module = item.module
         local = module is not None and self.own.parent(module) == self.call.module
@@ -318,4 +319,6 @@ class Body(Loops):
             return self._call(node, 0, self._module(step.module))
         if step.function is not None:
             return self._call(node, 0, f"{self.writer.function(step.function)}.apply")
+        if step.stand_in is not None:
+            return self._call(node, 0, self.writer.operator(step))
         return self._operation(node)

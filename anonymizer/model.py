@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anonymizer import functions
+from anonymizer import functions, stand_ins
 from anonymizer.attributes import Attributes
 from anonymizer.block_text import Method, write_method
 from anonymizer.expressions import constructor
@@ -34,7 +34,7 @@ class Written:
     `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
     of the arguments; `blocks`: public path of a block or layer -> the module of the private model that it stands for;
     `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class; `functions`: the
-    private `autograd.Function`s behind each one.
+    private `autograd.Function`s behind each one; `operators`: what each stand-in stands for.
     """
 
     body: Body
@@ -46,6 +46,7 @@ class Written:
     calls: tuple[tuple[tuple[str, int], ...], ...] = ()
     named: Mapping[str, list[int]] = field(default_factory=dict)
     functions: Mapping[str, list[int]] = field(default_factory=dict)
+    operators: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -59,18 +60,19 @@ class _Block:
     cls: str = ""
 
 
-def write(program: Program, weights: str = "") -> Written:
+def write(program: Program, weights: str = "", registered: bool = False) -> Written:
     """The program as a model. Raises NotPublic if it holds what may not leave.
 
-    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way.
+    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way. Stand-ins
+    for opaque operations are operators of torch.library if they are to be `registered`.
     """
-    return Writer(program, weights).written()
+    return Writer(program, weights, registered).written()
 
 
 class Writer:
     """Writes one program; `which` says which method of its block a call is."""
 
-    def __init__(self, program: Program, weights: str = "") -> None:
+    def __init__(self, program: Program, weights: str = "", registered: bool = False) -> None:
         self.program = program
         self.weights = weights
         self.own = Ownership(program)
@@ -81,6 +83,8 @@ class Writer:
         self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
         self.calls: tuple[tuple[tuple[str, int], ...], ...] = ()
         self.training = _mode(program)
+        self.registered = registered
+        self.operators: dict[str, str] = {}  # text -> what it stands for
         self.functions: dict[str, list[int]] = {}  # text -> numbers of the classes behind it
 
     def function(self, found: Function) -> str:
@@ -89,6 +93,15 @@ class Writer:
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
         return f"Function{list(self.functions).index(text) + 1}"
+
+    def operator(self, step: Step) -> str:
+        """The name of the stand-in for an opaque operation."""
+        assert step.stand_in is not None
+        given = [self.program.meta_of(name) for name in step.node.refs()]
+        what, mutates = step.stand_in.what, step.stand_in.mutates
+        made = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
+        self.operators.setdefault("\n".join(made), what)
+        return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
 
     def written(self) -> Written:
         for level in self._levels():
@@ -99,6 +112,8 @@ class Writer:
         is_module = bool(root.attributes.order)
         names = self.own.arguments(self.program.root)
         definitions = []
+        for index, text in enumerate(self.operators):
+            definitions += [*text.replace("?", f"operator{index + 1}").split("\n"), "", ""]
         for index, text in enumerate(self.functions):
             definitions += [*text.replace("?", f"Function{index + 1}", 1).split("\n"), "", ""]
         definitions += [line for lines in self.classes.values() for line in (*lines, "", "")]
@@ -120,7 +135,10 @@ class Writer:
         blocks = dict(self._paths(ROOT, ""))
         count, named = len(self.classes) + 1, self._named()
         made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
-        return Written(body, mapping, names, blocks, count, self.training, self.calls, named, made)
+        opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
+        return Written(
+            body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
+        )
 
     def _named(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""

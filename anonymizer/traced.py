@@ -21,7 +21,7 @@ from anonymizer.ir import (
     TensorMeta,
 )
 from anonymizer.ir_json import json_value, meta_from_json, value_from_json
-from anonymizer.tree import ROOT, Call, Given, Module, Program, Step
+from anonymizer.tree import ROOT, Call, Given, Module, Program, StandIn, Step
 
 
 def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program:
@@ -106,6 +106,9 @@ class _Reader:
         )
         if item["op"] == "apply":
             return self._apply(item, node)
+        if "stand_in" in item:
+            opaque = StandIn(item["stand_in"]["what"], tuple(item["stand_in"]["mutates"]))
+            return Step(node, item["state"], item.get("same", ""), stand_in=opaque)
         return Step(node, item["state"], item.get("same", ""))
 
     def _apply(self, item: Json, node: Node) -> Step:

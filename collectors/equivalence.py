@@ -33,7 +33,8 @@ def check(call: rungs.Call, request: Json) -> Json:
 
     `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and `arguments` (traced names) say
     what goes where, `layers` (public path -> module number) which of its layers stand for which, `training` is its mode,
-    `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
+    `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
+    trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
     """
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
@@ -42,6 +43,7 @@ def check(call: rungs.Call, request: Json) -> Json:
     # what computes in this process may keep a later fork of it from computing, so this one is made in advance
     referee = _Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
+    tracer.look_inside = not request.get("opaque")
     with context.applied(call.state):
         random.setstate(call.random)
         tracer.run()
@@ -170,6 +172,11 @@ def _rewritten(
     """
     namespace: Dict[str, Any] = {"__name__": "rewritten"}
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    opaque = iter(tracer.opaque)
+    for name in (
+        request.get("stand_ins") or ()
+    ):  # the private operations, in the order of their calls
+        namespace[name] = lambda *given: next(opaque)(*given)
     model = eval(request["callable"], namespace)
     tensors: Dict[Any, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):

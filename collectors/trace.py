@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 import torch.utils.checkpoint
 
-from . import context, functions, outputs, rungs
+from . import context, functions, outputs, rungs, stand_ins
 from .public_names import Unsupported, public_name, public_names
 from .registry import Registry
 from .sizes import Size
@@ -40,6 +40,7 @@ def trace(call: rungs.Call, request: Json) -> Json:
     """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see `Tracer.document`."""
     tracer = Tracer(call)
     given = context.named(call.function, call.args, call.kwargs)
+    tracer.look_inside = not request.get("stand_ins")
     tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     with context.applied(call.state):
         result = tracer.run()
@@ -62,6 +63,8 @@ class Tracer(Registry):
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
         self.blocks: List[Json] = []
+        self.opaque: List[stand_ins.Opaque] = []  # in the order of their calls
+        self.look_inside = True  # into custom operators that are written in Python
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -100,7 +103,7 @@ class Tracer(Registry):
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self._state()
-        with Births(self.born), Watch(self):
+        with Births(self.born), Watch(self), stand_ins.kernels(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
@@ -216,9 +219,9 @@ class Tracer(Registry):
             return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
         if is_custom(func):
             self.note("a custom operator")
-            inner = implementation(func)
+            inner = implementation(func) if self.look_inside else None
             if inner is None:
-                return func(*args, **kwargs)
+                return stand_ins.call(self, "a custom operator", func, args, kwargs)
             with Watch(self):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:
