@@ -12,7 +12,7 @@ from anonymizer.flow import flat
 from anonymizer.ir import Ref, TensorMeta
 from anonymizer.loops import Loop, Statement, find
 from anonymizer.ownership import Ownership, module_name, module_number
-from anonymizer.phrases import as_expression, pattern, regions, unrolled, wrapped
+from anonymizer.phrases import as_expression, last_value, pattern, regions, unrolled, wrapped
 from anonymizer.tree import ROOT, Call, Program, Step
 
 if TYPE_CHECKING:
@@ -40,10 +40,12 @@ def write_method(
     program: Program, own: Ownership, call: Call, attributes: Attributes, writer: Writer
 ) -> Method:
     """The body of one call of a block; its attributes are noted in `attributes`. Raises NotPublic."""
-    return _Body(program, own, call, attributes, writer).method()
+    return Body(program, own, call, attributes, writer).method()
 
 
-class _Body(Loops):
+class Body(Loops):
+    """A body that is being written."""
+
     def __init__(
         self,
         program: Program,
@@ -63,6 +65,11 @@ class _Body(Loops):
         for name, parameter in zip(names, parameters):
             self.text[name] = parameter
             self.holder[parameter] = name
+        self.write()
+        return self._method(parameters)
+
+    def write(self) -> None:
+        """Writes the statements; what is given must have its text by now."""
         runs = self._runs()
         for loop, start, end in runs:
             self.breaks |= {start, end} | ({start + loop.length} if loop is not None else set())
@@ -73,7 +80,11 @@ class _Body(Loops):
             else:
                 self._loop(loop)
         self._switch(self.call.state)
+
+    def _method(self, parameters: Sequence[str]) -> Method:
         shown = unrolled([self._value(name) for name in self.life.results])
+        if len(shown) == 1:
+            shown = [last_value(self.lines, shown[0])]
         if shown:
             plural = self.call.module == ROOT or len(shown) > 1
             starred = shown[0].startswith("*")
@@ -122,6 +133,8 @@ class _Body(Loops):
                 item.wrap,
                 shown,
                 pattern(item.outs),
+                self.writer.function(item.function) if item.function is not None else "",
+                self.writer.operator(item) if item.stand_in is not None else "",
             )
         module = item.module
         local = module is not None and self.own.parent(module) == self.call.module
@@ -304,4 +317,8 @@ class _Body(Loops):
             return wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
         if step.module is not None:
             return self._call(node, 0, self._module(step.module))
+        if step.function is not None:
+            return self._call(node, 0, f"{self.writer.function(step.function)}.apply")
+        if step.stand_in is not None:
+            return self._call(node, 0, self.writer.operator(step))
         return self._operation(node)

@@ -116,7 +116,12 @@ def pruned(call: Call, needed: set[str]) -> Call:
             inner = pruned(item, needed)
             if inner.items:
                 kept.append(inner)
-        elif item.same or _changes(item.node) or not needed.isdisjoint(flat(item.outs)):
+        elif (
+            item.same
+            or item.changes
+            or _changes(item.node)
+            or not needed.isdisjoint(flat(item.outs))
+        ):
             needed.update(item.refs())
             kept.append(item)
     return replace(call, items=tuple(reversed(kept)))

@@ -143,6 +143,10 @@ def describe(program: Program, item: Ingredient) -> str:
     where = words.role(stream, item.steps[0])
     if others and name in _JOINS:
         return f"{words.side(others, _NOUNS.get(name, 'a value'))}, {_JOINS[name]} {where}{times}"
+    if step.stand_in is not None:
+        return f"{step.stand_in.what} (here a stand-in) applied to {where}{times}"
+    if step.function is not None:
+        return f"an `autograd.Function` applied to {where}{times}"
     with_what = f" with {words.side(others, 'a value')}" if others else ""
     return f"`{name}`{with_what} applied to {where}{times}"
 
@@ -189,7 +193,11 @@ class _Words:
         if step.module is not None and step.node.layer is not None:
             yield f"`nn.{step.node.layer.cls}`"
             return
-        if target not in _PLAIN and (step.node.op == "function" or target in _MADE):
+        if step.stand_in is not None:
+            yield f"{step.stand_in.what} (here a stand-in)"
+        elif step.function is not None:
+            yield "an `autograd.Function`"
+        elif target not in _PLAIN and (step.node.op == "function" or target in _MADE):
             symbolic = target in _MADE and any(self._is_size(ref) for ref in step.refs())
             yield f"`{target}`" + (" with a symbolic size" if symbolic else "")
         elif target not in _PLAIN:

@@ -149,7 +149,7 @@ class Node:
         """Whether this is a tensor operation in the sense of the statement count; arithmetic on sizes is none."""
         if isinstance(self.meta, str) and self.target.startswith(("operator.", "math.")):
             return False
-        return self.op in ("function", "method", "module") and self.target not in _FREE
+        return self.op in ("function", "method", "module", "apply") and self.target not in _FREE
 
 
 _FREE = {"operator.getitem", "operator.setitem", "size", "getattr", "dim", "numel", "shape"}

@@ -10,17 +10,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from anonymizer import functions, stand_ins
 from anonymizer.attributes import Attributes
 from anonymizer.block_text import Method, write_method
 from anonymizer.expressions import constructor
 from anonymizer.harness import Body
 from anonymizer.ir import Atom, Layer
-from anonymizer.layouts import tensor_text
-from anonymizer.model_inputs import Inputs, varying
+from anonymizer.model_inputs import Inputs, attribute_line, varying
 from anonymizer.ownership import Ownership
 from anonymizer.parametric import numbers, skeleton, with_parameters
 from anonymizer.phrases import as_expression
-from anonymizer.tree import ROOT, Call, Given, Program, Step
+from anonymizer.tree import ROOT, Call, Function, Program, Step
 
 NAME = "Repro"
 #: A class with more numbers to choose than this is written anew for each use instead.
@@ -33,7 +33,8 @@ class Written:
 
     `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
     of the arguments; `blocks`: public path of a block or layer -> the module of the private model that it stands for;
-    `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class.
+    `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class; `functions`: the
+    private `autograd.Function`s behind each one; `operators`: what each stand-in stands for.
     """
 
     body: Body
@@ -44,6 +45,8 @@ class Written:
     training: bool
     calls: tuple[tuple[tuple[str, int], ...], ...] = ()
     named: Mapping[str, list[int]] = field(default_factory=dict)
+    functions: Mapping[str, list[int]] = field(default_factory=dict)
+    operators: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -57,18 +60,19 @@ class _Block:
     cls: str = ""
 
 
-def write(program: Program, weights: str = "") -> Written:
+def write(program: Program, weights: str = "", registered: bool = False) -> Written:
     """The program as a model. Raises NotPublic if it holds what may not leave.
 
-    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way.
+    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way. Stand-ins
+    for opaque operations are operators of torch.library if they are to be `registered`.
     """
-    return Writer(program, weights).written()
+    return Writer(program, weights, registered).written()
 
 
 class Writer:
     """Writes one program; `which` says which method of its block a call is."""
 
-    def __init__(self, program: Program, weights: str = "") -> None:
+    def __init__(self, program: Program, weights: str = "", registered: bool = False) -> None:
         self.program = program
         self.weights = weights
         self.own = Ownership(program)
@@ -79,6 +83,25 @@ class Writer:
         self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
         self.calls: tuple[tuple[tuple[str, int], ...], ...] = ()
         self.training = _mode(program)
+        self.registered = registered
+        self.operators: dict[str, str] = {}  # text -> what it stands for
+        self.functions: dict[str, list[int]] = {}  # text -> numbers of the classes behind it
+
+    def function(self, found: Function) -> str:
+        """The name of the class that does what this `autograd.Function` does."""
+        text = "\n".join(functions.lines(found, self.program, self, "?"))
+        numbers = self.functions.setdefault(text, [])
+        numbers += [found.number] if found.number not in numbers else []
+        return f"Function{list(self.functions).index(text) + 1}"
+
+    def operator(self, step: Step) -> str:
+        """The name of the stand-in for an opaque operation."""
+        assert step.stand_in is not None
+        given = [self.program.meta_of(name) for name in step.node.refs()]
+        what, mutates = step.stand_in.what, step.stand_in.mutates
+        made = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
+        self.operators.setdefault("\n".join(made), what)
+        return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
 
     def written(self) -> Written:
         for level in self._levels():
@@ -88,7 +111,12 @@ class Writer:
         root = self.blocks[ROOT]
         is_module = bool(root.attributes.order)
         names = self.own.arguments(self.program.root)
-        definitions = [line for lines in self.classes.values() for line in (*lines, "", "")]
+        definitions = []
+        for index, text in enumerate(self.operators):
+            definitions += [*text.replace("?", f"operator{index + 1}").split("\n"), "", ""]
+        for index, text in enumerate(self.functions):
+            definitions += [*text.replace("?", f"Function{index + 1}", 1).split("\n"), "", ""]
+        definitions += [line for lines in self.classes.values() for line in (*lines, "", "")]
         if is_module:
             definitions += self._class(root, NAME)
         else:
@@ -106,7 +134,11 @@ class Writer:
         mapping = dict(self._mapping(ROOT, ""))
         blocks = dict(self._paths(ROOT, ""))
         count, named = len(self.classes) + 1, self._named()
-        return Written(body, mapping, names, blocks, count, self.training, self.calls, named)
+        made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
+        opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
+        return Written(
+            body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
+        )
 
     def _named(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""
@@ -259,7 +291,7 @@ class Writer:
             elif name in attributes.lists:
                 lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
             elif name in tensors:
-                lines.append(_tensor_line(name, self.program.given[tensors[name]]))
+                lines.append(attribute_line(name, self.program.given[tensors[name]]))
         for _label, place, other in self.own.ties():
             paths = [self._path_from(block.module, at) for at in (place, other)]
             if None not in paths and self._innermost(block.module, place[0], other[0]):
@@ -376,11 +408,3 @@ def _mode(program: Program) -> bool:
     """The mode that most modules are in."""
     used = [module.training for module in program.modules.values()]
     return 2 * sum(used) >= len(used)
-
-
-def _tensor_line(name: str, given: Given) -> str:
-    made = tensor_text(given.meta, given.recipe, given.meta.shape)
-    if given.kind != "param":
-        return f'self.register_buffer("{name}", {made})'
-    suffix = "" if given.meta.requires_grad else ", requires_grad=False"
-    return f"self.{name} = nn.Parameter({made}{suffix})"

@@ -72,3 +72,12 @@ def varying(
     times = max(map(len, columns))
     calls = [tuple((name, c[k]) for c, (name, _) in columns.items()) for k in range(times)]
     return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
+
+
+def attribute_line(name: str, given: Given) -> str:
+    """The statement that makes a parameter or a buffer."""
+    made = tensor_text(given.meta, given.recipe, given.meta.shape)
+    if given.kind != "param":
+        return f'self.register_buffer("{name}", {made})'
+    suffix = "" if given.meta.requires_grad else ", requires_grad=False"
+    return f"self.{name} = nn.Parameter({made}{suffix})"

@@ -65,3 +65,12 @@ def wrapped(text: str, wrap: str) -> str:
 def as_expression(path: str) -> str:
     """`blocks1.0.linear1` as Python: `blocks1[0].linear1`."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
+
+
+def last_value(lines: list[str], name: str) -> str:
+    """What a body returns: the expression of its last line, if that does nothing but give it this name."""
+    found = re.fullmatch(rf"{re.escape(name)} = (.+)", lines[-1]) if lines else None
+    if found is None or not name.isidentifier():
+        return name
+    lines.pop()
+    return found.group(1)

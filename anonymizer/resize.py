@@ -13,7 +13,7 @@ from typing import Any
 
 from anonymizer.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
 from anonymizer.layouts import contiguous
-from anonymizer.tree import Call, Given, Module, Program, Step
+from anonymizer.tree import Call, Function, Given, Module, Program, Step
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9
@@ -132,7 +132,13 @@ class _Resizer:
             meta=self._meta(node.meta),
             layer=self._layer(node.layer),
         )
-        return replace(step, node=node)
+        return replace(step, node=node, function=self._function(step.function))
+
+    def _function(self, found: Function | None) -> Function | None:
+        if found is None:
+            return None
+        backward = None if found.backward is None else self._call(found.backward)
+        return replace(found, forward=self._call(found.forward), backward=backward)
 
     def _module(self, module: Module) -> Module:
         return replace(module, layer=self._layer(module.layer))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.flow import connected, pruned, readers, spliced, unpacked
+from anonymizer.functions import function
 from anonymizer.ir import (
     Json,
     Layer,
@@ -20,7 +21,7 @@ from anonymizer.ir import (
     TensorMeta,
 )
 from anonymizer.ir_json import json_value, meta_from_json, value_from_json
-from anonymizer.tree import ROOT, Call, Given, Module, Program, Step
+from anonymizer.tree import ROOT, Call, Given, Module, Program, StandIn, Step
 
 
 def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program:
@@ -38,8 +39,8 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program
         given[name] = replace(given[name], earlier=tuple(map(tuple, shapes)))
     modules = {item["id"]: _module(item) for item in data["modules"]}
     outputs = tuple(value["ref"] for value in data["outputs"])
-    root = _Reader(modules).call(ROOT, data["root"], data["state"])
     metas = _metas(data["root"])
+    root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
     root = unpacked(root, metas, readers(root, outputs))
     root = spliced(pruned(root, set(outputs)))
     root = connected(root, outputs)
@@ -63,16 +64,22 @@ def _metas(items: list[Json]) -> dict[str, Any]:
     for item in items:
         if "call" in item:
             found.update(_metas(item["items"]))
-        else:
-            found[item["name"]] = meta_from_json(item["meta"])
+            continue
+        found[item["name"]] = meta_from_json(item["meta"])
+        inner = item.get("function")
+        if inner:
+            found.update((name, meta_from_json(meta)) for name, meta in inner["metas"].items())
+            for part in (inner["forward"], inner["backward"]):
+                found.update(_metas(part["items"]) if part else {})
     return found
 
 
 class _Reader:
     """Turns the JSON tree into steps and calls."""
 
-    def __init__(self, modules: Mapping[int, Module]) -> None:
+    def __init__(self, modules: Mapping[int, Module], metas: Mapping[str, Any]) -> None:
         self.modules = modules
+        self.metas = metas
 
     def call(self, module: int, items: list[Json], state: int) -> Call:
         read: list[Step | Call] = []
@@ -97,7 +104,21 @@ class _Reader:
             tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
             meta_from_json(item["meta"]),
         )
+        if item["op"] == "apply":
+            return self._apply(item, node)
+        if "stand_in" in item:
+            opaque = StandIn(item["stand_in"]["what"], tuple(item["stand_in"]["mutates"]))
+            return Step(node, item["state"], item.get("same", ""), stand_in=opaque)
         return Step(node, item["state"], item.get("same", ""))
+
+    def _apply(self, item: Json, node: Node) -> Step:
+        def read(items: list[Json], state: int) -> Call:
+            return self.call(ROOT, items, state)
+
+        found, captured = function(item["function"], node.args, read, self.metas)
+        node = replace(node, args=(*node.args, *captured))
+        results = tuple(item["results"] or ())
+        return Step(node, item["state"], item.get("same", ""), results=results, function=found)
 
     def _stock(self, item: Json) -> Step | None:
         """The call as one operation, where the module is stock and its arguments and results are values."""

@@ -52,13 +52,23 @@ class Step:
     module: int | None = None
     wrap: str = ""
     results: tuple[Any, ...] = ()
+    function: Function | None = None
+    stand_in: StandIn | None = None
 
     @property
     def in_place(self) -> bool:
         """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it was."""
         short = self.node.target.rsplit(".", 1)[-1]
+        if self.function is not None or self.stand_in is not None:
+            return True
         marked = short.endswith("_") and not short.endswith("__")
         return marked or short in ("__setitem__", "setitem") or dict(self.node.kwargs).get("out") is not None  # fmt: skip
+
+    @property
+    def changes(self) -> bool:
+        """Whether it is an opaque operation or an `autograd.Function` that changes what it was given."""
+        opaque = self.stand_in is not None and bool(self.stand_in.mutates)
+        return opaque or self.function is not None and self.function.changes
 
     @property
     def outs(self) -> tuple[Any, ...]:
@@ -106,6 +116,43 @@ class Call:
         for item in self.items:
             if isinstance(item, Call):
                 yield from item.calls()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls without modules in them.
+
+    `saved` is what it saves for the backward and `extra` what it keeps on `ctx` besides; `dirty` and `constant` what it marks
+    as changed and as not differentiable. `returned` are the gradients of its `parameters`. `number` says which class it was.
+    """
+
+    number: int
+    forward: Call
+    backward: Call | None
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    saved: tuple[str, ...]
+    extra: tuple[str, ...]
+    dirty: tuple[str, ...]
+    constant: tuple[str, ...]
+    materialize: bool
+    grads: tuple[str, ...]
+    returned: tuple[str | None, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes what it was given."""
+        given = {*self.parameters, *self.saved, *self.extra}
+        steps = [*self.forward.steps(), *(self.backward.steps() if self.backward else ())]
+        return bool(self.dirty) or any(step.same in given and step.in_place for step in steps)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """That an operation could not be looked into: `what` it is, and which of its arguments it changes."""
+
+    what: str
+    mutates: tuple[int, ...]
 
 
 @dataclass(frozen=True)

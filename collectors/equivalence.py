@@ -21,7 +21,7 @@ import torch
 from . import context, outputs, rungs
 from .alike import same
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES
+from .torch_functions import NAMESPACES, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]
@@ -33,7 +33,8 @@ def check(call: rungs.Call, request: Json) -> Json:
 
     `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and `arguments` (traced names) say
     what goes where, `layers` (public path -> module number) which of its layers stand for which, `training` is its mode,
-    `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
+    `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
+    trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
     """
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
@@ -42,6 +43,7 @@ def check(call: rungs.Call, request: Json) -> Json:
     # what computes in this process may keep a later fork of it from computing, so this one is made in advance
     referee = _Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
+    tracer.look_inside = not request.get("opaque")
     with context.applied(call.state):
         random.setstate(call.random)
         tracer.run()
@@ -140,9 +142,10 @@ class _Run:
         chosen, flows = [], []
         for leaf in self.results:
             if leaf.requires_grad and leaf.dtype.is_floating_point:
-                flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                with unwatched():  # the referee, too, has to get just these numbers
+                    flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                    flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
                 chosen.append(leaf)
-                flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
         wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
         if chosen and wanted:
             with torch.enable_grad():
@@ -169,6 +172,11 @@ def _rewritten(
     """
     namespace: Dict[str, Any] = {"__name__": "rewritten"}
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    opaque = iter(tracer.opaque)
+    for name in (
+        request.get("stand_ins") or ()
+    ):  # the private operations, in the order of their calls
+        namespace[name] = lambda *given: next(opaque)(*given)
     model = eval(request["callable"], namespace)
     tensors: Dict[Any, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):

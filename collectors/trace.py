@@ -14,10 +14,9 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 import torch.utils.checkpoint
-from torch.overrides import TorchFunctionMode
 
-from . import context, outputs, rungs
-from .public_names import Unsupported, public_name, public_names, torch_owned
+from . import context, functions, outputs, rungs, stand_ins
+from .public_names import Unsupported, public_name, public_names
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import (
@@ -32,6 +31,7 @@ from .torch_functions import (
     told,
 )
 from .translator import tensor_meta
+from .watching import Births, Watch
 
 Json = Dict[str, Any]
 
@@ -40,6 +40,7 @@ def trace(call: rungs.Call, request: Json) -> Json:
     """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see `Tracer.document`."""
     tracer = Tracer(call)
     given = context.named(call.function, call.args, call.kwargs)
+    tracer.look_inside = not request.get("stand_ins")
     tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     with context.applied(call.state):
         result = tracer.run()
@@ -59,7 +60,11 @@ class Tracer(Registry):
         self.stack: List[Json] = [self.root]
         self.places: Dict[Any, Json] = {}
         self.why: List[str] = []
-        self.fixed: Optional[int] = None
+        self.function: Any = None  # the autograd.Function that is being followed
+        self.functions: Dict[Any, int] = {}
+        self.blocks: List[Json] = []
+        self.opaque: List[stand_ins.Opaque] = []  # in the order of their calls
+        self.look_inside = True  # into custom operators that are written in Python
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -79,18 +84,10 @@ class Tracer(Registry):
         def called(module: Any, *args: Any, **kwargs: Any) -> Any:
             return tracer.module_call(original, module, args, kwargs)
 
-        apply = torch.autograd.Function.apply
+        apply = vars(torch.autograd.Function)["apply"]
 
         def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if torch_owned(cls):
-                return apply.__func__(cls, *args, **kwargs)
-            tracer.note("torch.autograd.Function")
-            # gradients are off inside, for the function has its own; what is rewritten has none
-            held, tracer.fixed = tracer.fixed, tracer._state()
-            try:
-                return apply.__func__(cls, *args, **kwargs)
-            finally:
-                tracer.fixed = held
+            return functions.apply(tracer, apply.__func__, cls, args, kwargs)
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)
@@ -106,7 +103,7 @@ class Tracer(Registry):
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self._state()
-        with _Births(self.born), _Watch(self):
+        with Births(self.born), Watch(self), stand_ins.kernels(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
@@ -182,7 +179,7 @@ class Tracer(Registry):
         """A reference to the size, read or computed in the block where it is first wanted."""
         key = origin(size)
         found = self.places.get(key)
-        if found is not None and found["block"] in (id(item) for item in self.stack):
+        if found is not None and found["block"] in (id(item) for item in self._blocks()):
             return {"ref": found["name"]}
         kind, *operands = size.origin
         if kind == "item":
@@ -194,9 +191,18 @@ class Tracer(Registry):
             args = [self._size(item) if type(item) is Size else int(item) for item in operands[1]]
             if not any(isinstance(item, dict) for item in args):
                 return int(size)
+        if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
+            self.stack.append(self.function.forward)  # which hands it to the backward
+            name = self._node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
+            self.places[key] = {"block": id(self.stack.pop()), "name": name}
+            return {"ref": name}
         name = self._node(op, target, args, {}, {"scalar": "int"})
         self.places[key] = {"block": id(self.stack[-1]), "name": name}
         return {"ref": name}
+
+    def _blocks(self) -> List[Json]:
+        """The blocks whose values the present one can read."""
+        return self.stack if self.function is None else [*self.stack, self.function.forward]
 
     # -- operations ---------------------------------------------------------------------------------
 
@@ -213,10 +219,10 @@ class Tracer(Registry):
             return self._shape(args[0], func(*args, **kwargs), args[1:], kwargs)
         if is_custom(func):
             self.note("a custom operator")
-            inner = implementation(func)
+            inner = implementation(func) if self.look_inside else None
             if inner is None:
-                return func(*args, **kwargs)
-            with _Watch(self):  # what it does may be torch's own operations
+                return stand_ins.call(self, "a custom operator", func, args, kwargs)
+            with Watch(self):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:
             op, target = self._target(func, short)
@@ -255,7 +261,7 @@ class Tracer(Registry):
         name = getattr(getattr(func, "__self__", None), "__name__", "")
         result = func(*args, **kwargs)
         if short == "__set__":
-            if name not in ("grad", "requires_grad"):
+            if name not in ("grad", "requires_grad", "_backward_hooks"):
                 self.note("an assignment to an attribute of a tensor")
             return result
         if name == "shape":
@@ -307,6 +313,11 @@ class Tracer(Registry):
                     item, self._node("function", "operator.getitem", place, {}, metas(item))
                 )
 
+    def fresh(self) -> str:
+        """A name for a value."""
+        self.count += 1
+        return "n{}".format(self.count - 1)
+
     def _node(
         self,
         op: str,
@@ -317,8 +328,7 @@ class Tracer(Registry):
         state: Optional[int] = None,
         same: str = "",
     ) -> str:
-        name = "n{}".format(self.count)
-        self.count += 1
+        name = self.fresh()
         node: Json = {"name": name, "op": op, "target": target, "args": args, "kwargs": kwargs}
         node.update(meta=meta, state=self._state() if state is None else state)
         if same:
@@ -328,8 +338,6 @@ class Tracer(Registry):
 
     def _state(self) -> int:
         """The number of the switches that are on: gradients, inference mode, autocast."""
-        if self.fixed is not None:
-            return self.fixed
         now = {
             "grad": torch.is_grad_enabled(),
             "inference": torch.is_inference_mode_enabled(),
@@ -368,31 +376,8 @@ class Tracer(Registry):
             "tensors": [self._tensor(name) for name in self.given],
             "reasons": self.why,
             "earlier": [self._shapes(args, kwargs) for args, kwargs in self.call.history],
-            "private": self._private(),
+            "private": {
+                **self._private(),
+                "functions": {n: cls.__qualname__ for cls, n in self.functions.items()},
+            },
         }
-
-
-class _Watch(TorchFunctionMode):  # type: ignore[misc]
-    """Shows each torch function to the tracer."""
-
-    def __init__(self, tracer: Tracer) -> None:
-        super().__init__()
-        self.tracer = tracer
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return self.tracer.operation(func, args, kwargs or {})
-
-
-class _Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Notes every tensor that an operator makes: one that no torch function returned was made out of sight."""
-
-    def __init__(self, born: Dict[int, Any]) -> None:
-        super().__init__()
-        self.born = born
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for item in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(item, torch.Tensor):
-                self.born[id(item)] = weakref.ref(item)
-        return result

@@ -91,6 +91,7 @@ def _config_names() -> Set[str]:
 def _public_modules() -> List[Any]:
     names = "nn nn.functional nn.init nn.utils linalg fft special autograd optim utils.data amp compiler backends"
     names += " backends.cpu backends.cudnn backends.mkldnn cuda testing distributions _dynamo sparse nested return_types"
+    names += " fx library utils.checkpoint autograd.function"
     found: List[Any] = [
         torch,
         torch.Tensor,

@@ -350,5 +350,7 @@ def _facts(recorded: Recorded) -> Json:
         "outputs with the private weights": proof["outputs"]["how"],
         "gradients": proof["gradients"]["how"],
         "operators": f"{proof['operators']['count']}, {'the same' if proof['operators']['same'] else 'not all the same'}",
+        "operations replaced by stand-ins": ", ".join(sorted(proof.get("stand_ins", {}).values()))
+        or "none",
         "private files whose words were looked for": len(recorded.sources),
     }

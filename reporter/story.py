@@ -160,6 +160,11 @@ class Story:
             f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, "
             f"{proof['operators']['count']} operators {same}"
         ]
+        opaque = sorted(set(proof.get("stand_ins", {}).values()))
+        if opaque:
+            lines.append(
+                f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private one in its place)"
+            )
         needed = "; ".join(found["ingredients"])
         if needed:
             needed += f" (without it the model {found['skeleton']})"

@@ -6,6 +6,7 @@ values, gradients and operators. Only then is it asked, like every candidate, wh
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,15 +32,16 @@ _PARTS = ("outputs", "gradients", "buffers")
 
 @dataclass(frozen=True)
 class Whole:
-    """A traced program that writes itself as a model; `weights` as `model.write` has it."""
+    """A traced program that writes itself as a model; `weights` and `registered` as `model.write` has them."""
 
     program: tree.Program
     weights: str = ""
+    registered: bool = False
 
     @functools.cached_property
     def written(self) -> model.Written:
         """The model. Raises NotPublic."""
-        return model.write(self.program, self.weights)
+        return model.write(self.program, self.weights, self.registered)
 
     def body(self) -> Body:
         """The model as the body of a repro."""
@@ -66,7 +68,26 @@ def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
 
     `allow` names the tensors whose values may be noted, too.
     """
-    answer = lab.request({"op": "trace", "allow": list(allow)}, timeout)
+    found = _collect(lab, timeout, allow, opaque=False)
+    custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
+    if custom and _unproved(found):
+        # what its Python is made of cannot be told: then it is one operation, of which only the outside is known
+        second = _collect(lab, timeout, allow, opaque=True)
+        return second if _unproved(second) is None else found
+    return found
+
+
+def _unproved(found: Json) -> str | None:
+    """Why the equivalence is not proved."""
+    try:
+        _checked(found)
+    except CannotJudgeError as reason:
+        return str(reason)
+    return None
+
+
+def _collect(lab: Lab, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+    answer = lab.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
     if answer.get("outcome") != "ok":
         return {"error": f"the call could not be traced ({_why(answer)})"}
     trace = answer["trace"]
@@ -83,6 +104,8 @@ def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
         "arguments": list(written.arguments),
         "layers": {p: n for p, n in written.blocks.items() if n in modules and modules[n]["stock"]},
         "training": written.training,
+        "stand_ins": list(written.operators),
+        "opaque": opaque,
         "file": str(lab.folder / "equivalence.pt"),
     }
     return {"trace": trace, "equivalence": lab.request(request, 2 * timeout)}
@@ -100,7 +123,10 @@ def text_of(body: Body) -> str:
 
 def proved(recorded: Recorded) -> Json:
     """The equivalence as report.json states it. Raises CannotJudgeError if the rewritten model is not the private one."""
-    whole = recorded.whole or {"error": "the call was not traced"}
+    return _checked(recorded.whole or {"error": "the call was not traced"})
+
+
+def _checked(whole: Json) -> Json:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
@@ -123,7 +149,9 @@ def proved(recorded: Recorded) -> Json:
             f"the rewritten model does not use the operators of the private one: {changed} are not as often in it"
         )
     kept = {part: found[part] for part in (*_PARTS, "operators")}
-    return {"proved": True, **kept}
+    opaque = of_trace(whole["trace"]).written.operators
+    # with the private operations in the place of their stand-ins: of these nothing is claimed
+    return {"proved": True, **kept, **({"stand_ins": dict(opaque)} if opaque else {})}
 
 
 def _place(trace: Json, path: str | None) -> str:
@@ -151,10 +179,20 @@ def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
     for weights in ("", *values.weight_recipes(stats)):
         for level in values.levels(t.get("stats") for t in trace["tensors"]):
             content = replace(of_trace(trace, level, several), weights=weights)
-            written = content.written
-            settings = {"calls": written.calls, "evaluation": not written.training}
-            for item in checks:
-                yield Candidate(content, replace(item, **settings))  # type: ignore[arg-type]
+            for form in _forms(content):
+                settings = {"calls": form.written.calls, "evaluation": not form.written.training}
+                for item in checks:
+                    yield Candidate(form, replace(item, **settings))  # type: ignore[arg-type]
+
+
+def _forms(content: Whole) -> Iterator[Whole]:
+    """Stand-ins as plain functions, then as operators that the compiler does not look into."""
+    yield content
+    if content.written.operators:
+        with contextlib.suppress(NotPublic):
+            registered = replace(content, registered=True)
+            if registered.written:
+                yield registered
 
 
 def mapping(recorded: Recorded) -> Json:
@@ -163,6 +201,7 @@ def mapping(recorded: Recorded) -> Json:
     trace = recorded.whole["trace"]
     written = of_trace(trace).written
     modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
+    functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
 
     def private(number: int) -> list[Any]:
         return modules.get(str(number)) or modules.get(number) or ["", ""]
@@ -186,8 +225,11 @@ def mapping(recorded: Recorded) -> Json:
     return {
         "attributes": attributes,
         "classes": {
-            name: sorted({private(number)[1] for number in numbers if number >= 0})
-            for name, numbers in written.named.items()
+            **{
+                name: sorted({private(number)[1] for number in numbers if number >= 0})
+                for name, numbers in written.named.items()
+            },
+            **{name: sorted({functions[n] for n in ns}) for name, ns in written.functions.items()},
         },
         "modules": {path: private(number)[0] for path, number in written.blocks.items()},
         "tensors": {path: tensors.get(label, "") for path, label in written.mapping.items()},

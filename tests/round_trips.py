@@ -79,6 +79,7 @@ def rewriting(make: Callable[[], tuple[Any, ...]], training: bool = False) -> Re
             "arguments": list(written.arguments),
             "layers": {path: n for path, n in written.blocks.items() if n in stock},
             "training": written.training,
+            "stand_ins": list(written.operators),
             "file": folder + "/values.pt",
         }
         found = equivalence.check(call, request)

@@ -274,7 +274,7 @@ class OwnGradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
-        return gradient * 3
+        return torch.from_numpy(gradient.detach().numpy() * 3)
 
 
 class Odd(nn.Module):
@@ -325,26 +325,6 @@ def test_a_custom_operator_is_looked_into() -> None:
     assert found.trace["reasons"] == ["a custom operator"]
     assert found.equivalence["operators"]["changed"]["a custom operator"] == [1, 0]
     assert not re.search("zorblax", found.text + json.dumps(found.equivalence))
-
-
-def test_a_compiled_operator_is_named_and_refused() -> None:
-    """One that is registered with the dispatcher, as C++ extensions do it, has nothing to look into."""
-    found = rewriting(_with_registered_operator)
-    assert "a custom operator" in found.trace["reasons"]
-    assert "a tensor computed where torch functions are not seen" in found.trace["reasons"]
-    assert found.equivalence["outputs"]["how"] == "differ"
-    assert not re.search("zorblax", found.text + json.dumps(found.equivalence))
-
-
-def _with_registered_operator() -> tuple[Any, ...]:
-    library = torch.library.Library("zorblax_compiled", "DEF")
-    library.define("scale(Tensor x) -> Tensor")
-    library.impl("scale", lambda x: x * 2 + 1, "CPU")
-
-    def function(x: torch.Tensor, kept: Any = library) -> torch.Tensor:
-        return torch.ops.zorblax_compiled.scale(x).sin()
-
-    return function, (torch.randn(4),)
 
 
 def _with_custom_operator() -> tuple[Any, ...]:
