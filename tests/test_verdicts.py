@@ -204,6 +204,7 @@ def test_what_excuses_a_difference_is_measured(kind: str, tmp_path: Path) -> Non
     found = verdict(text, tmp_path)
     assert (found.kind, found.is_bug) == (kind, False), found.summary
     assert {"eager mode"} <= set(found.cited)
+    assert ("eager itself is off" in found.summary) == (kind == "rounding")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ from reporter.signature import Signature
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to excuse it.
 _AS_FAR = 0.5
+#: Eager may be off float64 by so much of the values' size before a verdict says so.
+_FAR_OFF = 0.1
 _SUMMARIES = {
     "wrong_metadata": "The compiled result has other metadata than eager's",
     "wrong_gradient": "The compiled backward pass returns wrong gradients",
@@ -175,6 +177,11 @@ def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
         summary = (
             f"The results differ only in which of several tied values an index names ({text})."
         )
+    elif climber.ladder[EXACT].outcome == "ok" and (far := _eager_far_off(comparison)):
+        summary = (
+            f"The compiled result is as close to float64 as eager ({text}), but eager itself is off by {far:.0%} of the "
+            "values' size: it loses them to rounding, or one of its operators is wrong."
+        )
     elif climber.ladder[EXACT].outcome == "ok":
         summary = f"The results differ by rounding only: the compiled one is as close to float64 as eager ({text})."
     else:
@@ -185,6 +192,16 @@ def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
     return made(
         climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
     )
+
+
+def _eager_far_off(comparison: Json | None) -> float | None:
+    """How far eager is from float64, relative to the root mean square, if that is far."""
+    shares = [
+        item["eager_error_vs_fp64"] / item["scale"]
+        for item in (comparison or {"values": []})["values"]
+        if item.get("scale") and item.get("eager_error_vs_fp64") and not item.get("tight")
+    ]
+    return max((share for share in shares if share > _FAR_OFF), default=None)
 
 
 def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
