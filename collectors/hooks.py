@@ -72,6 +72,11 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         recorder.local.compiling = True
         try:
             compiled = original(model, *args, **kwargs)
+        except Exception:
+            if not callable(model) or not _takes(original, args, kwargs):
+                raise
+            # the compiler's failure on this function, so it is told at the first call, which can be repeated
+            compiled = _refused(original, model, args, kwargs)
         finally:
             recorder.local.compiling = False
         if kwargs.get("disable") or compiled is model:
@@ -79,6 +84,26 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         return _watch(torch, recorder, model, compiled, kwargs)
 
     torch.compile = compile
+
+
+def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
+    """Whether torch.compile takes these options with a function that gives it no trouble."""
+    try:
+        original(lambda: None, *args, **kwargs)
+    except Exception:
+        return False
+    return True
+
+
+def _refused(
+    original: Callable[..., Any], model: Any, args: Any, kwargs: Any
+) -> Callable[..., Any]:
+    """A callable that fails as torch.compile did."""
+
+    def call(*given: Any, **named: Any) -> Any:
+        return original(model, *args, **kwargs)(*given, **named)
+
+    return call
 
 
 def _patch_optimize(dynamo: Any, recorder: Any) -> None:

@@ -37,6 +37,17 @@ def test_what_only_compiled_code_was_asked_for_but_eager_refuses_too_is_an_inval
     assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
 
 
+def test_what_torch_compile_itself_does_not_survive_is_a_crash(tmp_path: Path) -> None:
+    text = (
+        "class Odd:\n    def __call__(self, x):\n        return x + 1\n"
+        "    def __getattr__(self, name):\n"
+        "        raise (RuntimeError if name.startswith('_torchdynamo') else AttributeError)(name)\n"
+        "torch.compile(Odd(), backend='eager')(x)\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.is_bug) == ("crash", True), found.summary
+
+
 def test_a_swallowed_assertion_of_the_compiler_is_a_crash(tmp_path: Path) -> None:
     text = (
         "def backend(gm, inputs):\n    assert len(inputs) > 3\n"
