@@ -142,6 +142,8 @@ def run(request: dict[str, Any], folder: str) -> int:
     faulthandler.cancel_dump_traceback_later()
     if counter is not None:
         answer["bisect"] = counter.answer()
+    if answer["outcome"] == "fails" and _of_values(answer["failure"]):
+        answer["undefined"] = _undefined()
     _flush()
     _write(os.path.join(out, "answer.json"), answer)
     exit_code: int = answer["exit"]
@@ -159,6 +161,25 @@ def _execute(text: str, path: str) -> None:
     sys.path.insert(0, os.path.dirname(path))
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def _of_values(failure: dict[str, Any] | None) -> bool:
+    """Whether a repro's own check says that values are wrong."""
+    said = str((failure or {}).get("message", ""))
+    return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
+
+
+def _undefined() -> list[str]:
+    """What the program meets in eager mode that torch leaves undefined; nothing where that cannot be found out."""
+    program = getattr(sys.modules["__main__"], "run", None)
+    if program is None:
+        return []
+    try:
+        probe = importlib.import_module(__package__ + ".probe")
+        found: list[str] = probe.undefined(lambda: program(lambda model: model))
+    except BaseException:
+        return []
+    return found
 
 
 def _stopped(stop: SystemExit) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Facts about a program that excuse a difference: undefined casts, uninitialised memory, random numbers, ties.
 
 Eager mode is watched operator by operator. A float outside the range of the integer type it is cast to has no
-defined value in C++, and `empty` memory holds whatever was there: where results come from those, eager and
+defined value in C++, of two writes to one place any may stay (`lost_writes`), and `empty` memory holds whatever was there: where results come from those, eager and
 compiled may differ and neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered
 with what it indexes: where values tie, another index is as right.
 """
@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import random
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
+
+from . import lost_writes
 
 #: Operators whose result holds indices along a dimension of their first argument: where `dim` stands, its default.
 _INDEXING = {
@@ -41,6 +43,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.undefined_casts: List[Dict[str, Any]] = []
+        self.lost_writes: List[Dict[str, Any]] = []
         self.uninitialized: List[str] = []
         self.random: List[str] = []
         self.operators: List[str] = []
@@ -67,6 +70,11 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             self.coarse = True
         if short in _CASTS and inputs and results:
             self._cast(inputs[-1], results[0])
+        write = lost_writes.look(func, args, kwargs or {}, result)
+        if write is not None and write.lost:
+            self.lost_writes.append(
+                {"by": short.strip("_"), "elements": write.lost, "of": write.of}
+            )
         if short in _INDEXING and inputs:
             self._index(func, short, args, kwargs or {}, results)
         return result
@@ -168,6 +176,7 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
         error = type(raised).__name__
     return {
         "undefined_casts": watch.undefined_casts[:20],
+        "lost_writes": watch.lost_writes[:20],
         "uninitialized": sorted(set(watch.uninitialized)),
         "random": sorted(set(watch.random)),
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],
@@ -176,6 +185,15 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
         "ties": _saved(ties, path),
         "error": error,
     }
+
+
+def undefined(run: Callable[[], Any]) -> List[str]:
+    """What an eager run has in it that torch or C++ leave undefined: "casts", "writes"."""
+    watch = _Watch()
+    with watch:
+        run()
+    met = {"casts": watch.undefined_casts, "writes": watch.lost_writes}
+    return [name for name, found in met.items() if found]
 
 
 class Filled(TorchDispatchMode):  # type: ignore[misc]

@@ -239,7 +239,7 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     """Runs one rung in this (forked) process and saves its snapshot.
 
     `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`, `replay`, `fp64`,
-    `perturb`, `fill`, `recast`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
+    `perturb`, `fill`, `recast`, `reorder`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
     of `bisection.apply`. A setting that this release lacks makes the outcome `skipped`.
     """
     quiet_compile_workers()
@@ -320,13 +320,17 @@ class _Stage:
 
 
 def _around(rung: Dict[str, Any]) -> Any:
-    """What an eager run happens in: everything in float64, fresh memory filled, undefined casts changed, or nothing special."""
+    """What an eager run happens in: everything in float64, fresh memory filled, what is undefined changed, or nothing special."""
     if rung.get("fp64"):
         return promoted()
     if rung.get("fill") or rung.get("recast"):
         from . import probe
 
         return probe.Filled() if rung.get("fill") else probe.Recast()
+    if rung.get("reorder"):
+        from . import lost_writes
+
+        return lost_writes.Reordered()
     return contextlib.nullcontext()
 
 

@@ -86,7 +86,7 @@ def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
     if failure.get("exception") == "AssertionError":
         own = of_assertion(str(failure.get("message", "")))
         if own is not None:
-            return own
+            return replace(own, undefined=answer.undefined)
     return of_crash("crash", None, failure)
 
 

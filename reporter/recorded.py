@@ -111,7 +111,7 @@ def _sizes(value: Any) -> Iterator[int]:
 
 
 def _signature(data: Json | None) -> Signature | None:
-    return Signature(**{**data, "frames": tuple(data["frames"])}) if data else None
+    return Signature.from_json(data) if data else None
 
 
 def _check(data: Json | None) -> Check | None:

@@ -31,7 +31,10 @@ _NORMAL: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Signature:
-    """The identity of a failure; `frames` are torch's, innermost first, without line numbers."""
+    """The identity of a failure; `frames` are torch's, innermost first, without line numbers.
+
+    `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"), beside the failure.
+    """
 
     kind: str
     layer: str | None = None
@@ -41,11 +44,18 @@ class Signature:
     property: str | None = None
     signal: str | None = None
     error_ratio: float | None = None
+    undefined: tuple[str, ...] = ()
     version: int = VERSION
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary with every field."""
-        return {**asdict(self), "frames": list(self.frames)}
+        return {**asdict(self), "frames": list(self.frames), "undefined": list(self.undefined)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Signature:
+        """Reads what `to_json` gave. Raises TypeError for anything else."""
+        lists = {name: tuple(data.get(name) or ()) for name in ("frames", "undefined")}
+        return cls(**{**data, **lists})
 
     def text(self) -> str:
         """One line for people and logs."""
@@ -126,7 +136,9 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
     if wanted.kind == "wrong_metadata":
         return wanted.property == seen.property
     if wanted.kind in ("wrong_result", "wrong_gradient", "stale_graph"):
-        return seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
+        # a smaller program must not fail by what it may do, where the larger one did not do such things
+        stands_out = seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
+        return stands_out and set(seen.undefined) <= set(wanted.undefined)
     return True
 
 

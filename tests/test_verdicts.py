@@ -233,6 +233,24 @@ def test_a_last_bit_excuses_what_it_moves_as_far(program: str, kind: str, tmp_pa
     assert verdict(text, tmp_path).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"), [("i.flip(0), v.flip(0)", "undefined_value"), ("i, v + 9", "wrong_result")]
+)
+def test_two_writes_to_one_place_excuse_what_their_order_changes(
+    change: str, kind: str, tmp_path: Path
+) -> None:
+    text = (
+        "def program(y, i, v):\n    y = y.clone()\n    y[i] = v\n    return y\n"
+        f"def backend(gm, inputs):\n    return lambda y, i, v: gm(y, {change})\n"
+        "given = torch.zeros(4, 2), torch.tensor([1, 2, 1]), torch.arange(6.0).reshape(3, 2)\n"
+        "print(torch.compile(program, backend=backend)(*given))\n"
+    )
+    found = verdict(text, tmp_path)
+    assert found.kind == kind, found.summary
+    if kind == "wrong_result":
+        assert found.signature is not None and found.signature.undefined == ("writes",)
+
+
 def test_the_command_of_a_verdict_can_be_typed() -> None:
     options = Options(script=Path("my train.py"), args=("--epochs", "1"))
     words = shlex.split(command(options, ("eager mode", "custom", "fresh compile")))

@@ -17,6 +17,7 @@ from reporter.diagnose.ladder import (
     OTHERWISE,
     PERTURBED,
     RECAST,
+    REORDERED,
     Climber,
     Rung,
     describe,
@@ -211,6 +212,14 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
     facts = climber.ladder.facts
     if comparison["metadata"]:
         return None
+    if facts.get("lost_writes") and _shift(climber.measure(REORDERED), comparison):
+        write = facts["lost_writes"][0]
+        summary = (
+            f"{write['elements']} of {write['of']} values that {write['by']} writes are lost to others that it writes to the "
+            f"same places; which of them stays is undefined ({compiled.detail})."
+        )
+        cited = (EAGER, "aot_eager", "compiled", REORDERED)
+        return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
     if facts.get("undefined_casts") and _recast(climber, comparison):
         cast = facts["undefined_casts"][0]
         summary = (
@@ -315,10 +324,16 @@ def _wrong(climber: Climber, compiled: Rung, seen: tuple[int, int] | None = None
         layer,
         f"{_SUMMARIES[kind]} ({compiled.detail or describe(comparison)}){often(seen)}.",
         cited,
-        signature=Signature(kind, layer, property=name),
+        signature=Signature(kind, layer, property=name, undefined=_undefined(climber)),
         comparison=comparison,
         reproduced=seen,
     )
+
+
+def _undefined(climber: Climber) -> tuple[str, ...]:
+    """What the program has in it that is undefined, though it does not explain the difference."""
+    met = {"casts": "undefined_casts", "writes": "lost_writes"}
+    return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 
 def _kind(comparison: Json) -> tuple[str, str | None]:

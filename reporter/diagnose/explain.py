@@ -36,8 +36,8 @@ _EXPLANATIONS = {
     "compiled result is as good as eager's. Compare with tolerances, as torch.testing.assert_close does.",
     "ill_conditioned": "The program magnifies rounding: moving the inputs by one unit in the last place moves eager's own result "
     "as far as the compiled result is off, so neither of the two is the right one.",
-    "undefined_value": "The result depends on an operation that C++ leaves undefined, such as casting a float outside the range "
-    "of an integer type. Both answers are allowed; clamp before the cast.",
+    "undefined_value": "The result depends on what C++ or torch leave undefined: a float cast to an integer type whose range it is "
+    "outside of, or two values written to one place. Both answers are allowed; clamp before the cast, name each place once.",
     "uninitialized_memory": "The program reads memory that it never wrote (torch.empty and its kin), so results depend on what was "
     "there before. Initialise it.",
     "not_reproduced": "In this run no compiled call did anything else than eager mode does with the same inputs.",

@@ -22,6 +22,7 @@ PERTURBED = "eager mode one ulp off"
 OTHERWISE = "eager mode one ulp the other way"
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
+REORDERED = "eager mode with colliding writes reordered"
 NUMPY = "use_numpy_random_stream"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
 RUNGS: Mapping[str, Json] = {
@@ -32,6 +33,7 @@ RUNGS: Mapping[str, Json] = {
     OTHERWISE: {"how": "eager", "perturb": -1},
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
+    REORDERED: {"how": "eager", "reorder": True},
     "compiled": {"how": "reused"},
     "eager": {"how": "compiled", "backend": "eager"},
     "aot_eager": {"how": "compiled", "backend": "aot_eager"},

@@ -29,7 +29,8 @@ class Answer:
 
     ``failure`` is the account ``collectors.failure.describe`` gives; ``exit`` is minus the
     signal's number where a signal ended it; ``seconds`` is wall time; ``detail`` holds Python's
-    stack for a death or a time-out; ``bisect`` is what `collectors.bisection` counted, if asked to.
+    stack for a death or a time-out; ``bisect`` is what `collectors.bisection` counted, if asked to;
+    ``undefined`` is what a program with wrong values has in it that torch leaves undefined.
     """
 
     outcome: Outcome
@@ -41,6 +42,7 @@ class Answer:
     detail: str = ""
     seconds: float = 0.0
     bisect: Mapping[str, Any] | None = None
+    undefined: tuple[str, ...] = ()
 
     @property
     def out_of_memory(self) -> bool:
@@ -73,6 +75,7 @@ class Answer:
             detail=str(data.get("detail", "")),
             seconds=float(data.get("seconds", 0.0)),
             bisect=data.get("bisect"),
+            undefined=tuple(data.get("undefined") or ()),
         )
 
 

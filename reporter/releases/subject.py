@@ -220,4 +220,4 @@ def _of_text(kind: str, text: str) -> Signature | None:
 
 def signature_of(data: Mapping[str, Any]) -> Signature:
     """The signature of a `to_json` document; raises TypeError."""
-    return Signature(**{**data, "frames": tuple(data.get("frames") or ())})
+    return Signature.from_json(data)
