@@ -7,6 +7,7 @@ in, messages of plain Python, operators that are in every second program.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,34 +27,35 @@ class Weights:
     message: float = 0.45
     plain_message: float = 0.2
     words: float = 0.25
-    frame: float = 0.35
+    frame: float = 0.45
     exception: float = 0.05
     operators: float = 0.5
     one_operator: float = 0.35
-    title: float = 0.15
+    title: float = 0.2
     sort: float = 0.1
     label: float = 0.05
     signal: float = 0.1
     other_sort: float = 0.5
     silent_crash: float = 0.7
+    other_message: float = 0.6
 
 
 WEIGHTS = Weights()
 _KEY = re.compile(r"<!-- bugreport-fingerprint: (v\d+:[0-9a-f]{16}) -->")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{3,}")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|‘[^’]*’")
 _SHORTEST = 12
 #: Operators of nearly every program, and attributes that are none.
 _EVERYDAY = frozenset(
     """torch.compile torch.nn.Module torch.Tensor torch.tensor torch.randn torch.rand torch.ones torch.zeros
     torch.manual_seed torch.empty torch.full torch.arange view reshape add mul sub to float getitem setitem contiguous
-    torch.add torch.sub torch.mul torch.div torch.uint8 torch.int8 torch.int16 torch.int32 torch.int64 torch.float16
-    torch.bfloat16 torch.float32 torch.float64 torch.bool""".split()
+    torch.add torch.sub torch.mul torch.div torch.int32 torch.int64 torch.float32 torch.float64 torch.bool""".split()
 )
 #: Operators that many programs have, and those that are one like the other to a compiler.
 _FREQUENT = frozenset(
     """t min max sum mean cat stack clone detach transpose permute unsqueeze squeeze expand flatten div truediv neg abs exp log
     sqrt rsqrt sin cos tan sinh cosh tanh sigmoid relu gelu silu softmax matmul mm bmm linear where ge gt le lt eq ne and_ or_
-    item chunk split masked_fill""".split()
+    item chunk split masked_fill uint8 int8 int16 float16 bfloat16""".split()
 )
 _FREQUENT_WEIGHT = 0.3
 #: Operators that are lowered by the same code; one in place of the other is nearly the same program.
@@ -118,7 +120,7 @@ def weigh(
     score = sum(part for part, _ in parts)
     reasons = [reason for part, reason in parts if part and reason]
     if score > 0:
-        factor, more, reason = _sort_of(parcel, text, weights)
+        factor, more, reason = _sort_of(parcel, text, said[0] > 0, weights)
         score = score * factor + more
         reasons += [reason] if reason else []
     return min(score, _MOST), reasons
@@ -126,12 +128,11 @@ def weigh(
 
 def _message_in(parcel: Parcel, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
-    message = _WRAPPERS.sub("", normalise(_message(parcel).split(" | ")[0]))
-    if not exception_of(parcel) or len(message) < _SHORTEST:
+    message = _line_of(parcel)
+    if not exception_of(parcel) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
-    lines = (normalise(line[:2000]) for line in text.split("\n") if line.strip())
-    if any(message in line for line in lines):
+    if any(message in line for line in _normal(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
     wanted = words_of(parcel)
     if plain or len(wanted) < 3:
@@ -139,6 +140,11 @@ def _message_in(parcel: Parcel, text: str, weights: Weights) -> tuple[float, str
     spoken = {word.lower() for word in _WORD.findall(text)}
     share = sum(word.lower() in spoken for word in wanted) / len(wanted)
     return (weights.words * share, "the words of the error message") if share >= 0.7 else (0.0, "")
+
+
+@functools.lru_cache(maxsize=128)
+def _normal(text: str) -> tuple[str, ...]:
+    return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
 
 
 def _frames_in(parcel: Parcel, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
@@ -203,7 +209,9 @@ def _labels_in(
     return 0.0, ""
 
 
-def _sort_of(parcel: Parcel, text: str, weights: Weights) -> tuple[float, float, str]:
+def _sort_of(
+    parcel: Parcel, text: str, is_said: bool, weights: Weights
+) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
     sort = _SORTS.get(parcel.stored.kind, "wrong")
     dies, raises = _DEATH.search(text) is not None, _RAISED.search(text) is not None
@@ -215,7 +223,10 @@ def _sort_of(parcel: Parcel, text: str, weights: Weights) -> tuple[float, float,
     if sort == "raises":
         if dies and not raises:
             return weights.other_sort, 0.0, ""
-        return (1.0, 0.0, "") if exception_of(parcel) in text else (weights.silent_crash, 0.0, "")
+        if exception_of(parcel) not in text:
+            return (1.0 if is_said else weights.silent_crash), 0.0, ""
+        # the issue shows such an exception, but with other words
+        return (1.0 if is_said or not _line_of(parcel) else weights.other_message), 0.0, ""
     if dies or raises:
         return weights.other_sort, 0.0, ""
     return 1.0, weights.sort, ""
@@ -228,10 +239,15 @@ def exception_of(parcel: Parcel) -> str:
 
 
 def words_of(parcel: Parcel) -> list[str]:
-    """The words of the message that do not change from program to program, without repetition."""
+    """The words of the message that do not change from program to program, without repetition: quoted ones may be the program's own."""
     if not exception_of(parcel):
         return []
-    words = [word for word in _WORD.findall(_message(parcel)) if not re.search(r"\d", word)]
+    message = _message(parcel)
+    # what a C++ compiler quotes is the compiler's
+    for text in (message if "error: " in message else _QUOTED.sub(" ", message), message):
+        words = [word for word in _WORD.findall(text) if not re.search(r"\d", word)]
+        if len(words) >= 3:
+            break
     return list(dict.fromkeys(words))[:10]
 
 
@@ -244,6 +260,12 @@ def telling_operators(parcel: Parcel) -> list[str]:
 def last(name: str) -> str:
     """`torch.nn.functional.embedding` is `embedding`."""
     return name.rpartition(".")[2]
+
+
+def _line_of(parcel: Parcel) -> str:
+    """The line of the message that tells something, normalised and without the exceptions around it; or nothing."""
+    lines = (_WRAPPERS.sub("", normalise(part)) for part in _message(parcel).split(" | "))
+    return next((line for line in lines if len(line) >= _SHORTEST), "")
 
 
 def _message(parcel: Parcel) -> str:

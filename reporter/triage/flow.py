@@ -12,17 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 from reporter import interpreter
-from reporter.errors import BugreportError
-from reporter.fingerprint import Fingerprint
-from reporter.github.duplicates import Candidate, find_duplicates
-from reporter.github.parcel import Parcel
 from reporter.github.place import Repository
 from reporter.github.session import Session
 from reporter.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
 from reporter.settings import Options
-from reporter.store.database import now
-from reporter.store.reports import StoredReport, key_of
+from reporter.triage.alike import with_duplicates
 from reporter.triage.answer import comment, suggested
 from reporter.triage.attempt import Runs, run
 from reporter.triage.decide import best, decide
@@ -102,8 +97,7 @@ def triage(
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggested(result))
     if judged is not None and judged.is_bug:
-        others, trouble = _duplicates(result, session, repository)
-        result = replace(result, duplicates=others, notes=(*result.notes, *trouble))
+        result = with_duplicates(result, session, repository)
     return _answered(result)
 
 
@@ -224,35 +218,6 @@ def _notes(thread: Thread, says: Stated, runs: Sequence[Runs]) -> tuple[str, ...
         f"flaky with torch {item.torch}: {item.failed} of {item.of} runs failed" for item in flaky
     ]
     return tuple(notes)
-
-
-def _duplicates(
-    result: Triage, session: Session | None, repository: Repository | None
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Other issues that may be the same bug. A search that fails costs the list, not the triage."""
-    judged = result.judged
-    place = repository or (result.thread.address.repository if result.thread.address else None)
-    if judged is None or place is None:
-        return (), ()
-    text = result.minimal.text if result.minimal else ""
-    mark = Fingerprint.from_json(judged.fingerprint).value
-    stored = StoredReport(
-        key_of(text or result.thread.name), now(), "", result.thread.title, judged.kind, judged.layer,
-        judged.signature, mark, result.runs[0].torch, text,
-    )  # fmt: skip
-    document = {
-        "verdict": {"exception": judged.exception, "message": judged.message},
-        "repro": {"operators": list(judged.operators)},
-        "fingerprint": judged.fingerprint or {},
-    }
-    parcel = Parcel(Path(), result.thread.title, "", "", "", result.labels, document, stored)
-    try:
-        found = find_duplicates(session, place, parcel)
-    except BugreportError as error:
-        return (), (str(error),)
-    number = result.thread.address.number if result.thread.address else None
-    others = tuple(c for c in found.candidates if number is None or c.number != number)
-    return others, found.trouble
 
 
 def _answered(result: Triage) -> Triage:

@@ -54,7 +54,7 @@ _SPOKEN = re.compile(
 )
 #: Messages that every failure of a compiler backend begins with.
 _EMPTY = re.compile(
-    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|.{0,3})$"
+    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|(?:[\w.]+(?:Error|Exception):? ?)+|.{0,3})$"
 )
 #: An exception that another one was raised from stands in front of its words, and an author's remark behind them.
 _WRAPPED = re.compile(
