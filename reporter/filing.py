@@ -235,6 +235,7 @@ class _Filer:
     ) -> Filed:
         """What belongs to an issue that is there: its log, and what the tracker made of the wishes."""
         log_url, log_notes = self._log(desk, letter.parcel, landed.number)
+        log_notes += self._twin(letter, landed.number) if action == "filed" else ()
         labels, assignees = Wish(letter.labels), Wish(letter.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
@@ -254,6 +255,18 @@ class _Filer:
             found,
             log_url,
             (*notes, *log_notes),
+        )
+
+    def _twin(self, letter: IssueLetter, number: int) -> tuple[str, ...]:
+        """A note if another machine has filed the same report meanwhile: no lock of ours reaches that far."""
+        try:
+            first = letter.look(None)
+        except BugreportError:
+            return ()
+        if first is None or first.number >= number:
+            return ()
+        return (
+            f"somebody filed the same report at the same time as #{first.number} ({first.url}); close #{number}, yours, and comment there",
         )
 
     def _log(self, desk: Desk, parcel: Parcel, number: int) -> tuple[str | None, tuple[str, ...]]:

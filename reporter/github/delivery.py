@@ -158,7 +158,11 @@ class Desk:
         return min(self.pace.settle, max(0.0, self.pace.settle - age))
 
     def _confirm(self, path: Path, delivery: Delivery, landed: Landed, detail: str) -> Landed:
-        self._move(path, delivery, State.CONFIRMED, landed, detail)
+        try:
+            self._move(path, delivery, State.CONFIRMED, landed, detail)
+        except BugreportError as error:
+            # it is there, and the next run finds it by its mark: saying where is worth more than failing
+            self.say(f"{delivery.what} is at {landed.url}, but that could not be noted: {error}")
         return landed
 
     def _move(

@@ -20,6 +20,8 @@ from reporter.github.delivery import Landed
 from reporter.github.parcel import Parcel, log_comment, log_needs_gist
 from reporter.github.place import Repository
 from reporter.github.session import Session
+from reporter.lint.subject import program_in
+from reporter.store.reports import key_of
 
 #: A hundred issues each. Between two attempts a project gets some hundred at most.
 _PAGES = 10
@@ -131,39 +133,52 @@ def find_issue(
     """The issue with the mark of a report; the oldest, should somebody have copied the mark.
 
     Args:
-        since: the first attempt to file it, before which there can be none; None if there was no attempt.
+        since: the first attempt to file it by our clock, before which there can be none; None if there was no attempt.
 
     Raises: as `Session.calling`, where the answer would not be sure.
     """
     if isinstance(since, str):
         since = datetime.fromisoformat(since)
-    newest, is_complete = _among_newest(session, project, repository, key, since)
+    pages = 1 if since is None else _PAGES
+    newest, is_complete = _among_newest(session, project, repository, key, since, pages)
     if newest is not None:
         return newest
     try:
         return _in_index(session, repository, key)
     except (TrackerError, AuthenticationError, UsageError):
-        if since is None or is_complete:
-            return None  # nothing was sent before, or it would have been among the newest
-        raise
+        if is_complete:
+            return None  # it would have been among the newest
+        if since is not None:
+            raise
+    # this machine has sent nothing, but another one may have: without the index the list must go further back
+    return _among_newest(session, project, repository, key, None, _PAGES)[0]
 
 
 def _among_newest(
-    session: Session, project: Project, repository: Repository, key: str, since: datetime | None
+    session: Session,
+    project: Project,
+    repository: Repository,
+    key: str,
+    since: datetime | None,
+    pages: int,
 ) -> tuple[Landed | None, bool]:
     """The issue, and whether all that are newer than the first attempt were seen."""
     found: list[Landed] = []
     seen = 0
-    oldest = since - _SKEW if since is not None else None
+    oldest: datetime | None = None
     with session.calling(f"list the newest issues of {repository}"):
-        pages: Iterable[Issue] = project.get_issues(state="all", sort="created", direction="desc")
-        for issue in pages:
+        issues: Iterable[Issue] = project.get_issues(state="all", sort="created", direction="desc")
+        for issue in issues:
             seen += 1
+            created = _utc(issue.created_at)
+            if seen == 1 and since is not None:
+                # a clock of ours that is ahead must not hide what the tracker has just created
+                oldest = min(since, created) - _SKEW
             if _is_marked(issue, key):
                 found.append(_landed(issue.number, issue.html_url))
-            if oldest is not None and _utc(issue.created_at) < oldest:
+            if oldest is not None and created < oldest:
                 break
-            if seen >= (100 if oldest is None else 100 * _PAGES):
+            if seen >= 100 * pages:
                 return _first(found), False
     return _first(found), True
 
@@ -182,7 +197,12 @@ def _in_index(session: Session, repository: Repository, key: str) -> Landed | No
 
 
 def _is_marked(issue: Issue, key: str) -> bool:
-    return f"<!-- bugreport-key: {key} -->" in (issue.body or "")
+    """It has the mark; or the program that the mark is made of, should somebody have edited the mark away."""
+    body = issue.body or ""
+    if f"<!-- bugreport-key: {key} -->" in body:
+        return True
+    program = program_in(body.replace("\r\n", "\n"))
+    return program is not None and key_of(program) == key
 
 
 def _landed(number: object, url: object) -> Landed:

@@ -101,8 +101,9 @@ def judged(
 
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
+    from reporter.triage.decide import decide
     from reporter.triage.extract import devices
-    from reporter.triage.flow import decide, lacks
+    from reporter.triage.flow import lacks
     from reporter.triage.moved import on_cpu
 
     foreign = subject.foreign

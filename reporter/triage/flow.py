@@ -12,22 +12,18 @@ from pathlib import Path
 from typing import Protocol
 
 from reporter import interpreter
-from reporter.errors import BugreportError, CannotJudgeError
-from reporter.fingerprint import Fingerprint
-from reporter.github.duplicates import Candidate, find_duplicates
-from reporter.github.parcel import Parcel
 from reporter.github.place import Repository
 from reporter.github.session import Session
 from reporter.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
 from reporter.settings import Options
-from reporter.store.database import now
-from reporter.store.reports import StoredReport, key_of
+from reporter.triage.alike import with_duplicates
 from reporter.triage.answer import comment, suggested
 from reporter.triage.attempt import Runs, run
+from reporter.triage.decide import best, decide
 from reporter.triage.extract import Refusal, Repro, devices, extract
 from reporter.triage.moved import on_cpu
-from reporter.triage.result import Minimal, Status, Triage
+from reporter.triage.result import Minimal, Triage
 from reporter.triage.stated import Stated, stated
 from reporter.triage.thread import Thread
 from reporter.triage.verdict import Judged, judge
@@ -41,18 +37,6 @@ answer(missing=[name for name in sys.argv[1:] if not found(name)])
 """
 #: Seconds for one run of what was posted, by the receiving side's rules.
 RUN_SECONDS = 120.0
-_FAILURES = {
-    "raises": {"crash", "crash_on_recompile"},
-    "wrong": {
-        "wrong_result",
-        "wrong_gradient",
-        "wrong_metadata",
-        "stale_graph",
-        "accepts_invalid",
-    },
-    "dies": {"process_death"},
-    "hangs": {"hang"},
-}
 
 
 class Says(Protocol):
@@ -92,140 +76,56 @@ def triage(
 ) -> Triage:
     """Judges one issue. Raises CannotJudgeError if there is no sandbox and the code was not trusted."""
     says = stated(thread)
-    found = extract(thread)
-    lacking = None
-    if isinstance(found, Repro):
-        lacking = _unrunnable(found, wanted)
-        found = _moved(found, lacking) if lacking is not None else found
+    found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
-        result = Triage(thread, "not_actionable", f"{_capital(found.reason)}.", says, refusal=found)
-        return _answered(result)
+        why = f"{_capital(found.reason)}."
+        return _answered(Triage(thread, "not_actionable", why, says, refusal=found))
     for flag in found.flags:
         person.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
     for info in wanted.places:
         person.say(f"running the repro with torch {info.torch}")
         runs.append(_run(info, found.text, says, wanted))
-    best = _best(runs)
-    judged = None
-    if runs[best].telling.outcome not in ("stopped",):
-        verb = "diagnose" if wanted.quick else "create"
-        person.say(f"judging it with torch {runs[best].torch} ({verb} in the sandbox)")
-        judged = _judge(verb, wanted.places[best], found.text, wanted)
-    minimal = _minimal(judged, wanted, person) if judged is not None else None
+    judged = _verdict(found, runs, wanted, person)
     status, sentence = decide(says, runs, judged)
-    if lacking is not None and status != "reproduces":
-        reason = f"{lacking.reason}; on the CPU {sentence[:1].lower()}{sentence[1:].rstrip('.')}"
-        return _answered(
-            Triage(
-                thread,
-                "not_actionable",
-                f"{_capital(reason)}.",
-                says,
-                found,
-                lacking,
-                tuple(runs),
-                judged,
-            )
-        )
     result = Triage(
-        thread,
-        status,
-        sentence,
-        says,
-        found,
-        None,
-        tuple(runs),
-        judged,
-        minimal,
-        contained=not wanted.trust,
-        notes=_notes(thread, says, runs, minimal),
+        thread, status, sentence, says, found, None, tuple(runs), judged, contained=not wanted.trust
     )
+    if lacking is not None and status != "reproduces":
+        return _answered(_without_device(result, lacking))
+    minimal = _minimal(judged, wanted, person) if judged is not None else None
+    result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggested(result))
     if judged is not None and judged.is_bug:
-        others, trouble = _duplicates(result, session, repository)
-        result = replace(result, duplicates=others, notes=(*result.notes, *trouble))
+        result = with_duplicates(result, session, repository)
     return _answered(result)
 
 
-def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[Status, str]:
-    """The status and why, from the runs of the posted program and the tool's verdict."""
-    best = runs[_best(runs)]
-    shown = best.telling
-    verdict = judged if judged is not None and judged.kind else None
-    fits = verdict is not None and verdict.is_bug and verdict.kind in _FAILURES.get(says.sort, ())
-    if (
-        verdict is not None
-        and not verdict.is_bug
-        and verdict.kind not in ("not_reproduced", "graph_break", "recompiles")
-    ):
-        # the posted program fails, and what it fails of is measured to be no bug
-        return (
-            "no_bug",
-            f"With torch {best.torch} the tool's verdict is {verdict.kind}: {verdict.summary}",
-        )
-    if shown.match == "same":
-        flaky = f" in {best.same} of {best.of} runs" if best.same < best.of else ""
-        return "reproduces", f"With torch {best.torch} it fails as stated{flaky}."
-    if fits or (verdict is not None and verdict.is_bug and says.sort == "unknown"):
-        assert verdict is not None
-        return (
-            "reproduces",
-            f"With torch {best.torch} the tool finds {verdict.kind} in {verdict.layer}: {verdict.summary}",
-        )
-    if verdict is not None and verdict.is_bug:
-        return (
-            "different",
-            f"The issue states: {says.text()}. With torch {best.torch} the tool finds {verdict.kind} in {verdict.layer} instead: {verdict.summary}",
-        )
-    if shown.outcome == "stopped":
-        return "cannot_judge", f"With torch {best.torch} the repro {shown.detail}."
-    if shown.outcome == "hangs":
-        return (
-            "cannot_judge",
-            f"With torch {best.torch} the repro did not end in time, and the issue states no hang.",
-        )
-    if shown.outcome in ("fails", "dies"):
-        if shown.match == "unclear":
-            return (
-                "reproduces",
-                f"With torch {best.torch} it fails with {shown.failure}; the issue does not say enough to compare.",
-            )
-        return (
-            "different",
-            f"The issue states: {says.text()}. With torch {best.torch} it fails with {shown.failure} instead.",
-        )
-    if shown.outcome == "cannot_judge":
-        return "cannot_judge", f"With torch {best.torch} the repro says that it cannot judge here."
-    if verdict is None and judged is not None:
-        return (
-            "cannot_judge",
-            f"With torch {best.torch} the repro ends without an error, and there is no verdict: {judged.trouble}.",
-        )
-    everywhere = ", ".join(item.torch for item in runs)
-    return (
-        "not_reproduced",
-        f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
+def _runnable(found: Repro | Refusal, wanted: Wanted) -> tuple[Repro | Refusal, Refusal | None]:
+    """What can be run here, and what the machine lacks for the program as it was posted."""
+    if isinstance(found, Refusal):
+        return found, None
+    lacking = _unrunnable(found, wanted)
+    return (_moved(found, lacking), lacking) if lacking is not None else (found, None)
+
+
+def _verdict(repro: Repro, runs: Sequence[Runs], wanted: Wanted, person: Says) -> Judged | None:
+    """The tool's own, with the interpreter that shows most; none where a limit ended the program."""
+    number = best(runs)
+    if runs[number].telling.outcome == "stopped":
+        return None
+    verb = "diagnose" if wanted.quick else "create"
+    person.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
+    return _judge(verb, wanted.places[number], repro.text, wanted)
+
+
+def _without_device(result: Triage, lacking: Refusal) -> Triage:
+    """On the CPU only a failure as stated counts: what else happened there says nothing about the device."""
+    said = result.sentence
+    reason = f"{lacking.reason}; on the CPU {said[:1].lower()}{said[1:].rstrip('.')}"
+    return replace(
+        result, status="not_actionable", sentence=f"{_capital(reason)}.", refusal=lacking
     )
-
-
-def _best(runs: Sequence[Runs]) -> int:
-    """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else the first."""
-    order = ("same", "unclear", "different", None)
-    ranked = sorted(
-        range(len(runs)),
-        key=lambda i: (
-            order.index(runs[i].telling.match),
-            [-part for part in _release(runs[i].torch)],
-            i,
-        ),
-    )
-    return ranked[0] if runs[ranked[0]].telling.match is not None else 0
-
-
-def _release(version: str) -> tuple[int, ...]:
-    numbers = version.partition("+")[0].split(".")
-    return tuple(int(part) if part.isdigit() else 0 for part in numbers[:3])
 
 
 def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
@@ -303,9 +203,7 @@ def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
     return Minimal(judged.repro, judged.statements, judged.operators, seen)
 
 
-def _notes(
-    thread: Thread, says: Stated, runs: Sequence[Runs], minimal: Minimal | None
-) -> tuple[str, ...]:
+def _notes(thread: Thread, says: Stated, runs: Sequence[Runs]) -> tuple[str, ...]:
     notes = []
     if thread.state == "closed":
         notes.append("the issue is closed")
@@ -322,35 +220,6 @@ def _notes(
     return tuple(notes)
 
 
-def _duplicates(
-    result: Triage, session: Session | None, repository: Repository | None
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Other issues that may be the same bug. A search that fails costs the list, not the triage."""
-    judged = result.judged
-    place = repository or (result.thread.address.repository if result.thread.address else None)
-    if judged is None or place is None:
-        return (), ()
-    text = result.minimal.text if result.minimal else ""
-    mark = Fingerprint.from_json(judged.fingerprint).value
-    stored = StoredReport(
-        key_of(text or result.thread.name), now(), "", result.thread.title, judged.kind, judged.layer,
-        judged.signature, mark, result.runs[0].torch, text,
-    )  # fmt: skip
-    document = {
-        "verdict": {"exception": judged.exception, "message": judged.message},
-        "repro": {"operators": list(judged.operators)},
-        "fingerprint": judged.fingerprint or {},
-    }
-    parcel = Parcel(Path(), result.thread.title, "", "", "", result.labels, document, stored)
-    try:
-        found = find_duplicates(session, place, parcel)
-    except BugreportError as error:
-        return (), (str(error),)
-    number = result.thread.address.number if result.thread.address else None
-    others = tuple(c for c in found.candidates if number is None or c.number != number)
-    return others, found.trouble
-
-
 def _answered(result: Triage) -> Triage:
     if not result.labels:
         result = replace(result, labels=suggested(result))
@@ -359,6 +228,3 @@ def _answered(result: Triage) -> Triage:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-__all__ = ["CannotJudgeError", "Wanted", "decide", "places", "triage"]

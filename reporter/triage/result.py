@@ -21,7 +21,7 @@ Status = Literal[
 SCHEMA_VERSION = 1
 WORDS: Mapping[Status, str] = {
     "reproduces": "it fails as the issue states",
-    "not_reproduced": "it does not fail here",
+    "not_reproduced": "it does not fail here as the issue states",
     "different": "it fails here, but not as the issue states",
     "no_bug": "what it shows is no bug of the compiler",
     "not_actionable": "there is nothing to run",

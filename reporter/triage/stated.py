@@ -54,7 +54,11 @@ _SPOKEN = re.compile(
 )
 #: Messages that every failure of a compiler backend begins with.
 _EMPTY = re.compile(
-    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|.{0,3})$"
+    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|(?:[\w.]+(?:Error|Exception):? ?)+|.{0,3})$"
+)
+#: An exception that another one was raised from stands in front of its words, and an author's remark behind them.
+_WRAPPED = re.compile(
+    r"^(?:[\w.]*(?:Error|Exception|Failed|Unsupported): )+| \([^()]*#\d+[^()]*\)$"
 )
 _ALIKE = 0.6
 _COMPILER_LOG = 80  # lines
@@ -73,11 +77,13 @@ class Raised:
 
 @dataclass(frozen=True)
 class Stated:
-    """What the issue says goes wrong. `raised` are the exceptions of its logs, the outermost last."""
+    """What the issue says goes wrong. `raised` are the exceptions of its logs, the outermost last; `accepts`: that the compiled
+    call takes what eager refuses."""
 
     sort: Sort
     raised: tuple[Raised, ...] = ()
     torch: str | None = None
+    accepts: bool = False
 
     def text(self) -> str:
         """For people, on one line."""
@@ -118,8 +124,8 @@ def stated(thread: Thread) -> Stated:
         return Stated("raises", raised, torch)
     if _HANGS.search(title_and_prose):
         return Stated("hangs", raised, torch)
-    if raised or _WRONG.search(title_and_prose) or _ACCEPTS.search(title_and_prose):
-        return Stated("wrong", raised, torch)
+    if raised or accepts or _WRONG.search(title_and_prose):
+        return Stated("wrong", raised, torch, accepts)
     return Stated("unknown", raised, torch)
 
 
@@ -225,7 +231,7 @@ def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Mat
 
 
 def _alike(wanted: str, seen: str) -> bool:
-    first, second = normalise(wanted), normalise(seen)
+    first, second = (normalise(_WRAPPED.sub("", text)) for text in (wanted, seen))
     if not first or not second:
         return False
     if first == second:

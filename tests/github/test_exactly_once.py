@@ -17,12 +17,15 @@ from typing import Any
 
 import pytest
 
-from reporter.errors import BugreportError
+from reporter.errors import BugreportError, UsageError
 from reporter.filed import Filed
+from reporter.github import delivery
+from reporter.github.delivery import Landed
+from reporter.github.letters import IssueLetter
 from reporter.store.database import opened
 from reporter.store.filings import State, filing
 from reporter.store.reports import key_of
-from tests.github.conftest import WORDS, copied, environment, run_file
+from tests.github.conftest import WORDS, Somebody, copied, environment, run_file
 from tests.github.tracker import TOKEN, Fault, Tracker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -421,3 +424,84 @@ def test_two_processes_that_file_the_same_report_make_one_issue(
     assert [process.returncode for process in processes] == [0, 0], outputs
     assert len(tracker.repo.issues) == 1 and tracker.count(CREATE) == 1
     assert sorted("already_filed" in out for out, _ in outputs) == [False, True]
+
+
+def test_a_clock_that_is_ahead_makes_no_second_issue(
+    tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt is noted in the year 2061; the tracker created the issue today, and others after it."""
+    tracker.index_lags = True
+    tracker.faults = [Fault(CREATE, "reset", processed=True), Fault(**{**DOWN, "times": 1000})]
+    assert attempt(report)[0] == 125 and state_of(report) is State.UNKNOWN
+    tracker.faults = []
+    with opened() as store:
+        store.execute("UPDATE filings SET updated = '2061-01-01T00:00:00.000+00:00'")
+        store.execute("UPDATE filing_history SET time = '2061-01-01T00:00:00.000+00:00'")
+    for number in range(30):
+        tracker.add_issue(f"another one {number}", "text")
+    assert attempt(report) == (0, "already_filed")
+    assert tracker.count(CREATE) == 1
+
+
+def test_a_mark_that_was_edited_away_is_not_missed(tracker: Tracker, report: Path) -> None:
+    assert attempt(report) == (0, "filed")
+    (issue,) = tracker.repo.issues
+    body = re.sub(r"<!-- .*? -->", "", issue["body"]).replace("\n", "\r\n")
+    assert "bugreport-key" not in body
+    issue["body"] = body
+    (report.parent / "store.sqlite3").unlink()
+    assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
+
+
+def test_without_the_index_the_list_goes_further_back(tracker: Tracker, report: Path) -> None:
+    """Another machine filed it some hundred issues ago, this one knows nothing of it, and the search is down."""
+    assert attempt(report) == (0, "filed")
+    (report.parent / "store.sqlite3").unlink()
+    for number in range(150):
+        tracker.add_issue(f"another one {number}", "text")
+    tracker.faults = [Fault(SEARCH, status=503, times=99)]
+    assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
+
+
+def test_two_machines_within_the_same_second_are_told(
+    tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no lock can keep apart is at least said: the other machine's issue appears between our look and our request."""
+    tracker.index_lags = True
+    key = key_of((report / "repro.py").read_text())
+    send = IssueLetter.send
+
+    def late(letter: IssueLetter) -> Landed:
+        tracker.add_issue("theirs", f"<!-- bugreport-key: {key} -->")
+        return send(letter)
+
+    monkeypatch.setattr(IssueLetter, "send", late)
+    filed = run_file(report)
+    assert isinstance(filed, Filed) and filed.number == 2
+    assert any("at the same time as #1" in note and "close #2" in note for note in filed.notes)
+
+
+def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
+    tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full after the request: the address is on the screen, and the next run sends nothing."""
+    tracker.index_lags = True
+    move = delivery.move
+
+    def full(store: Any, key: str, place: str, state: State, **more: Any) -> None:
+        if state is State.CONFIRMED:
+            raise UsageError("the store cannot be written")
+        move(store, key, place, state, **more)
+
+    monkeypatch.setattr(delivery, "move", full)
+    person = Somebody(is_there=False)
+    filed = run_file(report, person, yes=True, summary=WORDS)
+    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert any("issues/1, but that could not be noted" in line for line in person.said)
+    monkeypatch.undo()
+    monkeypatch.setenv("GH_TOKEN", TOKEN)
+    monkeypatch.setenv("BUGREPORT_GITHUB_API", tracker.base)
+    monkeypatch.setenv("BUGREPORT_GITHUB_TIMEOUT", "0.2")
+    monkeypatch.setenv("BUGREPORT_STORE", str(report.parent / "store.sqlite3"))
+    assert state_of(report) is State.SENT
+    assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1

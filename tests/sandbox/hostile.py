@@ -1,4 +1,4 @@
-"""Programs that mean harm, and what has to come of each; PLACE stands for what a test puts in.
+"""Programs that mean harm, and what has to come of each; PLACE, KEYS and PORT stand for what a test puts in.
 
 They need no torch: what holds for plain Python holds for whatever runs in it.
 """
@@ -23,7 +23,7 @@ PROGRAMS = {
         """
 import glob, os
 found = []
-for place in (os.path.expanduser("~/.ssh"), "/root/.ssh", "/home", "/etc/shadow", "/etc/hostname", "PLACE"):
+for place in (os.path.expanduser("~/.ssh"), "/root/.ssh", "/home", "/etc/shadow", "/etc/hostname", "PLACE", "KEYS"):
     try:
         found.append(open(place).read() if os.path.isfile(place) else os.listdir(place))
     except OSError:
@@ -55,6 +55,7 @@ while refused < 50:
 print("held")
 """,
         endings=("exited", "tasks", "timeout"),
+        says="held",
     ),
     "allocates without end": Hostile(
         """

@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import sysconfig
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,9 +60,18 @@ def alive(mark: str) -> list[str]:
     return found
 
 
+@pytest.fixture
+def keys() -> Iterator[Path]:
+    """A key in a folder of the real home, as ~/.ssh has them: a machine that has none would prove nothing."""
+    with tempfile.TemporaryDirectory(prefix=".bugreport-test-", dir=Path.home()) as folder:
+        key = Path(folder) / "id_ed25519"
+        key.write_text("SECRET")
+        yield key
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_hostile_program_is_contained(
-    name: str, tmp_path: Path, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, keys: Path, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile = PROGRAMS[name]
     monkeypatch.setenv("GH_TOKEN", "ghp_" + "canary")
@@ -70,9 +80,9 @@ def test_a_hostile_program_is_contained(
     seed = tmp_path / "seed"
     seed.mkdir()
     mark = uuid.uuid4().hex
-    text = hostile.text.replace("PLACE", str(canary)).replace(
-        "PORT", str(listener.getsockname()[1])
-    )
+    port = str(listener.getsockname()[1])
+    text = hostile.text.replace("PLACE", str(canary)).replace("PORT", port)
+    text = text.replace("KEYS", str(keys))
     limits = (
         LIMITS
         if "timeout" not in hostile.endings

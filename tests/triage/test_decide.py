@@ -11,8 +11,8 @@ from reporter.github.duplicates import Candidate
 from reporter.triage.answer import ALLOWED, comment, suggested
 from reporter.triage.attempt import Attempt, Runs
 from reporter.triage.blocks import blocks
+from reporter.triage.decide import decide
 from reporter.triage.extract import Repro
-from reporter.triage.flow import decide
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.stated import Raised, Stated, compare, exceptions, stated
 from reporter.triage.thread import Post, Thread
@@ -22,6 +22,8 @@ LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"
 CRASH = Stated(
     "raises", (Raised("LoweringException", "AssertionError: index_expr of 7 dims expected"),)
 )
+ACCEPTS = Stated("wrong", accepts=True)
+INDEX = Stated("raises", (Raised("IndexError", "tuple index out of range (a variant of #1795)"),))
 WRONG, DIES, HANGS, UNKNOWN = Stated("wrong"), Stated("dies"), Stated("hangs"), Stated("unknown")
 
 
@@ -52,6 +54,8 @@ CASES = [
     (WRONG, SAME, verdict("precision_cast", "none", False), "no_bug"),
     (WRONG, PASSES, verdict("wrong_metadata"), "reproduces"),
     (WRONG, OTHER, verdict("not_reproduced", "none", False), "different"),
+    (ACCEPTS, OTHER, verdict("invalid_program", "eager", False), "not_reproduced"),
+    (ACCEPTS, PASSES, verdict("accepts_invalid"), "reproduces"),
     (DIES, runs("dies", "same", "SIGFPE"), verdict("process_death"), "reproduces"),
     (HANGS, runs("hangs", "same"), None, "reproduces"),
     (WRONG, runs("hangs", "different"), None, "cannot_judge"),
@@ -79,6 +83,7 @@ def test_the_status(says: Stated, ran: Runs, judged: Judged | None, status: str)
         (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING}", "same"),
         (CRASH, 1, None, False, f"torch._inductor.exc.{LOWERING.replace('7', '12')}", "same"),
         (CRASH, 1, None, False, "LoweringException: RuntimeError: no kernel", "different"),
+        (INDEX, 1, None, False, "InductorError: IndexError: tuple index out of range", "same"),
         (CRASH, 1, None, False, "torch._dynamo.exc.Unsupported: call_method", "different"),
         (CRASH, 1, None, False, "ImportError: no torch.foo", "different"),
         (CRASH, -11, "SIGSEGV", False, "", "different"),
@@ -219,6 +224,8 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
 def test_there_is_a_comment_only_where_there_is_something_to_say() -> None:
     assert comment(triaged(status="cannot_judge")) == ""
     assert "does not fail here" in comment(triaged(status="not_reproduced", runs=(PASSES,)))
+    # both sides refuse by now: the program fails, but not as the issue says
+    assert "What the issue states does not show" in comment(triaged(status="not_reproduced"))
 
 
 @pytest.mark.parametrize(

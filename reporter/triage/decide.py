@@ -1,0 +1,116 @@
+"""What is claimed of an issue: a pure function of what it states, what its program did, and the tool's verdict.
+
+A measured verdict goes before what the program says of itself, since a posted program may check the wrong thing or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reporter.triage.attempt import Runs
+from reporter.triage.result import Status
+from reporter.triage.stated import Stated
+from reporter.triage.verdict import Judged
+
+_FAILURES = {
+    "raises": {"crash", "crash_on_recompile"},
+    "wrong": {
+        "wrong_result",
+        "wrong_gradient",
+        "wrong_metadata",
+        "stale_graph",
+        "accepts_invalid",
+    },
+    "dies": {"process_death"},
+    "hangs": {"hang"},
+}
+#: Verdicts that say nothing against the issue: the failure just did not show.
+_NOTHING_SEEN = ("not_reproduced", "graph_break", "recompiles")
+
+
+def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[Status, str]:
+    """The status and why, in one sentence that names the release."""
+    ran = runs[best(runs)]
+    verdict = judged if judged is not None and judged.kind else None
+    found = _by_verdict(says, ran, verdict) if verdict is not None else None
+    found = found or _by_run(says, ran)
+    if found is not None:
+        return found
+    if verdict is None and judged is not None:
+        return (
+            "cannot_judge",
+            f"With torch {ran.torch} the repro ends without an error, and there is no verdict: {judged.trouble}.",
+        )
+    everywhere = ", ".join(item.torch for item in runs)
+    return (
+        "not_reproduced",
+        f"It ends without an error with torch {everywhere}, and compiled calls do what eager does.",
+    )
+
+
+def _by_verdict(says: Stated, ran: Runs, verdict: Judged) -> tuple[Status, str] | None:
+    """What the verdict decides, whatever the program says of itself."""
+    with_torch = f"With torch {ran.torch}"
+    if says.accepts and verdict.kind == "invalid_program":
+        return "not_reproduced", f"{with_torch} the compiled call refuses what eager refuses."
+    if not verdict.is_bug:
+        if verdict.kind in _NOTHING_SEEN:
+            return None
+        # the posted program fails, and what it fails of is measured to be no bug
+        return "no_bug", f"{with_torch} the tool's verdict is {verdict.kind}: {verdict.summary}"
+    if ran.telling.match == "same":
+        return None
+    finds = f"{verdict.kind} in {verdict.layer}"
+    if says.sort == "unknown" or verdict.kind in _FAILURES.get(says.sort, ()):
+        return "reproduces", f"{with_torch} the tool finds {finds}: {verdict.summary}"
+    return (
+        "different",
+        f"The issue states: {says.text()}. {with_torch} the tool finds {finds} instead: {verdict.summary}",
+    )
+
+
+def _by_run(says: Stated, ran: Runs) -> tuple[Status, str] | None:
+    """What the posted program showed; None if it ended well."""
+    shown, with_torch = ran.telling, f"With torch {ran.torch}"
+    if shown.match == "same":
+        flaky = f" in {ran.same} of {ran.of} runs" if ran.same < ran.of else ""
+        return "reproduces", f"{with_torch} it fails as stated{flaky}."
+    if shown.outcome == "stopped":
+        return "cannot_judge", f"{with_torch} the repro {shown.detail}."
+    if shown.outcome == "hangs":
+        return (
+            "cannot_judge",
+            f"{with_torch} the repro did not end in time, and the issue states no hang.",
+        )
+    if shown.outcome == "cannot_judge":
+        return "cannot_judge", f"{with_torch} the repro says that it cannot judge here."
+    if shown.outcome not in ("fails", "dies"):
+        return None
+    if shown.match == "unclear":
+        return (
+            "reproduces",
+            f"{with_torch} it fails with {shown.failure}; the issue does not say enough to compare.",
+        )
+    return (
+        "different",
+        f"The issue states: {says.text()}. {with_torch} it fails with {shown.failure} instead.",
+    )
+
+
+def best(runs: Sequence[Runs]) -> int:
+    """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else the first."""
+    order = ("same", "unclear", "different", None)
+    ranked = sorted(
+        range(len(runs)),
+        key=lambda i: (
+            order.index(runs[i].telling.match),
+            [-part for part in _release(runs[i].torch)],
+            i,
+        ),
+    )
+    return ranked[0] if runs[ranked[0]].telling.match is not None else 0
+
+
+def _release(version: str) -> tuple[int, ...]:
+    numbers = version.partition("+")[0].split(".")
+    return tuple(int(part) if part.isdigit() else 0 for part in numbers[:3])
