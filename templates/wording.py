@@ -264,6 +264,11 @@ def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
+def generated(report: Mapping[str, Any]) -> str:
+    """What Triton's compiler says of inductor's kernels, where it refuses one."""
+    return kernel.generated(report)
+
+
 def unit(report: Mapping[str, Any]) -> str:
     """What the size of a repro is counted in."""
     return "statement" if kernel.is_kernel(report) else "tensor operation"
