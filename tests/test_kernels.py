@@ -392,3 +392,17 @@ def test_texts_of_a_kernel_keep_their_differences() -> None:
     )
     with pytest.raises(NotPublic):
         public.constant({"tl": "JITFunction(script:acme)"})
+
+
+@pytest.mark.releases
+def test_a_bug_of_one_target(release_python: Callable[[str], Path], tmp_path: Path) -> None:
+    """Triton 3.9.0 lets an atomic `and` on floats through to the compiler for AMD, which fails on it."""
+    script = tmp_path / "script.py"
+    script.write_text((SCRIPTS / "float_atomic_and.py").read_text())
+    options = ["--json", "--no-input", "--python", release_python("v215")]
+    done = bugreport("diagnose", *options, script, cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert (document["verdict"]["kind"], document["device"]) == ("crash", "gfx942")
+    rungs = {row["rung"]: row["outcome"] for row in document["ladder"]}
+    assert [rungs[name] for name in TARGETS] == ["ok", "ok", "ok", "raises"]
