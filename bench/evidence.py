@@ -1,6 +1,6 @@
 """Time and size of each of torch's debugging tools on one small repro, side by side on the releases at hand.
 
-    python bench/evidence.py [BACKEND]      # aot_eager by default; inductor compiles C++ and takes a minute
+    python bench/evidence.py [BACKEND [ENVIRONMENT…]]   # aot_eager by default; inductor compiles C++ and takes a minute
 
 A run without any tool comes first, so that what the tools add together can be told from what compiling costs.
 """
@@ -59,7 +59,10 @@ def main() -> None:
     """Prints a block for each release."""
     backend = sys.argv[1] if len(sys.argv) > 1 else "aot_eager"
 
+    wanted = sys.argv[2:] or list(RELEASES)
     for name, release in RELEASES.items():
+        if name not in wanted:
+            continue
         python = python_in(name)
         if not python.exists():
             print(f"torch {release}: not at hand")

@@ -228,7 +228,7 @@ def _evidence(
         return None
     progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
     failure: dict[str, Any] = next((dict(a.failure) for a in built.cold if a.failure), {})
-    return of_repro(
+    found = of_repro(
         bench.python,
         built.text,
         kind=recorded.kind,
@@ -238,6 +238,15 @@ def _evidence(
         budget=options.evidence,
         keep=output / "private" / EVIDENCE / "repro",
         warm=bench.warm,
+    )
+    if recorded.layer not in ("inductor", "decomposition"):
+        return found
+    from reporter.kernels import generated
+
+    progress.stage("triton", "inductor's kernels, compiled for GPUs that need not be there")
+    keep = output / "private" / EVIDENCE / "triton"
+    return replace(
+        found, generated=generated.of_repro(bench.python, built.text, options.evidence, keep)
     )
 
 

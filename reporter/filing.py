@@ -15,6 +15,7 @@ from github.Repository import Repository as Project
 
 from reporter.errors import BugreportError, UsageError
 from reporter.filed import Filed, Shown, Wish, duplicate_lines, parcel_lines
+from reporter.form import check, chosen
 from reporter.github.delivery import Desk, Landed
 from reporter.github.duplicates import Duplicates, find_duplicates
 from reporter.github.letters import CommentLetter, IssueLetter, LogText
@@ -30,6 +31,7 @@ from reporter.github.plain import plain_line
 from reporter.github.session import Session
 from reporter.leaflet import Person, dry_run, web
 from reporter.recheck import Rechecked, recheck
+from reporter.rerender import in_form
 from reporter.settings import Options
 from reporter.store.database import now, opened
 from reporter.store.filings import KnownIssue, State, filing, remember_issue
@@ -63,6 +65,7 @@ def check_wanted(options: Options, person: Person, comment_on: int | None = None
         raise UsageError(
             "it is not said where to file; name the project, as in `-R pytorch/pytorch`"
         )
+    check(options)
     wanted = Wanted(parse_repository(options.repo), options, comment_on)
     if options.dry_run and options.web:
         raise UsageError("--dry-run and --web exclude each other; give one of them")
@@ -81,7 +84,7 @@ def check_wanted(options: Options, person: Person, comment_on: int | None = None
 def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
     """Files a report, or shows it. Raises BugreportError."""
     options = wanted.options
-    parcel = read_parcel(folder, options.summary or "")
+    parcel = _parcel(folder, options)
     if wanted.sends and options.yes and not has_words(parcel):
         raise UsageError(
             "--yes goes together with a sentence of your own; give it with --summary, or leave --yes out to be asked"
@@ -97,6 +100,16 @@ def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
         project = session.repository(wanted.repository)
         filer = _Filer(wanted, person, session, project, _canonical(wanted.repository, project))
         return filer.file(parcel, notes)
+
+
+def _parcel(folder: Path, options: Options) -> Parcel:
+    """The report as it lies there, or written anew in the form that was asked for, with the labels that this form knows."""
+    words = options.summary or ""
+    if options.template is None:
+        return read_parcel(folder, words)
+    form = chosen(options)
+    parcel = read_parcel(folder, words, in_form(folder, form))
+    return replace(parcel, labels=form.allowed(parcel.labels))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from reporter.labels import labels
 from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.rerender import for_later
 from reporter.rewritten import statements
 from reporter.searched import left_over, searched_for
 from reporter.settings import Options
@@ -80,7 +81,7 @@ def publish(
         if audit.passed or found is None:
             break
     private = _private(recorded, built)
-    private[GATE] = gate.dumps()
+    private.update({GATE: gate.dumps(), **for_later(form, files)})
     refuse(audit, output)
     write_report(
         output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL, EVIDENCE)

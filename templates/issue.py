@@ -110,6 +110,7 @@ def values(
         "grid": wording.grid(report),
         "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
         "subject": wording.subject(report),
+        "generated": wording.generated(report),
         "measured": wording.measured(report),
         "requirements": requirements,
         "needed": needed,

@@ -133,6 +133,24 @@ def grid(report: Json) -> list[tuple[str, str]]:
     return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in targets(report)]
 
 
+def generated(report: Json) -> str:
+    """What to say of inductor's own kernels that some target cannot compile, without a full stop; empty where all can."""
+    found = (report.get("evidence") or {}).get("triton_kernels") or {}
+    for row in found.get("kernels", ()):
+        failing = [
+            name for name, outcome in row["targets"].items() if outcome in ("raises", "died")
+        ]
+        if failing:
+            fine = [name for name, outcome in row["targets"].items() if outcome == "ok"]
+            rest = f", but for {_and(fine)}" if fine else ""
+            return (
+                f"Written as Triton code for a GPU, the kernel `{row['kernel']}` of the same program does not compile for "
+                f"{_and(failing)}{rest} (Triton {found['version']}; the targets are named, no GPU was used): "
+                f"{code(row['errors'][failing[0]])}"
+            )
+    return ""
+
+
 def requirements(report: Json) -> list[tuple[str, str]]:
     """What the repro needs, as rows; plain words of `wording._NOTHING` say that it does not."""
     launch = report["triton"]["launch"]

@@ -14,6 +14,10 @@ _FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
 _PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
 #: What Python draws below a line of source; the line itself says it, and there are as many of them as frames.
 _CARETS = re.compile(r"\s*[~^]+\s*")
+#: What g++ and clang say after an error, with the source lines below it.
+_NOTE = re.compile(r"^\S+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp):\d+(?::\d+)?: note: ")
+_INCLUDED = re.compile(r"^(?:In file included from | +from )")
+_ERROR = re.compile(r"^\S+:\d+(?::\d+)?: (?:fatal )?error: ")
 #: How to get a longer log, which is no use to the one who reads this log.
 _HINT = re.compile(
     r"^(?:Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception and fall back to eager).*"
@@ -46,7 +50,29 @@ def cut_log(text: str, last: int = LAST) -> str:
         lines += _kept(run, last)
         run = []
         lines += _short(piece.lines)
-    return _HINT.sub("", "\n".join(lines)).strip("\n")
+    return _HINT.sub("", "\n".join(_without_notes(lines))).strip("\n")
+
+
+def _without_notes(lines: Sequence[str]) -> Iterator[str]:
+    """A C++ compiler's errors without the candidates that it went through: a hundred lines for each."""
+    missing, inside = 0, False
+    for line in lines:
+        if _NOTE.search(line) or inside and _INCLUDED.match(line):
+            inside = True
+        elif inside and not line.startswith(" ") or _ERROR.search(line):
+            inside = False
+        if inside:
+            missing += 1
+            continue
+        yield from _notes(missing)
+        missing = 0
+        yield line
+    yield from _notes(missing)
+
+
+def _notes(missing: int) -> Iterator[str]:
+    if missing:
+        yield f"[... {missing} line{'s' if missing != 1 else ''} of the compiler's notes left out ...]"
 
 
 def raised_in(text: str) -> tuple[str, str] | None:

@@ -213,6 +213,7 @@ class _InTest(ast.NodeTransformer):
         before, self.error = self.error, node.name
         self.generic_visit(node)
         self.error = before
+        node.body = node.body or [ast.Pass()]  # it may have held nothing but a print
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST] | None:

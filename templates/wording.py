@@ -207,6 +207,8 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
+    if kind == "wrong_metadata":
+        return "dtype, shape, strides and aliasing as in eager mode", actual
     if worst is not None:
         actual += _numbers(worst, actual)
     return "the same as in eager mode, within the default tolerances", actual
@@ -262,6 +264,11 @@ def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     if kernel.is_kernel(report):
         return ("compiled for it",)
     return ("dynamic default", "dynamic=True", "dynamic=False")
+
+
+def generated(report: Mapping[str, Any]) -> str:
+    """What Triton's compiler says of inductor's kernels, where it refuses one."""
+    return kernel.generated(report)
 
 
 def unit(report: Mapping[str, Any]) -> str:

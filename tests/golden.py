@@ -33,7 +33,8 @@ class Case:
     options: tuple[str, ...] = ()
 
 
-#: A report for each kind of bug.
+#: A report for each kind of bug. `crash_on_recompile` has none: a crash that neither a fresh compile nor `mark_dynamic` shows was
+#: found in no program yet.
 BUGS = {
     "crash": Case(SCRIPTS / "foobar.py"),
     "wrong_result": Case(SCRIPTS / "alias_view_after_mutation_wrong_base.py"),
@@ -43,7 +44,6 @@ BUGS = {
     "process_death": Case(SCRIPTS / "index_oob_embedding_offsets_abort.py"),
     "hang": Case(HOME / "scripts" / "hang.py", options=("--timeout", "30")),
     "stale_graph": Case(SCRIPTS / "stale_offset_backend.py"),
-    "crash_on_recompile": Case(HOME / "scripts" / "crash_on_recompile.py"),
 }
 #: A verdict for what is no bug.
 NO_BUGS = {
@@ -53,17 +53,7 @@ NO_BUGS = {
     "precision_cast": Case(SCRIPTS / "half_where_cast_elision.py"),
 }
 #: Kinds whose document has still to be made by `--run`.
-MISSING = {
-    "wrong_result",
-    "wrong_gradient",
-    "wrong_metadata",
-    "accepts_invalid",
-    "process_death",
-    "hang",
-    "crash_on_recompile",
-    "rng",
-    "precision_cast",
-}
+MISSING = {"wrong_result", "process_death", "hang"}
 
 
 def stored(kinds: dict[str, Case]) -> list[str]:

@@ -367,13 +367,13 @@ FILES = ("report.json", "issue.md", "repro.py", "test_repro.py", "report.html")
 
 
 @pytest.mark.slow
-def test_without_triton_one_sentence_says_so(tmp_path: Path, torch_python: Path) -> None:
+def test_without_triton_one_sentence_says_so(tmp_path: Path) -> None:
     """An interpreter that has torch and no Triton."""
-    if subprocess.run([torch_python, "-c", "import triton"], capture_output=True).returncode == 0:
+    if subprocess.run([sys.executable, "-c", "import triton"], capture_output=True).returncode == 0:
         pytest.skip("this interpreter has a Triton")
     (tmp_path / "script.py").write_text((SCRIPTS / "right.py").read_text())
     done = bugreport(
-        "create", "--no-input", "--python", torch_python, "script.py", cwd=tmp_path, timeout=300
+        "create", "--no-input", "--python", sys.executable, "script.py", cwd=tmp_path, timeout=300
     )
     assert done.returncode == 125
     assert "there is no Triton in" in done.stderr and "Traceback" not in done.stderr
@@ -392,3 +392,17 @@ def test_texts_of_a_kernel_keep_their_differences() -> None:
     )
     with pytest.raises(NotPublic):
         public.constant({"tl": "JITFunction(script:acme)"})
+
+
+@pytest.mark.releases
+def test_a_bug_of_one_target(release_python: Callable[[str], Path], tmp_path: Path) -> None:
+    """Triton 3.9.0 lets an atomic `and` on floats through to the compiler for AMD, which fails on it."""
+    script = tmp_path / "script.py"
+    script.write_text((SCRIPTS / "float_atomic_and.py").read_text())
+    options = ["--json", "--no-input", "--python", release_python("v215")]
+    done = bugreport("diagnose", *options, script, cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert (document["verdict"]["kind"], document["device"]) == ("crash", "gfx942")
+    rungs = {row["rung"]: row["outcome"] for row in document["ladder"]}
+    assert [rungs[name] for name in TARGETS] == ["ok", "ok", "ok", "raises"]

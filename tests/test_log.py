@@ -55,3 +55,21 @@ def test_hints_for_a_longer_log_are_left_out() -> None:
     older = "You can suppress this exception and fall back to eager by setting:\n    import torch._dynamo\n    torch._dynamo.config.suppress_errors = True"
     assert cut_log(f"{LOG}\n\n{hint}\n\n{older}\n") == cut_log(LOG)
     assert cut_log("error: x\n   3 | int y\n     | ^~~") == "error: x\n   3 | int y\n     | ^~~"
+
+
+def test_the_candidates_of_a_compiler_are_left_out() -> None:
+    log = (
+        "k.cpp:32:38: error: no match for operator*\n   32 |  auto y = a * b;\n      |  ~ ^ ~\n"
+        "In file included from vec.h:8:\nvec.h:64:41: note: candidate: operator*\n   64 | template\n      |   ^\n"
+        "vec.h:64:41: note:   deduction failed\nk.cpp:40:1: error: also wrong\n   40 | z\n"
+    )
+    assert cut_log(log).splitlines() == [
+        "k.cpp:32:38: error: no match for operator*",
+        "   32 |  auto y = a * b;",
+        "      |  ~ ^ ~",
+        "In file included from vec.h:8:",
+        "[... 4 lines of the compiler's notes left out ...]",
+        "k.cpp:40:1: error: also wrong",
+        "   40 | z",
+    ]
+    assert cut_log(cut_log(log)) == cut_log(log)

@@ -134,3 +134,20 @@ def test_a_test_that_eager_cannot_run_is_skipped() -> None:
     test = formatted(next(render_tests(document("crash", "inductor", "torch.frexp"), text)))
     answer = run_cold(Path(sys.executable), test, 120)
     assert answer.exit == 0 and "skipped=1" in answer.stderr
+
+
+def test_a_handler_that_only_prints_stays_one() -> None:
+    """What `accepts_invalid` is made of: eager must raise, and says what."""
+    repro = (
+        "import sys\nimport torch\n\n\ndef repro(x):\n    return x\n\n\ndef inputs():\n    return (torch.ones(1),)\n\n\n"
+        "def run(compile):\n    model = repro\n    args = inputs()\n    return compile(model)(*args)\n\n\n"
+        "def main():\n    try:\n        run(lambda model: model)\n    except Exception as error:\n        print(error)\n"
+        "    else:\n        sys.exit(125)\n    run(torch.compile)\n    raise AssertionError('accepted')\n\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    report = {
+        "verdict": {"kind": "accepts_invalid", "layer": "inductor", "summary": "s"},
+        "repro": {"operators": []},
+    }
+    for text in render_tests(report, repro):
+        ast.parse(text)

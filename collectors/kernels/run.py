@@ -11,16 +11,20 @@ import runpy
 import sys
 from typing import Any, Dict, List
 
-from . import launches, targets
+from . import generated, launches, targets
 
 
 def main(arguments: List[str]) -> int:
-    """`… run SPEC.json`. `what`: interpret | compile (of `script`), or candidates (`texts` for one `target`)."""
+    """`… run SPEC.json`. `what`: interpret, compile or generated (of `script`), or candidates (`texts` for one `target`)."""
     with open(arguments[0], encoding="utf-8") as source:
         spec = json.load(source)
-    answer = {"interpret": _interpret, "compile": _compile, "candidates": _candidates}[
-        spec["what"]
-    ](spec)
+    ways = {
+        "interpret": _interpret,
+        "compile": _compile,
+        "candidates": _candidates,
+        "generated": _generated,
+    }
+    answer = ways[spec["what"]](spec)
     with open(spec["answer"] + ".part", "w", encoding="utf-8") as out:
         json.dump(answer, out)
     os.replace(spec["answer"] + ".part", spec["answer"])
@@ -97,6 +101,39 @@ def _internals() -> List[str]:
     from ..vocabulary import internals
 
     return internals(("triton",))
+
+
+def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Has inductor write Triton code for the script, and compiles each of its kernels for every target."""
+    if importlib.util.find_spec("triton") is None:
+        return {"missing": True, "skipped": "there is no Triton in this interpreter"}
+    seen = generated.Generated()
+    try:
+        generated.watch(seen)
+    except (ImportError, AttributeError) as error:
+        return {"skipped": "no Triton code to be had ({})".format(error)}
+    ending = _run_script(spec)
+    if not seen.rows:
+        return {**_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
+    unsupported = targets.usable(spec["folder"])
+    wanted = [name for name in targets.TARGETS if name not in unsupported]
+    rows = []
+    for number, row in enumerate(seen.rows):
+        try:
+            kernel = generated.import_kernel(row, spec["folder"], number)
+            answers = [targets.compile_for(kernel, row, name) for name in wanted]
+        except Exception as error:
+            answers = [
+                {
+                    "target": name,
+                    "outcome": "broken",
+                    "message": type(error).__name__,
+                    "seconds": 0.0,
+                }
+                for name in wanted
+            ]
+        rows.append({**row, "targets": answers})
+    return {**_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
 
 
 def vocabulary() -> List[str]:

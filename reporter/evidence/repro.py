@@ -30,12 +30,16 @@ _MAX_GRAPH = 60
 
 @dataclass(frozen=True)
 class ReproEvidence:
-    """What the tools said of the repro. Without an `excerpt`, `no_excerpt` says why. `seconds`: the whole process."""
+    """What the tools said of the repro. Without an `excerpt`, `no_excerpt` says why. `seconds`: the whole process.
+
+    `generated` is what Triton's compiler makes of inductor's kernels (see `reporter.kernels.generated`).
+    """
 
     collected: tuple[Collected, ...]
     excerpt: Excerpt | None
     no_excerpt: str
     seconds: float
+    generated: Json | None = None
 
     @property
     def vector_isa(self) -> str | None:
@@ -45,7 +49,8 @@ class ReproEvidence:
 
     def without_excerpt(self) -> ReproEvidence:
         """The same where the compiler's own words collide with a private name."""
-        return replace(self, excerpt=None, no_excerpt="it holds a word that is also a private name")
+        reason = "it holds a word that is also a private name"
+        return replace(self, excerpt=None, no_excerpt=reason, generated=None)
 
     def to_json(self) -> Json:
         """The part of report.json: numbers and torch's own words."""
@@ -64,6 +69,7 @@ class ReproEvidence:
             "vector_isa": self.vector_isa,
             "excerpt": self.excerpt.caption if self.excerpt else None,
             "no_excerpt": self.no_excerpt,
+            **({"triton_kernels": self.generated} if self.generated else {}),
         }
 
     def _facts(self, name: str) -> Mapping[str, Any]:

@@ -71,17 +71,18 @@ class Parcel:
         return found
 
 
-def read_parcel(folder: Path, words: str = "") -> Parcel:
+def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Parcel:
     """Reads a report folder.
 
     Args:
+        written: the issue's text instead of issue.md, where it was written anew in another form.
         words: the reporter's own sentence; where the text already has one from `create --summary` it may be empty.
 
     Raises:
         UsageError: the folder is no report, or the text does not fit the tracker even without its log.
     """
     document = _document(folder)
-    issue, repro = _text(folder, "issue.md"), _text(folder, "repro.py")
+    issue, repro = written or _text(folder, "issue.md"), _text(folder, "repro.py")
     title, _, body = issue.replace("\r\n", "\n").partition("\n")
     title, body = title.strip(), body.strip()
     if not title or not body:

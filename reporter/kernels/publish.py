@@ -23,6 +23,7 @@ from reporter.kernels.verdict import same_words
 from reporter.lab import Json
 from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.report import AuditSummary, Report
+from reporter.rerender import for_later
 from reporter.settings import Options
 from reporter.store.reports import key_of
 from reporter.story import Story
@@ -92,7 +93,7 @@ def publish(
         identity=identity,
         allowed=(*gate.allowed, evidence.key),
     )
-    private = {**finished.private, GATE: gate.dumps()}
+    private = {**finished.private, GATE: gate.dumps(), **for_later(form, files)}
     if not audit.passed:
         (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse(audit, output)

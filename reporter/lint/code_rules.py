@@ -17,6 +17,8 @@ _COMPARING = ("same", "allclose", "assert_close", "isclose")
 _RANDOM = re.compile(
     r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
 )
+#: Backends that draw random numbers as eager mode does.
+_NOT_LOWERED = re.compile(r"""\bbackend=["'](?:eager|aot_eager\w*)["']""")
 _EDGES = re.compile(r"\b(nan|inf|finfo)\b|[\"'](?:nan|-?inf)[\"']")
 _INDEX_MAKERS = ("argmax", "argmin", "argsort", "sort", "topk", "max", "min", "kthvalue", "mode")
 
@@ -113,7 +115,8 @@ def _seeds(subject: Subject) -> Iterator[Hit]:
 
 
 def _fallback(subject: Subject) -> Iterator[Hit]:
-    if subject.kind not in _VALUE_KINDS or "fallback_random" in (subject.repro or ""):
+    text = subject.repro or ""
+    if subject.kind not in _VALUE_KINDS or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
     for function in subject.program():
         if _RANDOM.search(ast.unparse(function)):

@@ -69,6 +69,9 @@ def run(asked: Asked, options: Options, person: Person) -> Checked:
         )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
+    from reporter.rerender import with_checks
+
+    checked = replace(checked, notes=(*checked.notes, *with_checks(asked.repros)))
     return _told(checked, person, asked.yes) if asked.comment else checked
 
 

@@ -1,0 +1,52 @@
+import torch
+
+
+def repro(x, y, z):
+    return torch.addmm(x, y, z)
+
+
+def inputs():
+    return (
+        torch.randn(2, 1),
+        torch.randn(1, 2),
+        torch.randn(2, 1),
+    )
+
+
+def run(compile):
+    torch.manual_seed(0)
+    model = repro
+    args = inputs()
+    out = compile(model)(*args)
+    return out if isinstance(out, (tuple, list)) else [out]
+
+
+try:
+    from torch._inductor.test_case import run_tests, TestCase
+except ImportError:
+    # torch's helpers need expecttest, which a plain install does not have
+    from unittest import main as run_tests, TestCase
+
+
+class TestRepro(TestCase):
+    def setUp(self):
+        super().setUp()
+        torch._dynamo.reset()
+
+    def test_accepts_invalid_addmm(self):
+        """Eager refuses the call with RuntimeError; the compiled call returns a result."""
+        try:
+            run(lambda model: model)
+        except Exception as error:
+            pass
+        else:
+            self.skipTest("eager passes here")
+        try:
+            run(lambda model: torch.compile(model))
+        except Exception:
+            return
+        self.fail("accepts invalid: eager raises, the compiled call returns")
+
+
+if __name__ == "__main__":
+    run_tests()
