@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from reporter.releases.subject import Subject
 from reporter.releases.work import Bench, Check, Task
 from reporter.signature import Signature
 from reporter.store.database import opened
+from tests.wheels import make_shelf
 
 ROOT = Path(__file__).resolve().parents[1]
 REPROS = Path(__file__).parent / "data" / "repros"
@@ -63,6 +65,7 @@ from pathlib import Path
 from reporter.progress import PlainProgress
 from reporter.releases.check import carried_out
 from reporter.store.database import opened
+from tests.wheels import make_shelf
 from tests.test_check_interrupted import Slowly, plan
 with opened() as store:
     carried_out(plan(), Slowly(Path(sys.argv[1]), 0.01), store, PlainProgress())
@@ -333,3 +336,134 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
         assert (
             found.outcome == "cannot_judge"
         )  # it would have run, and there is nothing to run it with
+
+
+BISECT = """
+import json, sys
+from pathlib import Path
+from reporter.releases import bisect, index
+from reporter.settings import Options
+from tests.test_check_interrupted import Until
+index.offers = lambda place=None: tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(40))
+request = bisect.Request(sys.argv[2], good="2.39.0", bad="2.0.0", find_fix=True)
+found = bisect.bisect(request, Options(jobs=1, no_input=True), Until(Path(sys.argv[1]), 23))
+print(json.dumps(found.to_json()))
+"""
+
+
+class Until(Slowly):
+    """The same where every release before 2.N fails."""
+
+    def __init__(self, log: Path, fixed_in: int) -> None:
+        super().__init__(log)
+        self._fixed_in = fixed_in
+
+    def run(self, tasks: list[Task], keep: Keep) -> None:
+        with self._log.open("a") as log:
+            for task in tasks:
+                time.sleep(0.2)
+                log.write(" ".join(task.cell) + "\n")
+                log.flush()
+                minor = int(task.release.label.split(".")[1])
+                keep(result(task, "fixed" if minor >= self._fixed_in else "reproduces"))
+
+
+def test_a_search_that_is_killed_at_random_moments_goes_on(tmp_path: Path) -> None:
+    repro, log = tmp_path / "repro.py", tmp_path / "log"
+    repro.write_text("raise SystemExit(0)\n")
+    environment = {**os.environ, "BUGREPORT_STORE": str(tmp_path / "store")}
+    command = [sys.executable, "-c", BISECT, str(log), str(repro)]
+    chance = random.Random(3)
+    kills = 0
+    while True:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        before = len(log.read_text().splitlines()) if log.exists() else 0
+        while process.poll() is None and kills < 3:
+            if log.exists() and len(log.read_text().splitlines()) > before:
+                time.sleep(chance.random() * 0.2)
+                process.kill()
+                kills += process.wait() == -signal.SIGKILL
+            time.sleep(0.01)
+        output = process.communicate(timeout=120)[0]
+        if process.returncode == 0:
+            break
+    document = json.loads(output)
+    assert kills == 3
+    assert [document[end]["torch"] for end in ("before", "after")] == ["2.22.0", "2.23.0"]
+    asked = log.read_text().splitlines()
+    # two ends and log2(39) halvings; a kill may cost the one answer that was not stored yet
+    assert len(set(asked)) <= 8 and len(asked) <= len(set(asked)) + kills
+    with opened(tmp_path / "store") as store:
+        assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        assert store.execute("SELECT COUNT(*) FROM runs WHERE finished IS NULL").fetchone()[0] == 0
+        assert store.execute("SELECT COUNT(DISTINCT run) FROM checks").fetchone()[0] == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 400 kB, where the user may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)], capture_output=True
+    )
+    if done.returncode != 0:
+        pytest.skip("no right to mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_really_full(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = small_disk / "store", tmp_path / "log"
+    monkeypatch.setenv("BUGREPORT_STORE", str(path))
+    with pytest.raises(UsageError, match="make room"), opened(path) as store:
+        (small_disk / "filler").write_bytes(b"x" * 200_000)
+        carried_out(plan(2000), Slowly(log), store, PlainProgress())
+    (small_disk / "filler").unlink()
+    subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+    kept = rows(path)
+    assert 0 < kept < 2000
+    with opened(path) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        found = carried_out(plan(2000), Slowly(log), store, PlainProgress())
+    assert len(found.results) == rows(path) == 2000
+    assert len(log.read_text().splitlines()) <= 2001
+
+
+@pytest.mark.slow
+def test_a_cache_on_a_disk_that_is_full_or_read_only(small_disk: Path, tmp_path: Path) -> None:
+    """The environment that lies there serves; one that would have to be made is said, and costs no other."""
+    wheels = make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    environment = {
+        **os.environ,
+        "BUGREPORT_STORE": str(tmp_path / "store"),
+        "BUGREPORT_RELEASES": str(small_disk),
+        "UV_FIND_LINKS": str(tmp_path / "wheels"),
+        "UV_NO_INDEX": "1",
+    }
+    command = [sys.executable, "-m", "reporter"]
+    (tmp_path / "repro.py").write_text("import torch\nassert torch.__version__ == '2.98.0'\n")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *words], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+
+    full = run("releases", "add", str(wheels["2.98.0"]))
+    assert full.returncode == 125 and "the disk is full" in full.stdout, full.stdout + full.stderr
+    subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
+    assert "no environment is cached yet" in run("releases").stdout
+    made = run("releases", "add", str(wheels["2.98.0"]))
+    assert made.returncode == 0, made.stdout + made.stderr
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    places = [word for wheel in wheels.values() for word in ("--torch", str(wheel))]
+    done = run("check", "--json", "--fresh", str(tmp_path / "repro.py"), *places)
+    rows = json.loads(done.stdout)["results"]
+    outcomes = {row["release"]: row["outcome"] for row in rows}
+    assert outcomes == {"2.98.0": "fixed", "2.99.0": "cannot_judge"}, done.stderr
+    assert done.returncode == 0 and "cannot be used" in rows[1]["detail"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +100,43 @@ def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> N
     subject = of_thread(read_file(ISSUES / "triu_min.md"))
     with pytest.raises(CannotJudgeError, match="bubblewrap is missing"):
         judged(subject, Path(sys.executable), timeout=60, memory=4, jobs=1)
+
+
+HANGS = """It hangs forever when compiled.
+
+```python
+import pathlib, time, torch
+torch.compile(lambda x: x + 1, backend="eager")
+while True:
+    time.sleep(1)
+```
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_what_runs_in_the_sandbox(tmp_path: Path) -> None:
+    """Not only the run that is under way: an issue is run several times."""
+    pytest.importorskip("torch")
+    needs_bubblewrap()
+    (tmp_path / "hangs.md").write_text(HANGS)
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "BUGREPORT_STORE": str(tmp_path / "s")}
+    command = [sys.executable, "-m", "reporter", "check", str(tmp_path / "hangs.md")]
+    process = subprocess.Popen(
+        [*command, "--python", sys.executable, "--timeout", "600"],
+        cwd=Path(__file__).parents[1],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not list(tmp_path.glob("bugreport-sandbox-*/repro.py")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    talk = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and "interrupted" in talk and "Traceback" not in talk
+    assert not list(tmp_path.glob("bugreport-sandbox-*"))
 
 
 #: Issue, and what its program shows release by release.

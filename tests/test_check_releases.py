@@ -87,7 +87,7 @@ def test_a_report_is_checked_by_its_signature(tmp_path: Path, release_python: Py
 def test_the_first_release_that_fixed_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installs what the search asks for, from the index, as a user's `bisect` does."""
+    """Installs what the search asks for, from the index, as a user's `bisect` does: 2.6.0, 2.7.0, 2.7.1 and 2.8.0."""
     monkeypatch.setenv("BUGREPORT_RELEASES", os.environ["BUGREPORT_TEST_INSTALL"])
     ends = ["--find-fix", "--bad", "2.6.0", "--good", "2.8.0"]
     code, document = run(tmp_path, "bisect", REPROS / "frexp.py", *ends, "--timeout", "600")

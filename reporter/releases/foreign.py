@@ -148,7 +148,9 @@ def _looked_at(
     says, trust = foreign.stated, foreign.trust
     seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
     size = int((memory + 4) * GIB)
-    runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=RUNS)
+    # where nothing is stated that a run could be compared with, the verdict decides, and one run is enough
+    times = 1 if says.sort == "unknown" else RUNS
+    runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=times)
     if stopped():
         raise CancelledError
     shown = runs.telling

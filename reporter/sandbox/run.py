@@ -29,6 +29,7 @@ Ending = Literal["exited", "signal", "timeout", "memory", "tasks", "disk", "cpu"
 _INTERVAL = 0.05
 #: What runs now; a thread that waits for one cannot be ended, only what it waits for.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
+_STOPPED: set[subprocess.Popen[bytes]] = set()
 _WORDS: dict[Ending, str] = {
     "timeout": "did not end within {0.seconds:g} seconds",
     "memory": "took more memory than the sandbox has ({0.memory} bytes)",
@@ -102,7 +103,7 @@ class Sandbox:
         return [*words, *self.command]
 
     def run(self) -> Result:
-        """Runs it to its end or to a limit; nothing of it is left alive. Raises CannotJudgeError if it cannot be started."""
+        """Runs it to its end or to a limit; nothing of it is left alive. Raises CannotJudgeError if it cannot be started or was stopped."""
         if self.trust:
             return self._run_openly()
         status_read, status_write = os.pipe()
@@ -183,6 +184,9 @@ class Sandbox:
             _RUNNING.discard(process)
             for stream in streams:
                 stream.join()
+        if process in _STOPPED:
+            _STOPPED.discard(process)
+            raise CannotJudgeError("the run in the sandbox was stopped")
         seconds = round(time.monotonic() - started, 3)
         code = process.returncode
         if ending is None and code is not None:
@@ -269,8 +273,9 @@ class _Stream:
 
 
 def stop_all() -> None:
-    """Kills everything that runs in a sandbox now: whoever waits for it gets a result at once, which is not to be believed."""
+    """Kills everything that runs in a sandbox now; whoever waits for it gets CannotJudgeError at once, and no result."""
     for process in tuple(_RUNNING):
+        _STOPPED.add(process)
         kill_group(process)
 
 
