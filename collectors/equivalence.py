@@ -21,7 +21,7 @@ import torch
 from . import context, outputs, rungs
 from .alike import same
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES, unwatched
+from .torch_functions import NAMESPACES, has_dispatch, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]
@@ -155,12 +155,20 @@ class _Run:
     def saved(self) -> Json:
         """What the other process needs, detached."""
         return {
-            "results": [leaf.detach() for leaf in self.results],
-            "gradients": {k: g for k, g in self.gradients.items() if g is not None},
-            "after": {key: tensor.detach() for key, tensor in self.tensors.items()},
+            "results": [_plain(leaf) for leaf in self.results],
+            "gradients": {k: _plain(g) for k, g in self.gradients.items() if g is not None},
+            "after": {key: _plain(tensor) for key, tensor in self.tensors.items()},
             "counts": self.counts,
             "layers": self.layers,
         }
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The values, whatever subclass of Tensor holds them: the other process does not know it."""
+    with torch._C.DisableTorchFunction():
+        found = tensor.detach()
+        same = type(found) is torch.Tensor or has_dispatch(found)
+        return found if same else found.as_subclass(torch.Tensor)
 
 
 def _rewritten(

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List
 
 import torch
 
+from .public_names import torch_owned
 from .sizes import Size
 from .translator import tensor_meta
 
@@ -65,6 +66,13 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
     functorch = torch._C._functorch
     asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
     return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
+
+
+def has_dispatch(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that is not torch's and decides itself what operators do."""
+    cls = type(tensor)
+    plain = getattr(cls, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
+    return cls is not torch.Tensor and not plain and not torch_owned(cls)
 
 
 @contextlib.contextmanager

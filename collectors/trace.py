@@ -34,6 +34,7 @@ from .translator import tensor_meta
 from .watching import Births, Watch
 
 Json = Dict[str, Any]
+_AS_SUBCLASS = torch.Tensor.as_subclass
 
 
 def trace(call: rungs.Call, request: Json) -> Json:
@@ -62,7 +63,7 @@ class Tracer(Registry):
         self.why: List[str] = []
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
-        self.blocks: List[Json] = []
+        self.blocks: List[Any] = []  # kept alive
         self.opaque: List[stand_ins.Opaque] = []  # in the order of their calls
         self.look_inside = True  # into custom operators that are written in Python
 
@@ -96,6 +97,7 @@ class Tracer(Registry):
         torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
             saved, function, args, kwargs
         )
+        torch.Tensor.as_subclass = lambda tensor, cls: tracer.as_subclass(tensor, cls)
         torch._dynamo.config.disable = True
         self.before = {
             id(value): weakref.ref(value)
@@ -110,6 +112,7 @@ class Tracer(Registry):
         """Takes the tracer out of torch again."""
         torch.nn.Module.__call__, torch.autograd.Function.apply = self.saved[:2]
         torch.utils.checkpoint.checkpoint = self.saved[2]
+        torch.Tensor.as_subclass = _AS_SUBCLASS
 
     def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
@@ -235,6 +238,14 @@ class Tracer(Registry):
         state = self._state()
         result = func(*args, **kwargs)
         return self._note_result(result, op, target, encoded, named, state)
+
+    def as_subclass(self, tensor: Any, cls: Any) -> Any:
+        """`Tensor.as_subclass`: the plain tensor stands for it."""
+        result = _AS_SUBCLASS(tensor, cls)
+        with contextlib.suppress(Unsupported):
+            self._bind(result, self.name_of(tensor))
+            self.blocks.append(result)
+        return result
 
     def _decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
         """A tensor's value that Python gets to see: asked for again where the rewritten program stands there."""
