@@ -21,7 +21,7 @@ import torch
 from . import context, outputs, rungs
 from .alike import same
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES, has_dispatch, unwatched
+from .torch_functions import NAMESPACES, has_dispatch, replaced, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]
@@ -36,6 +36,9 @@ def check(call: rungs.Call, request: Json) -> Json:
     `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
     trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
     """
+    changed = next(replaced(), None)
+    if changed is not None:
+        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not _Waiting(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])).wanted():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
+import types
 from typing import Any, Dict, Iterator, List
 
 import torch
@@ -135,3 +137,38 @@ def metas(result: Any) -> List[Any]:
         )
         for item in result
     ]
+
+
+def replaced() -> Iterator[str]:
+    """Names of torch that the program has given another meaning: with them stock layers are not what they say.
+
+    Both models would call the replacement and be equal here, and nowhere else.
+    """
+    functional = torch.nn.functional
+    for name, value in list(vars(functional).items()):
+        if not name.startswith("_") and _is_foreign(value):
+            yield "torch.nn.functional." + name
+    for owner, names, prefix in (
+        (torch, dir(torch._C._VariableFunctions), "torch."),
+        (torch.Tensor, dir(torch._C._TensorBase), "torch.Tensor."),
+    ):
+        for name in names:
+            if not name.startswith("__") and _is_foreign(getattr(owner, name, None)):
+                yield prefix + name
+    for name, value in list(vars(torch.nn).items()):
+        if isinstance(value, type) and _is_foreign(vars(value).get("forward")):
+            yield "torch.nn." + name
+
+
+_OWN = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether it is a Python function that neither torch nor we have written."""
+    if not isinstance(value, types.FunctionType):
+        return False
+    file = value.__code__.co_filename
+    return not file.startswith(_OWN) and os.path.basename(file) not in (
+        "typing.py",
+        "typing_extensions.py",  # which wraps what is deprecated
+    )

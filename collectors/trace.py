@@ -28,12 +28,14 @@ from .torch_functions import (
     metas,
     new_module,
     origin,
+    replaced,
     told,
 )
 from .translator import tensor_meta
 from .watching import Births, Watch
 
 Json = Dict[str, Any]
+REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
@@ -71,6 +73,8 @@ class Tracer(Registry):
 
     def run(self) -> Any:
         """The result of the call."""
+        if next(replaced(), None) is not None:
+            self.note(REPLACED)
         for index, (_, value) in enumerate(
             outputs.flatten([list(self.call.args), dict(self.call.kwargs)])
         ):
@@ -88,7 +92,7 @@ class Tracer(Registry):
         apply = vars(torch.autograd.Function)["apply"]
 
         def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return functions.apply(tracer, apply.__func__, cls, args, kwargs)
+            return functions.apply(tracer, apply.__get__(None, cls), cls, args, kwargs)
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)
@@ -241,7 +245,8 @@ class Tracer(Registry):
 
     def as_subclass(self, tensor: Any, cls: Any) -> Any:
         """`Tensor.as_subclass`: the plain tensor stands for it."""
-        result = _AS_SUBCLASS(tensor, cls)
+        with torch.utils._python_dispatch._disable_current_modes():
+            result = _AS_SUBCLASS(tensor, cls)
         with contextlib.suppress(Unsupported):
             self._bind(result, self.name_of(tensor))
             self.blocks.append(result)
