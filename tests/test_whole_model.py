@@ -95,6 +95,7 @@ def test_a_decoder(training: bool) -> None:
     assert "self.linear1.weight=self.embedding1.weight" in text  # tied as it was
     assert "torch.arange(n1)" in text and "n1=x.size(1)" in text  # a size stays a size
     assert "withtorch.no_grad():" in text
+    assert "/math.sqrt(8)" in text  # not 2.8284271247461903
     assert not re.search(r"quark|gluon|tempo|slopes|mixer|Biased|Decoder|Layer\b", found.text)
 
 
