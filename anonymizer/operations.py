@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from anonymizer.expressions import Expressions
-from anonymizer.ir import Node
+from anonymizer.ir import Node, Value
 
 _INFIX_METHODS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&", "__or__": "|", "__xor__": "^",
@@ -19,8 +20,19 @@ _SWAPPED = {
 _PREFIX = {"neg": "-", "bitwise_not": "~"}
 
 
+def root(value: Value) -> str:
+    """`math.sqrt(12)` for 3.4641016151377544, by which a person divides attention scores; else nothing."""
+    if type(value) is not float or not 1 < value < 1024 or value.is_integer():
+        return ""
+    square = round(value * value)
+    return f"math.sqrt({square})" if math.sqrt(square) == value else ""
+
+
 class Operations(Expressions):
     """Expressions of what a torch function mode saw."""
+
+    def _arg(self, value: Value) -> str:
+        return root(value) or super()._arg(value)
 
     def _operation(self, node: Node) -> str:
         return self._method_expression(node) if node.op == "method" else self._function_text(node)

@@ -21,7 +21,7 @@ import torch
 from . import context, outputs, rungs
 from .alike import same
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES, unwatched
+from .torch_functions import NAMESPACES, has_dispatch, replaced, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]
@@ -36,6 +36,9 @@ def check(call: rungs.Call, request: Json) -> Json:
     `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
     trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
     """
+    changed = next(replaced(), None)
+    if changed is not None:
+        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
     if not _Waiting(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])).wanted():
@@ -155,12 +158,20 @@ class _Run:
     def saved(self) -> Json:
         """What the other process needs, detached."""
         return {
-            "results": [leaf.detach() for leaf in self.results],
-            "gradients": {k: g for k, g in self.gradients.items() if g is not None},
-            "after": {key: tensor.detach() for key, tensor in self.tensors.items()},
+            "results": [_plain(leaf) for leaf in self.results],
+            "gradients": {k: _plain(g) for k, g in self.gradients.items() if g is not None},
+            "after": {key: _plain(tensor) for key, tensor in self.tensors.items()},
             "counts": self.counts,
             "layers": self.layers,
         }
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The values, whatever subclass of Tensor holds them: the other process does not know it."""
+    with torch._C.DisableTorchFunction():
+        found = tensor.detach()
+        same = type(found) is torch.Tensor or has_dispatch(found)
+        return found if same else found.as_subclass(torch.Tensor)
 
 
 def _rewritten(

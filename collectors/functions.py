@@ -21,16 +21,16 @@ Json = Dict[str, Any]
 
 
 def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
-    """`cls.apply(*args)`, noted as one operation of the trace with its forward and backward."""
+    """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its forward and backward."""
     if torch_owned(cls) or tracer.function is not None or kwargs:
-        return original(cls, *args, **kwargs)
+        return original(*args, **kwargs)
     record = _Record(tracer, cls)
     tracer.function = record
     tracer.blocks.append(record.forward)  # so that an id stays one block's
     reasons = len(tracer.why)
     try:
         with record.watched():
-            result = original(cls, *args, **kwargs)
+            result = original(*args, **kwargs)
         record.left(result)
         if record.ctx is not None and any(leaf.requires_grad for leaf in record.leaves):
             record.backward()

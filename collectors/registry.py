@@ -16,7 +16,7 @@ from . import outputs, rungs, stock_layers
 from .public_names import Unsupported, torch_owned
 from .sizes import Size
 from .spans import literal, statistics
-from .torch_functions import copied, is_wrapped, new_module, unwatched
+from .torch_functions import copied, has_dispatch, is_wrapped, new_module, unwatched
 from .translator import tensor_meta
 
 Json = Dict[str, Any]
@@ -71,7 +71,13 @@ class Registry:
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
         return self._give("p{}".format(len(self.given)), kind, tensor)
 
+    def note(self, reason: str) -> None:
+        """Something that the trace cannot say faithfully."""
+        raise NotImplementedError
+
     def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+        if not isinstance(tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
+            self.note("a tensor subclass")  # a plain one stands for it
         self.given[name] = tensor
         self.kinds[name] = kind
         if self.keep:
@@ -97,8 +103,8 @@ class Registry:
             raise Unsupported("a tensor computed where torch functions are not seen")
         if is_wrapped(tensor):
             raise Unsupported("a tensor inside a function transform (torch.func)")
-        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
-            raise Unsupported("a tensor subclass")
+        if has_dispatch(tensor):
+            raise Unsupported("a tensor subclass with a dispatch of its own")
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
         return self._give("c{}".format(len(self.given)), kind, tensor)
 

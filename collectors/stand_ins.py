@@ -8,6 +8,7 @@ operation in the stand-in's place, which is why `Opaque` keeps it callable.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any, Callable, Dict, Iterator, List
 
@@ -19,8 +20,10 @@ from .torch_functions import unwatched
 Json = Dict[str, Any]
 
 
-def call(tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Runs an opaque operation and notes it; `what` says in public words what it is."""
+def call(
+    tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: Any, again: Any = None
+) -> Any:
+    """Runs an opaque operation and notes it; `what` says in public words what it is, `again` repeats it unseen by us."""
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
         named = [{"ref": tracer.name_of(tensor)} for tensor in tensors]
@@ -40,7 +43,7 @@ def call(tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: An
         tracer.note("an operation that returns no tensors")
         return result
     items[at]["stand_in"] = {"what": what, "mutates": mutates}
-    tracer.opaque.append(Opaque(func, args, kwargs))
+    tracer.opaque.append(Opaque(again or func, args, kwargs))
     return result
 
 
@@ -114,7 +117,8 @@ def kernels(tracer: Any) -> Iterator[None]:
                 finally:
                     inside.pop()
 
-            call(tracer, "a Triton kernel", launch, args, kwargs)
+            again = functools.partial(original, self)
+            call(tracer, "a Triton kernel", launch, args, kwargs, again)
             return None
 
         return run

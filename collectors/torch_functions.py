@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
+import types
 from typing import Any, Dict, Iterator, List
 
 import torch
 
+from .public_names import torch_owned
 from .sizes import Size
 from .translator import tensor_meta
 
@@ -65,6 +68,13 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
     functorch = torch._C._functorch
     asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
     return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
+
+
+def has_dispatch(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that is not torch's and decides itself what operators do."""
+    cls = type(tensor)
+    plain = getattr(cls, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
+    return cls is not torch.Tensor and not plain and not torch_owned(cls)
 
 
 @contextlib.contextmanager
@@ -127,3 +137,38 @@ def metas(result: Any) -> List[Any]:
         )
         for item in result
     ]
+
+
+def replaced() -> Iterator[str]:
+    """Names of torch that the program has given another meaning: with them stock layers are not what they say.
+
+    Both models would call the replacement and be equal here, and nowhere else.
+    """
+    functional = torch.nn.functional
+    for name, value in list(vars(functional).items()):
+        if not name.startswith("_") and _is_foreign(value):
+            yield "torch.nn.functional." + name
+    for owner, names, prefix in (
+        (torch, dir(torch._C._VariableFunctions), "torch."),
+        (torch.Tensor, dir(torch._C._TensorBase), "torch.Tensor."),
+    ):
+        for name in names:
+            if not name.startswith("__") and _is_foreign(getattr(owner, name, None)):
+                yield prefix + name
+    for name, value in list(vars(torch.nn).items()):
+        if isinstance(value, type) and _is_foreign(vars(value).get("forward")):
+            yield "torch.nn." + name
+
+
+_OWN = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether it is a Python function that neither torch nor we have written."""
+    if not isinstance(value, types.FunctionType):
+        return False
+    file = value.__code__.co_filename
+    return not file.startswith(_OWN) and os.path.basename(file) not in (
+        "typing.py",
+        "typing_extensions.py",  # which wraps what is deprecated
+    )

@@ -28,12 +28,15 @@ from .torch_functions import (
     metas,
     new_module,
     origin,
+    replaced,
     told,
 )
 from .translator import tensor_meta
 from .watching import Births, Watch
 
 Json = Dict[str, Any]
+REPLACED = "a function of torch that the program has replaced"
+_AS_SUBCLASS = torch.Tensor.as_subclass
 
 
 def trace(call: rungs.Call, request: Json) -> Json:
@@ -62,7 +65,7 @@ class Tracer(Registry):
         self.why: List[str] = []
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
-        self.blocks: List[Json] = []
+        self.blocks: List[Any] = []  # kept alive
         self.opaque: List[stand_ins.Opaque] = []  # in the order of their calls
         self.look_inside = True  # into custom operators that are written in Python
 
@@ -70,6 +73,8 @@ class Tracer(Registry):
 
     def run(self) -> Any:
         """The result of the call."""
+        if next(replaced(), None) is not None:
+            self.note(REPLACED)
         for index, (_, value) in enumerate(
             outputs.flatten([list(self.call.args), dict(self.call.kwargs)])
         ):
@@ -87,7 +92,7 @@ class Tracer(Registry):
         apply = vars(torch.autograd.Function)["apply"]
 
         def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return functions.apply(tracer, apply.__func__, cls, args, kwargs)
+            return functions.apply(tracer, apply.__get__(None, cls), cls, args, kwargs)
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)
@@ -96,6 +101,7 @@ class Tracer(Registry):
         torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
             saved, function, args, kwargs
         )
+        torch.Tensor.as_subclass = lambda tensor, cls: tracer.as_subclass(tensor, cls)
         torch._dynamo.config.disable = True
         self.before = {
             id(value): weakref.ref(value)
@@ -110,6 +116,7 @@ class Tracer(Registry):
         """Takes the tracer out of torch again."""
         torch.nn.Module.__call__, torch.autograd.Function.apply = self.saved[:2]
         torch.utils.checkpoint.checkpoint = self.saved[2]
+        torch.Tensor.as_subclass = _AS_SUBCLASS
 
     def module_call(self, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """`Module.__call__`, noted with what it was given and what it returned."""
@@ -235,6 +242,15 @@ class Tracer(Registry):
         state = self._state()
         result = func(*args, **kwargs)
         return self._note_result(result, op, target, encoded, named, state)
+
+    def as_subclass(self, tensor: Any, cls: Any) -> Any:
+        """`Tensor.as_subclass`: the plain tensor stands for it."""
+        with torch.utils._python_dispatch._disable_current_modes():
+            result = _AS_SUBCLASS(tensor, cls)
+        with contextlib.suppress(Unsupported):
+            self._bind(result, self.name_of(tensor))
+            self.blocks.append(result)
+        return result
 
     def _decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
         """A tensor's value that Python gets to see: asked for again where the rewritten program stands there."""

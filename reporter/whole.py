@@ -26,7 +26,7 @@ from reporter.seeds import QUICKER
 
 _SEVERAL_CALLS = ("stale_graph", "crash_on_recompile")
 #: What is rewritten as other operators on purpose, told in the trace's words.
-_TAKEN_APART = frozenset({"a custom operator", "torch.autograd.Function"})
+_TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", "torch.autograd.Function"})
 _PARTS = ("outputs", "gradients", "buffers")
 
 
@@ -150,8 +150,14 @@ def _checked(whole: Json) -> Json:
         )
     kept = {part: found[part] for part in (*_PARTS, "operators")}
     opaque = of_trace(whole["trace"]).written.operators
-    # with the private operations in the place of their stand-ins: of these nothing is claimed
-    return {"proved": True, **kept, **({"stand_ins": dict(opaque)} if opaque else {})}
+    apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
+    return {
+        "proved": True,
+        **kept,
+        # proved with the private operations in the place of these: of what they compute nothing is claimed
+        **({"stand_ins": dict(opaque)} if opaque else {}),
+        **({"taken_apart": apart} if apart else {}),
+    }
 
 
 def _place(trace: Json, path: str | None) -> str:

@@ -132,7 +132,10 @@ def _in_place() -> tuple[Any, ...]:
     return Zorb(), (torch.randn(3, 4),)
 
 
-@pytest.mark.parametrize("make", [_scaled, _several, _in_place])
+@pytest.mark.parametrize(
+    "make",
+    [_in_place, *(pytest.param(make, marks=pytest.mark.slow) for make in (_scaled, _several))],
+)
 def test_the_rest_is_the_same_with_the_private_operation_in_place(make: Any) -> None:
     found = rewriting(make)
     assert found.trace["reasons"] == ["a custom operator"]
@@ -168,6 +171,7 @@ assert "zorb" not in found.text
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
 def test_a_triton_kernel(tmp_path: Path) -> None:
     root = str(Path(__file__).parent.parent)

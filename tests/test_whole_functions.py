@@ -192,7 +192,13 @@ def check(found: Rewriting) -> None:
     assert not re.search("zorb", found.text, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("case", CASES)
+#: One of each kind; the others take as long again.
+_FIRST = ("straight through", "norm", "in place")
+
+
+@pytest.mark.parametrize(
+    "case", [c if c in _FIRST else pytest.param(c, marks=pytest.mark.slow) for c in CASES]
+)
 def test_what_functions_do(case: str) -> None:
     check(rewriting(lambda: (Model(case), (torch.randn(2, 3, 6),)), True))
 

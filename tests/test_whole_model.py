@@ -95,6 +95,7 @@ def test_a_decoder(training: bool) -> None:
     assert "self.linear1.weight=self.embedding1.weight" in text  # tied as it was
     assert "torch.arange(n1)" in text and "n1=x.size(1)" in text  # a size stays a size
     assert "withtorch.no_grad():" in text
+    assert "/math.sqrt(8)" in text  # not 2.8284271247461903
     assert not re.search(r"quark|gluon|tempo|slopes|mixer|Biased|Decoder|Layer\b", found.text)
 
 
@@ -292,11 +293,56 @@ class Odd(nn.Module):
             return torch.from_numpy(x.numpy() * 2) + self.layer(x)
         if self.how == "transform":
             return torch.vmap(lambda row: self.layer(row).sin())(x)
-        return self.layer(x.as_subclass(Marked)).sin()
+        return self.layer(Marked(x)).sin()
 
 
 class Marked(torch.Tensor):
-    pass
+    """A wrapper with a dispatch of its own."""
+
+    @staticmethod
+    def __new__(cls, inner: Any) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        plain = [item.inner * 2 if isinstance(item, Marked) else item for item in args]
+        return func(*plain, **(kwargs or {}))
+
+
+class Tagged(torch.Tensor):
+    """A subclass that says nothing of what operators do."""
+
+
+class Doubling(torch.Tensor):
+    """One that does something more."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = super().__torch_function__(func, types, args, kwargs)
+        return result * 2 if func is torch.sin else result
+
+
+@pytest.mark.parametrize("cls, given", [(Tagged, True), (Doubling, False)])
+def test_plain_tensors_stand_for_subclasses(cls: Any, given: bool) -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.register_buffer("scale", torch.rand(4).as_subclass(cls))
+
+        def forward(self, x: Any) -> Any:
+            x = self.layer(x if given else x.as_subclass(cls)) * self.scale
+            return torch.sin(x), x.size(0)
+
+    x = torch.randn(3, 4)
+    found = rewriting(lambda: (Model(), (x.as_subclass(cls) if given else x,)))
+    assert found.trace["reasons"] == ["a tensor subclass"]
+    parts = [found.equivalence[name]["how"] for name in ("outputs", "gradients", "buffers")]
+    assert parts == ["bitwise"] * 3, (found.equivalence, found.text)
+    assert not re.search("Tagged|Doubling|subclass", found.text)
 
 
 @pytest.mark.parametrize(
