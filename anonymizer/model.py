@@ -17,6 +17,7 @@ from anonymizer.expressions import constructor
 from anonymizer.harness import Body
 from anonymizer.ir import Atom, Layer
 from anonymizer.model_inputs import Inputs, attribute_line, varying
+from anonymizer.model_paths import Paths
 from anonymizer.ownership import Ownership
 from anonymizer.parametric import numbers, skeleton, with_parameters
 from anonymizer.phrases import as_expression
@@ -131,8 +132,9 @@ class Writer:
             is_module,
             tuple(self.sizes.values()),
         )
-        mapping = dict(self._mapping(ROOT, ""))
-        blocks = dict(self._paths(ROOT, ""))
+        attributes = {module: block.attributes for module, block in self.blocks.items()}
+        paths = Paths(self.program, self.own, attributes, self.made)
+        mapping, blocks = dict(paths.state(ROOT, "")), dict(paths.modules(ROOT, ""))
         count, named = len(self.classes) + 1, self._named()
         made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
         opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
@@ -367,41 +369,6 @@ class Writer:
         if len(made) > 2 and len(set(made)) == 1:
             return f"nn.Sequential(*[{made[0]} for _ in range({len(made)})])"
         return f"nn.Sequential({', '.join(made)})"
-
-    # -- inputs, paths -----------------------------------------------------------------------------
-
-    def _mapping(self, block: int, prefix: str) -> list[tuple[str, str]]:
-        found = []
-        for path, module in self._members(block):
-            if module in self.blocks:
-                found += self._mapping(module, f"{prefix}{path}.")
-            else:
-                state = self.program.modules[module].state
-                found += [(f"{prefix}{path}.{name}", label) for name, label in state]
-        for label, name in self.blocks[block].attributes.tensors.items():
-            found.append((prefix + name, label))
-        return found
-
-    def _paths(self, block: int, prefix: str) -> list[tuple[str, int]]:
-        found = [(prefix.rstrip("."), block)]
-        for path, module in self._members(block):
-            if module in self.blocks:
-                found += self._paths(module, f"{prefix}{path}.")
-            else:
-                found.append((prefix + path, module))
-        return found
-
-    def _members(self, block: int) -> list[tuple[str, int]]:
-        if self.made.get(block, "").startswith("nn.Sequential"):
-            items = self.own.calls[block][0].items
-            return [
-                (str(i), item.module) for i, item in enumerate(items) if item.module is not None
-            ]
-        attributes = self.blocks[block].attributes
-        found = [(name, module) for module, name in attributes.alone.items()]
-        for name, members in attributes.lists.items():
-            found += [(f"{name}.{index}", module) for index, module in enumerate(members)]
-        return found
 
 
 def _mode(program: Program) -> bool:
