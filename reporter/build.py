@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.elsewhere import Elsewhere, Refusals, verify
 from reporter.errors import CannotJudgeError
 from reporter.exhibits import Exhibit, exhibit
+from reporter.operators import operators
 from reporter.others import Other, Others
 from reporter.progress import Progress
 from reporter.recorded import Recorded
@@ -350,49 +350,3 @@ def formatted(text: str) -> str:
     import black
 
     return black.format_str(text, mode=black.Mode())
-
-
-_SIGNS: dict[type[ast.operator], str] = {
-    ast.MatMult: "torch.matmul",
-    ast.Add: "torch.add",
-    ast.Sub: "torch.sub",
-    ast.Mult: "torch.mul",
-    ast.Div: "torch.div",
-    ast.FloorDiv: "torch.floor_divide",
-    ast.Mod: "torch.remainder",
-    ast.Pow: "torch.pow",
-}
-_ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
-
-
-def operators(text: str) -> tuple[str, ...]:
-    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in are none."""
-    found: dict[str, None] = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
-            contexts = {
-                id(item.context_expr)
-                for inner in ast.walk(node)
-                if isinstance(inner, ast.With)
-                for item in inner.items
-            }
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Call) and id(inner) not in contexts:
-                    found[_called(inner.func)] = None
-                elif isinstance(inner, ast.BinOp) and type(inner.op) in _SIGNS:
-                    found[_SIGNS[type(inner.op)]] = None
-    # Python's arithmetic is told only where there is nothing else to tell
-    told = [name for name in found if name and name not in _ARITHMETIC]
-    return tuple(told or [name for name in found if name])
-
-
-def _called(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
-        return node.attr  # a method of what a call returned
-    if text.startswith("self."):
-        return text.removeprefix("self.").rstrip("0123456789_")
-    for prefix in ("torch.", "F."):
-        if text.startswith(prefix):
-            return text
-    return text.rsplit(".", 1)[-1] if "." in text else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from anonymizer.audit import Identity, terms_checked
 from reporter import create as flow
-from reporter.build import Built, formatted, operators
+from reporter.build import Built, formatted
 from reporter.candidate import seen
 from reporter.diagnose.explain import explanation
 from reporter.documents import refuse, remembered, rendered, version
@@ -22,6 +22,7 @@ from reporter.folder import write_report
 from reporter.form import chosen
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
+from reporter.operators import operators
 from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.recorded import Recorded
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from reporter import folder
-from reporter.build import operators
 from reporter.errors import UsageError
 from reporter.folder import check_output, write_private, write_report
+from reporter.operators import operators
 from reporter.report import Rung
 from tests import outgoing_data as data
 
@@ -214,3 +214,5 @@ def test_operators_are_named_as_people_call_them() -> None:
     )
     assert set(operators(text)) == {"torch.matmul", "torch.take", "size"}
     assert operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
+    written = "def repro(x, y, n):\n    x += 1\n    x[y] = 0\n    x[:n] = 0\n    return x\n"
+    assert operators(written) == ("index_put_", "__setitem__")

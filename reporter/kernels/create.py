@@ -222,46 +222,47 @@ class _Writer:
         self.progress.stage("exhibits", "the regression test")
         test = self._text(render_kernel_test, kernel)
         fails = self._shows(self._cold(test))
-        report = replace(
-            self.report,
-            verdict=replace(
-                self.report.verdict,
-                summary=self._summary(),
-                reproduced=(len(hits), len(cold)),
-                command="python repro.py",
-            ),
-            ladder=ladder,
-            repro=ReproInfo(
-                "repro.py",
-                kernel.statements,
-                len([line for line in text.splitlines() if line.strip()]),
-                (),
-                True,
-                self.tried,
-                round(time.monotonic() - started, 1),
-            ),
-            details={
-                "triton": {
-                    "version": self.compiled.get("triton"),
-                    "target": self.target,
-                    "pass": self.wanted.get("pass"),
-                    "launch": kernel.launch,
-                },
-                "test": {"path": "test_repro.py", "fails_here": fails, "passes_on": []},
-                "reduction": [list(row) for row in self.trail],
-            },
-        )
+        lines = len([line for line in text.splitlines() if line.strip()])
+        seconds = round(time.monotonic() - started, 1)
+        repro = ReproInfo("repro.py", kernel.statements, lines, (), True, self.tried, seconds)
+        report = self._told(kernel, repro, ladder, (len(hits), len(cold)), fails)
+        mapping = {"names": {value: key for key, value in names.items()}}
         private = {
-            "mapping.json": json.dumps(
-                {"names": {value: key for key, value in names.items()}}, indent=2
-            ),
+            "mapping.json": json.dumps(mapping, indent=2),
             "kernels.json": launch_text(self.compiled["launches"]),
         }
         self.progress.stage("leak check", "every outgoing byte against the private program")
         log = hits[0].stderr
         finished = Finished(report, text, test, log, self.source, self.compiled, private)
-        story, lines = publish(self.options, finished, self.info, self.output, self.progress.note)
-        return Result(story.report, 0, (*lines, *story.lines()), self.output, story)
+        story, said = publish(self.options, finished, self.info, self.output, self.progress.note)
+        return Result(story.report, 0, (*said, *story.lines()), self.output, story)
+
+    def _told(
+        self,
+        kernel: Kernel,
+        repro: ReproInfo,
+        ladder: tuple[Rung, ...],
+        seen: tuple[int, int],
+        test_fails: bool,
+    ) -> Report:
+        """The report with what the reduced kernel showed."""
+        verdict = replace(
+            self.report.verdict,
+            summary=self._summary(),
+            reproduced=seen,
+            command="python repro.py",
+        )
+        details = {
+            "triton": {
+                "version": self.compiled.get("triton"),
+                "target": self.target,
+                "pass": self.wanted.get("pass"),
+                "launch": kernel.launch,
+            },
+            "test": {"path": "test_repro.py", "fails_here": test_fails, "passes_on": []},
+            "reduction": [list(row) for row in self.trail],
+        }
+        return replace(self.report, verdict=verdict, ladder=ladder, repro=repro, details=details)
 
     def _ablation(self, kernel: Kernel) -> tuple[Rung, ...]:
         """The rungs of the reduced kernel for each target; what the interpreter made of the script says nothing about it."""

@@ -1,0 +1,59 @@
+"""Which operations a repro is made of, by the names that people search for."""
+
+from __future__ import annotations
+
+import ast
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.MatMult: "torch.matmul",
+    ast.Add: "torch.add",
+    ast.Sub: "torch.sub",
+    ast.Mult: "torch.mul",
+    ast.Div: "torch.div",
+    ast.FloorDiv: "torch.floor_divide",
+    ast.Mod: "torch.remainder",
+    ast.Pow: "torch.pow",
+}
+_ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+
+
+def operators(text: str) -> tuple[str, ...]:
+    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in are none."""
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+            contexts = {
+                id(item.context_expr)
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.With)
+                for item in inner.items
+            }
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Call) and id(inner) not in contexts:
+                    found[_called(inner.func)] = None
+                elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
+                    found[_SIGNS[type(inner.op)]] = None
+                elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
+                    found[_assigned(inner)] = None
+    # Python's arithmetic is told only where there is nothing else to tell
+    told = [name for name in found if name and name not in _ARITHMETIC]
+    return tuple(told or [name for name in found if name])
+
+
+def _assigned(target: ast.Subscript) -> str:
+    """What an assignment to a part of a tensor is called: by indices that are tensors, or to a slice of it."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    by_tensor = any(isinstance(part, (ast.Name, ast.Call)) for part in parts)
+    return "index_put_" if by_tensor else "__setitem__"
+
+
+def _called(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        return node.attr  # a method of what a call returned
+    if text.startswith("self."):
+        return text.removeprefix("self.").rstrip("0123456789_")
+    for prefix in ("torch.", "F."):
+        if text.startswith(prefix):
+            return text
+    return text.rsplit(".", 1)[-1] if "." in text else ""
