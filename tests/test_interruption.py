@@ -17,7 +17,9 @@ from tests.created import SCRIPTS, bugreport
 torch = pytest.importorskip("torch", reason="the user's interpreter needs torch")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text((SCRIPTS / "toy.py").read_text())

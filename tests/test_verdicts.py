@@ -79,7 +79,7 @@ def test_a_result_where_eager_raises_is_accepts_invalid(tmp_path: Path) -> None:
     assert (found.kind, found.layer) == ("accepts_invalid", "backend")
 
 
-@pytest.mark.parametrize("phase", ["compiling", "running"])
+@pytest.mark.parametrize("phase", ["compiling", pytest.param("running", marks=pytest.mark.slow)])
 def test_a_hang_is_placed(phase: str, tmp_path: Path) -> None:
     place = "time.sleep(999)" if phase == "compiling" else "pass"
     text = (
