@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-Flipped = Callable[[torch.Tensor], torch.Tensor]
+from .rule import alike
 
 
 class _Write:
@@ -20,13 +20,9 @@ class _Write:
     def __init__(
         self, back: torch.Tensor, values: torch.Tensor, again: Callable[[Any, Any], Any]
     ) -> None:
-        self.lost = int((~_alike(back, values.expand_as(back))).sum().item())
+        self.lost = int((~alike(back, values.expand_as(back))).sum().item())
         self.of = back.numel()
         self.again = again
-
-
-def _alike(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return (a == b) | ((a != a) & (b != b))
 
 
 def look(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any) -> Optional[_Write]:
