@@ -129,7 +129,7 @@ def _run(
         "TMPDIR": str(folder / "tmp"),
     }
     process = subprocess.Popen(
-        [str(python), str(COLLECTORS / "evidence_main.py"), str(folder / "spec.json")],
+        [str(python), str(COLLECTORS / "tool_main.py"), "evidence", str(folder / "spec.json")],
         cwd=folder / "run",
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -40,7 +40,7 @@ def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Jso
         variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
         variables["TRITON_INTERPRET"] = "1" if spec["what"] == "interpret" else "0"
         process = subprocess.Popen(
-            [str(python), str(COLLECTORS / "kernels_main.py"), str(folder / "spec.json")],
+            [str(python), str(COLLECTORS / "tool_main.py"), "kernels", str(folder / "spec.json")],
             cwd=cwd,
             env=variables,
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Entry point of everything about Triton kernels: `kernels_main.py SPEC.json`, in a fresh process.
+"""Entry point of tools that get a fresh process of the user's interpreter: `tool_main.py evidence|kernels SPEC.json`.
 
 Like the candidates' entry point, it finds its package without touching `sys.path`.
 """
@@ -14,12 +14,13 @@ import runpy
 
 
 def main(arguments: "list[str]") -> int:
-    """Loads the package next to this file and hands over to `kernels.run`."""
+    """Loads the package next to this file and hands over to the `run` of the tool named first."""
     loader = runpy.run_path(
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
     )
     loader["load_package"]()
-    result: int = importlib.import_module(loader["PACKAGE"] + ".kernels.run").main(arguments)
+    tool = importlib.import_module("{}.{}.run".format(loader["PACKAGE"], arguments[0]))
+    result: int = tool.main(arguments[1:])
     return result
 
 
