@@ -33,14 +33,10 @@ def main() -> None:
     with open(sys.argv[1]) as source:
         spec: Dict[str, Any] = json.load(source)
     load_package()
-    channel_module = importlib.import_module(PACKAGE + ".channel")
-    recorder_module = importlib.import_module(PACKAGE + ".recorder")
     hooks = importlib.import_module(PACKAGE + ".hooks")
     ways = importlib.import_module(PACKAGE + ".ways")
     endings = importlib.import_module(PACKAGE + ".ending")
-    channel = channel_module.Channel(spec["socket"])
-    channel.send({"role": "script", "pid": os.getpid()})
-    recorder = recorder_module.Recorder(channel, spec)
+    recorder = _recorder(spec)
     hooks.install(recorder)
     sys.argv = sys.argv[2:]
     ending: Dict[str, Any] = {"exit": 0, "exception": None}
@@ -66,6 +62,15 @@ def main() -> None:
         # pytest-xdist's scheduler is imported only where tests run in other processes
         ending["elsewhere"] = "xdist.dsession" in sys.modules
         recorder.finish(ending)
+
+
+def _recorder(spec: Dict[str, Any]) -> Any:
+    """What watches the calls; where the program is only run again up to one of them, what makes that call."""
+    if "descriptor" in spec:
+        return importlib.import_module(PACKAGE + ".rerun").Rerun(spec)
+    channel = importlib.import_module(PACKAGE + ".channel").Channel(spec["socket"])
+    channel.send({"role": "script", "pid": os.getpid()})
+    return importlib.import_module(PACKAGE + ".recorder").Recorder(channel, spec)
 
 
 def _show(error: BaseException) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from typing import Any, Dict, Optional
 
@@ -18,6 +19,16 @@ class Channel:
         self._socket.settimeout(patience)
         self._socket.connect(path)
         self._buffer = b""
+
+    @classmethod
+    def adopt(cls, descriptor: int) -> Channel:
+        """The channel over a socket that this process was given; its own children do not get it."""
+        made = cls.__new__(cls)
+        made._socket = socket.socket(fileno=descriptor)
+        made._socket.setblocking(True)
+        made._buffer = b""
+        os.set_inheritable(descriptor, False)
+        return made
 
     def fileno(self) -> int:
         return self._socket.fileno()

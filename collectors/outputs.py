@@ -19,12 +19,12 @@ _DEEP = 3
 Stamp = Tuple[int, Optional[float], Tuple[int, ...], Optional[Tuple[int, ...]], str, bool]
 
 
-def load(path: str) -> Any:
-    """Reads one of our own files, which may hold classes of the user's."""
+def load(path: str, device: Optional[str] = None) -> Any:
+    """Reads one of our own files, which may hold classes of the user's; tensors come to `device`, else to where they were."""
     try:
-        return torch.load(path, weights_only=False)
+        return torch.load(path, map_location=device, weights_only=False)
     except TypeError:  # an early release without that argument
-        return torch.load(path)
+        return torch.load(path, map_location=device)
 
 
 def flatten(value: Any, path: str = "") -> List[Tuple[str, Any]]:

@@ -33,6 +33,7 @@ class Recorder:
 
     `spec`: `socket` and `folder` of the host; `check_first` calls of each callable are looked at in any case; with
     `every`, only each `every`-th one is, and those that raise; `cache` is the compiler cache of all repetitions.
+    With `isolation` "rerun" nothing is forked: what a call can reach is kept, for a program that is run again (`rerun`).
     """
 
     def __init__(self, channel: Channel, spec: Dict[str, Any]) -> None:
@@ -150,6 +151,8 @@ class Recorder:
         self.overhead += time.time() - started
         try:
             result = compiled(*args, **kwargs)
+            if seen is not None and seen.check:
+                _settled()
         except BaseException as error:
             try:
                 self._raised(number, error, seen is not None and seen.check)
@@ -223,8 +226,13 @@ class Recorder:
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
         from . import process_groups, standby, ways
 
+        again = self.spec.get("isolation") == "rerun"
         unsupported = (
-            _cuda_in_use() and "CUDA" or (process_groups.world_size() or 1) > 1 and "ranks"
+            not again
+            and _cuda_in_use()
+            and "CUDA"
+            or (process_groups.world_size() or 1) > 1
+            and "ranks"
         )
         if unsupported:
             # a fork cannot use a device its parent has initialised, nor take another rank's part: no answer is
@@ -244,7 +252,11 @@ class Recorder:
         }
         self.ask(begin)
         self._reap()
-        if self.watching:
+        if self.watching and again:
+            from . import rerun
+
+            rerun.keep(call, os.path.join(self.spec["folder"], "kept-{}.pt".format(number)))
+        elif self.watching:
             server = standby.Standby(
                 call, number, self.spec["socket"], self.spec["folder"], self.spec.get("cache", "")
             )
@@ -336,6 +348,14 @@ def _cuda_in_use() -> bool:
     import torch
 
     return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
+
+
+def _settled() -> None:
+    """Waits for what a call has begun on a CUDA device, so that a kernel's failure is that call's and not a later one's."""
+    if _cuda_in_use():
+        import torch
+
+        torch.cuda.synchronize()
 
 
 def _noting(entry: _Pending, index: int) -> Callable[[Any], None]:

@@ -279,6 +279,8 @@ def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
             stamps = outputs.stamps(reachable)
             with _around(rung), stage("forward"):
                 result = function(*call.args, **call.kwargs)
+                if any(tensor.is_cuda for tensor in reachable.values()):
+                    torch.cuda.synchronize()  # a kernel's failure belongs to this stage
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
             gradients = _gradients(result, reachable, rung.get("grads"))
@@ -379,7 +381,7 @@ def _gradients(
             and leaves[index].requires_grad
         ):
             chosen.append(leaves[index])
-            flows.append(flow.to(leaves[index].dtype))
+            flows.append(flow.to(leaves[index].device, leaves[index].dtype))
     targets = {label: tensor for label, tensor in reachable.items() if tensor.requires_grad}
     if not chosen or not targets:
         return {}

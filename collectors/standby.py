@@ -93,6 +93,8 @@ def leave_the_program() -> None:
 
 
 _LEFT: List[Any] = []  # closing them would write what they hold
+#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have a hundred of them.
+_MOST_OF_LOG = 30_000
 #: How faulthandler begins the stacks that it writes when a limit is near.
 _STOPPED = "Timeout ("
 
@@ -201,7 +203,7 @@ class Standby:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child["id"]))
         try:
             with open(path, errors="replace") as log:
-                return log.read()[-4000:]
+                return log.read()[-_MOST_OF_LOG:]
         except OSError:
             return ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reporter import interpreter, target
 from reporter.elsewhere import Elsewhere
-from reporter.reduce.pool import WorkerPool
+from reporter.reduce.pool import Isolation, WorkerPool
 from reporter.reduce.warm_cache import warm_folder
 from reporter.settings import Options
 
@@ -29,15 +29,29 @@ class Bench:
         self.folder = folder
         self.python = python
         self._options = options
+        self._others = others
+        self._isolation: Isolation = "spawn" if options.workers == "spawn" else "fork"
+        self.warm = self._warm(python)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Makes the workers of all interpreters."""
+        kind = self._isolation
         with contextlib.ExitStack() as stack:
-            self.warm = self._warm(python)
-            self.pool = stack.enter_context(self._pool(python, self.warm, "workers"))
+            self.pool = stack.enter_context(self._pool(self.python, self.warm, f"workers-{kind}"))
             self.places: list[Elsewhere] = []
-            for number, info in enumerate(others):
+            for number, info in enumerate(self._others):
                 warm = self._warm(info.path)
-                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{number}"))
+                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
                 self.places.append(Elsewhere(info, pool, warm))
             self._pools = stack.pop_all()
+
+    def suit(self, device: str) -> None:
+        """Sees to it that candidates can compute on `device`: the fork of a process that has used a GPU cannot."""
+        if device != "cpu" and self._isolation == "fork":
+            self._pools.close()
+            self._isolation = "spawn"
+            self._set_up()
 
     def _warm(self, python: Path) -> Path:
         """The folder of an interpreter's warm-up cache, which outlives the run."""
@@ -54,7 +68,7 @@ class Bench:
             self.folder / name,
             "inductor",
             memory_limit=int(options.memory * 2**30),
-            isolation="spawn" if options.workers == "spawn" else "fork",
+            isolation=self._isolation,
             warm_cache=warm,
         )
 

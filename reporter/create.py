@@ -121,6 +121,7 @@ def _created(
         try:
             bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, True, as_whole, seen)
+            bench.suit(device_of(recorded))
             if not recorded.is_bug:
                 report = _bare_report(recorded, info)
                 return Result(report, NO_BUG, tuple(verdict_lines(report.to_json())))
@@ -269,6 +270,7 @@ def _studied(
         seen.recording if seen is not None else None,
     )
     recorded = found.recorded
+    bench.suit(device_of(recorded))
     if found.doubtful and recorded.check is not None:
         recorded = closer_look(recorded, bench.pool, progress)
     return recorded

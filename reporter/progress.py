@@ -64,7 +64,8 @@ class PlainProgress:
 
     def update(self, candidates: int, size: str) -> None:
         if self._clock() - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._line(f"{self._name}: {counted(candidates)}, {size}")
+            so_far = ", ".join(filter(None, (counted(candidates), size)))
+            self._line(f"{self._name}: {so_far}")
 
     def note(self, text: str) -> None:
         self._line(text)
@@ -118,7 +119,7 @@ class LiveProgress:
         self._stage, self._counts = (name, detail), ""
 
     def update(self, candidates: int, size: str) -> None:
-        self._counts = f"{counted(candidates)}, {size}"
+        self._counts = ", ".join(filter(None, (counted(candidates), size)))
 
     def note(self, text: str) -> None:
         self._live.console.print(text, markup=False)

@@ -6,7 +6,6 @@ standby and compares; a call that raised where eager does not, died, or returned
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import tempfile
@@ -18,10 +17,13 @@ from typing import IO, Any
 
 from reporter import target
 from reporter.findings import Finding, Recording
-from reporter.lab import Connection, Json
+from reporter.lab import Connection, Json, StandbyLab
+from reporter.rerun import Program, Runs
 from reporter.standbys import Standbys
 
 _MAX_FINDINGS = 4
+#: The first calls of a callable that are looked at in any case, where each look means that the program runs again.
+_CHECKED_AGAIN = 2
 
 
 _ORDER = {
@@ -52,8 +54,14 @@ class Session:
         every_call: bool = False,
         way: Mapping[str, Any] | None = None,
         variables: Mapping[str, str] | None = None,
+        reruns: int = 0,
+        gpu: bool = False,
     ) -> None:
-        """`way`: how the target starts the command (see `reporter.ways`), where it is no script or module."""
+        """`way`: how the target starts the command (see `reporter.ways`), where it is no script or module.
+
+        `reruns`: with more than 0, nothing is forked; that many runs of the program at a time answer what is asked. With
+        `gpu`, none of them is started before it is needed while the program itself holds memory there.
+        """
         self.every_call = every_call
         self.way = dict(way or {"way": "module" if module else "script"})
         self.variables = dict(variables or {})
@@ -65,7 +73,9 @@ class Session:
         self.echo = echo
         self.talk = talk
         self.recording = Recording(self._folder())
-        self.standbys = Standbys(self.recording.folder)
+        self.runs = self._runs(reruns, ahead=not gpu) if reruns else None
+        self._judging = 0.0
+        self.standbys = Standbys(self.recording.folder, self.runs.lab if self.runs else None)
         self.begun: dict[int, Json] = {}
         self.open_call: int | None = None
         self.open_since = 0.0
@@ -77,6 +87,15 @@ class Session:
     def _folder(self) -> Path:
         """Where the socket and the working files are; its path has to be short."""
         return Path(tempfile.mkdtemp(prefix="br-"))
+
+    def _program(self) -> Program:
+        # where the tool itself is run by a test, that test is not the program's
+        variables = target.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables
+        return Program(self.python, tuple(self.command), self.cwd, variables, self.way)
+
+    def _runs(self, at_once: int, ahead: bool) -> Runs:
+        folder = self.recording.folder
+        return Runs(self._program(), folder, self.cache, at_once, self.timeout, ahead)
 
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers from now on."""
@@ -91,18 +110,14 @@ class Session:
         server = self._listen()
         spec = self.recording.folder / "spec.json"
         folder = str(self.recording.folder)
-        asked = {"socket": f"{folder}/s", "folder": folder, **self.way}
-        spec.write_text(json.dumps(asked | ({"check_first": 1 << 30} if self.every_call else {})))
+        facts: dict[str, Any] = {"socket": f"{folder}/s", "folder": folder}
+        if self.runs:
+            facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
+        if self.every_call:
+            facts["check_first"] = 1 << 30
         started = time.monotonic()
-        process = subprocess.Popen(
-            [str(self.python), str(target.COLLECTORS / "bootstrap.py"), str(spec), *self.command],
-            cwd=self.cwd,
-            # where the tool itself is run by a test, that test is not the program's
-            env=target.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables,
-            stdin=target.standard_input(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        process = self._program().start(
+            spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         assert process.stdout is not None
         pump = threading.Thread(target=self._pump, args=(process.stdout,), daemon=True)
@@ -128,9 +143,12 @@ class Session:
                 process.wait(timeout=0.25)
             except subprocess.TimeoutExpired:
                 pass
+            if self.recording.unsupported == "CUDA":
+                target.kill_group(process)  # it has to be run again in another way
+                return
             now = time.monotonic()
             stuck = self.open_call is not None and now - self.open_since > self.timeout
-            if stuck or now - started > self.timeout:
+            if stuck or now - started - self._judging > self.timeout:
                 with self._lock:
                     call = self.open_call
                 target.kill_group(process)
@@ -179,6 +197,7 @@ class Session:
                 self._greeted(message)
             elif message.get("role") == "standby":
                 lab = self.standbys.lab(int(message["call"]))
+                assert isinstance(lab, StandbyLab)
                 role["lab"] = lab
                 lab.attach(connection, int(message["pid"]))
             elif "answer" in message:
@@ -221,6 +240,13 @@ class Session:
             self._reply()
             return
         self.open_call = None
+        since = time.monotonic()
+        self._judge(event, call, message)
+        if self.runs:  # what the runs of it take is not the program's time
+            self._judging += time.monotonic() - since
+
+    def _judge(self, event: str, call: int, message: Json) -> None:
+        """Answers the script, which waits for it, about a call that has ended."""
         if event == "forgotten":
             self.standbys.drop(call)
             self._reply()
@@ -369,6 +395,8 @@ class Session:
             hung = any(f.symptom == "hang" for f in recording.findings)
             if call is not None and code is not None and code < 0 and not hung:
                 self._add(call, "died", signal=_signal_name(-code))
+        if self.runs:
+            self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
         recording.labs, recording.last_calls = self.standbys.conclude(kept, self.begun)
 

@@ -138,7 +138,7 @@ class Options:
         readers.workers,
         "--workers",
         metavar="fork|spawn",
-        help="How candidates get their processes.  [default: fork, on macOS spawn]",
+        help="How the call and candidates get their processes.  [default: fork, on macOS and CUDA spawn]",
     )
     seed: int = _option(
         0, readers.seed, "--seed", metavar="N", help="Seed of everything random.  [default: 0]"

@@ -7,7 +7,7 @@ that come up at the script's end — why was it compiled again? — can still be
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,21 @@ class LastCall:
 class Standbys:
     """The labs of one run of a script, by call number."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lab_of: Callable[[int], Lab] | None = None) -> None:
+        """`lab_of`: what makes the lab of a call; without it, one that waits for the standby of that call."""
         self.folder = folder
+        self._lab_of = lab_of or (lambda call: StandbyLab(call, folder))
         self.keep_latest = True
-        self._labs: dict[int, StandbyLab] = {}
+        self._labs: dict[int, Lab] = {}
         self._latest: dict[int, int] = {}
         self._dropped: set[int] = set()
         self._lock = threading.RLock()
 
-    def lab(self, call: int) -> StandbyLab:
+    def lab(self, call: int) -> Lab:
         """The lab of a call, made on first use: its standby may connect before or after the call is announced."""
         with self._lock:
             if call not in self._labs:
-                self._labs[call] = StandbyLab(call, self.folder)
+                self._labs[call] = self._lab_of(call)
             return self._labs[call]
 
     def begin(self, call: int, watched: int) -> None:

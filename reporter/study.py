@@ -32,10 +32,8 @@ from reporter.ways import Way, facts_for, own_texts, refuse_run, way_of
 
 Json = dict[str, Any]
 _MAX_SOURCE = 2_000_000
-#: Why calls cannot be repeated in forks, by what the recorder names.
+#: Why calls cannot be repeated, by what the recorder names.
 _UNSUPPORTED = {
-    "CUDA": "the script computes on CUDA, whose calls cannot be repeated in forks yet; "
-    "if it fails on the CPU too, run it with CUDA_VISIBLE_DEVICES= set to nothing",
     "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
     "start it alone, with a WORLD_SIZE of 1",
 }
@@ -142,13 +140,20 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
     for note in way.notes:
         progress.note(note)
     recording = _session(options, way, python, folder, progress).run()
+    gpu = recording.unsupported == "CUDA"
+    if gpu:
+        progress.note(
+            "the script computes on CUDA, which no fork of it could: it is run again for each question"
+        )
+        recording.close()
+        recording = _session(options, way, python, folder, progress, gpu=True).run()
     skipped = recording.calls - recording.compared - recording.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
         progress.note(
             f"the script fails, and {skipped} of its compiled calls were not compared: once more, all of them"
         )
         recording.close()
-        recording = _session(options, way, python, folder, progress, every_call=True).run()
+        recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
     return recording
 
 
@@ -159,6 +164,7 @@ def _session(
     folder: Path,
     progress: Progress,
     every_call: bool = False,
+    gpu: bool = False,
 ) -> Session:
     return Session(
         python,
@@ -172,6 +178,8 @@ def _session(
         every_call=every_call,
         way=facts_for(way),
         variables=way.variables(),
+        reruns=options.jobs if gpu or options.workers == "spawn" else 0,
+        gpu=gpu,
     )
 
 
