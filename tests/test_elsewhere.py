@@ -171,6 +171,24 @@ def test_a_regression_is_reported_as_one_and_resumed_as_one(
 
 
 @pytest.mark.releases
+def test_the_number_of_jobs_does_not_change_a_regression(
+    tmp_path: Path, release_python: Callable[[str], Path]
+) -> None:
+    here, there = release_python("v213"), release_python("v26")
+    made = []
+    for jobs in ("1", "3"):
+        (tmp_path / jobs).mkdir()
+        wanted = ("--differs-from", str(there), "-j", jobs)
+        made.append(create("take_randperm_half", tmp_path / jobs, here, *wanted))
+    one, three = made
+    assert one.code == three.code == 0
+    assert one.repro == three.repro
+    assert one.document["differs_from"] == three.document["differs_from"]
+    for key in ("candidates", "statements", "lines"):
+        assert one.document["repro"][key] == three.document["repro"][key]
+
+
+@pytest.mark.releases
 def test_a_bug_of_both_releases_is_no_difference(
     tmp_path: Path, release_python: Callable[[str], Path]
 ) -> None:
