@@ -92,6 +92,24 @@ def test_a_hang_is_placed(phase: str, tmp_path: Path) -> None:
     assert all(frame.startswith("torch/") for frame in found.place.frames)
 
 
+@pytest.mark.parametrize(
+    ("end", "kind"),
+    [("raise ValueError('no')", "crash"), ("return lambda a: (a + 9,)", "wrong_result")],
+)
+def test_what_comes_of_a_slow_call_in_the_end_is_the_verdict(
+    end: str, kind: str, tmp_path: Path
+) -> None:
+    """Watching, or another program beside it, may have made the script's own call too slow for its limit."""
+    text = (
+        "me = os.getpid()\n"
+        f"def backend(gm, inputs):\n    time.sleep(999 * (os.getpid() == me))\n    {end}\n"
+        "torch.compile(lambda x: x + 1, backend=backend)(x)\n"
+    )
+    found = verdict(text, tmp_path, timeout=12.0)
+    assert (found.kind, found.layer) == (kind, "backend")
+    assert found.reproduced[0] == found.reproduced[1]
+
+
 def test_a_death_says_how(tmp_path: Path) -> None:
     text = (
         "def backend(gm, inputs):\n    return lambda *a: os.abort()\n"

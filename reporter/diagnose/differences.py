@@ -7,7 +7,7 @@ ill-conditioned program. What is left is wrong, and a reused graph that is right
 
 from __future__ import annotations
 
-from reporter.diagnose.evidence import climb, first_bad, made, often, steadiness
+from reporter.diagnose.evidence import climb, first_bad, made, nowhere_else, often, steadiness
 from reporter.diagnose.ladder import (
     AGAIN,
     EAGER,
@@ -63,7 +63,7 @@ def difference(climber: Climber) -> Diagnosis:
         if own is None or own.good:
             return _harmless(climber, compiled)
         seen = steadiness(climber, _differs)
-        if seen[0] == 1:
+        if nowhere_else(climber, seen):
             summary = (
                 f"The script's compiled call differed from eager ({own.detail}), but none of {seen[1] - 1} "
                 "repetitions did."

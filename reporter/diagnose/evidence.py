@@ -68,7 +68,13 @@ def steadiness(climber: Climber, bad: Callable[[Rung], bool]) -> tuple[int, int]
         runs = runs[1:] or runs
     if not any(bad(rung) for rung in runs):
         runs += climber.repeats(REPEATS)
-    return sum(bad(rung) for rung in runs) + 1, len(runs) + 1
+    own_call = int(climber.own_call_shows_it)
+    return sum(bad(rung) for rung in runs) + own_call, len(runs) + own_call
+
+
+def nowhere_else(climber: Climber, seen: tuple[int, int]) -> bool:
+    """Whether no repetition has shown what `steadiness` counted."""
+    return seen[0] == int(climber.own_call_shows_it)
 
 
 def often(seen: tuple[int, int]) -> str:

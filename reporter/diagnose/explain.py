@@ -20,7 +20,8 @@ _EXPLANATIONS = {
     "in eager mode, so code that relies on it breaks later.",
     "accepts_invalid": "Eager mode refuses these inputs with an error; the compiled call skips the check and returns something.",
     "process_death": "No Python exception reaches the program: the process is gone. Python's stack at that moment is in the report.",
-    "hang": "Eager mode ends, the compiled call was stopped after the limit; the stack tells whether it was still compiling.",
+    "hang": "Eager mode ends, the compiled call was stopped after the limit; the stack tells whether it was still compiling. "
+    "If it may be merely slow, give it more time with --timeout.",
     "stale_graph": "A graph that was compiled for earlier inputs is used for these, for which it does not hold: a guard is "
     "missing. Compiled afresh for these inputs the result is right.",
     "recompiles": "The program is right, but compiled again and again until the limit, after which it runs in eager mode.",

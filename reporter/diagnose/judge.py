@@ -8,11 +8,12 @@ comes back: what the script showed once and no repetition shows is not reproduce
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
-from reporter.diagnose.evidence import climb, first_bad, made, often, steadiness
+from reporter.diagnose.evidence import climb, first_bad, made, nowhere_else, often, steadiness
 from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError
@@ -175,7 +176,7 @@ def _death(climber: Climber) -> Diagnosis:
         return rung.outcome == "died"
 
     seen = steadiness(climber, died)
-    if seen[0] == 1 and climber.finding.symptom == "died":
+    if nowhere_else(climber, seen) and climber.finding.symptom == "died":
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if died(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
@@ -203,6 +204,14 @@ def _hang(climber: Climber) -> Diagnosis:
     stuck = climber.ladder["compiled"]
     if stuck.outcome == "died":
         return _death(climber)
+    if stuck.outcome in ("raises", "differs"):
+        # the call was slow, not stuck, and what comes of it in the end is the bug
+        symptom = "raised" if stuck.outcome == "raises" else "differs"
+        climber.finding = replace(
+            climber.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
+        )
+        climber.own_call_shows_it = False
+        return _verdict(climber)
     if stuck.outcome != "timeout":
         summary = (
             f"The script's compiled call was slower than the limit, but ends when repeated ({stuck.seconds:.0f} s); "
@@ -242,7 +251,7 @@ def _crash(climber: Climber) -> Diagnosis:
         return rung.outcome == "raises"
 
     seen = steadiness(climber, raises)
-    if seen[0] == 1:
+    if nowhere_else(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
     kind, layer = "crash", first_bad(climber, raises)
     if finding.replay and climber.ladder[own].outcome == "raises":

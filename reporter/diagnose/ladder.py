@@ -113,10 +113,14 @@ class _Flight:
 
 
 class Climber:
-    """Measures rungs of one finding on demand; each rung once."""
+    """Measures rungs of one finding on demand; each rung once.
+
+    `own_call_shows_it`: whether the script's own call ended as its repetitions do; it may have been stopped before.
+    """
 
     def __init__(self, finding: Finding, timeout: float, progress: Callable[[str], None]) -> None:
         self.finding = finding
+        self.own_call_shows_it = True
         self.timeout = timeout
         self.progress = progress
         self.ladder = Ladder()
