@@ -177,7 +177,7 @@ def _itself(task: Task, script: Path, folder: Path) -> Row:
 def ours(task: Task, script: Path, folder: Path) -> Row:
     """`create`, and the repro that it writes."""
     command = [sys.executable, "-m", "reporter", "create", "--no-input", "--json"]
-    command += ["--evidence", "0"]
+    command += ["--evidence", "0", "--timeout", str(task.limit)]
     command += ["--python", str(task.python), "-o", str(folder / "report"), str(script)]
     ran = run(command, ROOT, 2 * task.limit, _variables(task, folder))
     document = _document(ran.stdout)

@@ -35,9 +35,12 @@ def operators(text: str) -> tuple[str, ...]:
                     found[_SIGNS[type(inner.op)]] = None
                 elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
                     found[_assigned(inner)] = None
-    # Python's arithmetic is told only where there is nothing else to tell
-    told = [name for name in found if name and name not in _ARITHMETIC]
-    return tuple(told or [name for name in found if name])
+                elif isinstance(inner, ast.Subscript):
+                    found["__getitem__"] = None
+    # Python's arithmetic is told only where there is nothing else to tell, and that a part was read only where not even that
+    named = [name for name in found if name and name != "__getitem__"]
+    told = [name for name in named if name not in _ARITHMETIC]
+    return tuple(told or named or [name for name in found if name])
 
 
 def _assigned(target: ast.Subscript) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from reporter.labels import labels
 from reporter.operators import operators
 from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.recorded import Recorded
+from reporter.reduce.answer import Answer
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rerender import for_later
 from reporter.rewritten import statements
@@ -36,9 +38,11 @@ from reporter.study import EVIDENCE
 from reporter.whole import mapping, proved
 from templates.forms import Form
 from templates.issue import Evidence
+from templates.log import last_words
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
+from templates.text import tidy_log
 
 Json = dict[str, Any]
 
@@ -178,6 +182,14 @@ def _failure(built: Built) -> Mapping[str, Any]:
     return next((answer.failure for answer in built.cold if answer.failure), {})
 
 
+def _death(built: Built) -> tuple[str, str | None]:
+    """The summary for a repro that kills its process, with what eager mode does, and what a library said before."""
+    said = next((answer for answer in built.cold if answer.signal), Answer("died"))
+    raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
+    more = f"; eager raises {raised.group(1)}." if raised else "."
+    return built.summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
+
+
 def _signal(built: Built) -> str | None:
     return next((answer.signal for answer in built.cold if answer.signal), None)
 
@@ -185,14 +197,17 @@ def _signal(built: Built) -> str | None:
 def _verdict(recorded: Recorded, built: Built) -> Verdict:
     failure = _failure(built)
     crash = recorded.kind in ("crash", "crash_on_recompile")
+    summary, message = built.summary, str(failure.get("message", "")) or None
+    if recorded.kind == "process_death":
+        summary, message = _death(built)
     return Verdict(
         kind=recorded.kind,
         layer=recorded.layer,
         is_bug=True,
-        summary=built.summary,
+        summary=summary,
         signature=_public_signature(recorded),
         exception=str(failure.get("exception")) if crash else _signal(built),
-        message=_message(failure) if crash else str(failure.get("message", "")) or None,
+        message=_message(failure) if crash else message,
         reproduced=built.reproduced,
         explanation=explanation(recorded.kind),
         command="python repro.py",
@@ -275,9 +290,7 @@ def _evidence(
     found: ReproEvidence | None,
 ) -> Evidence:
     """What the issue says beside the report's numbers."""
-    log = str(_failure(built).get("traceback", "")) or next(
-        (answer.detail for answer in built.cold if answer.detail), ""
-    )
+    log = str(_failure(built).get("traceback", "")) or _stacks(built)
     return Evidence(
         repro=built.text,
         environment={
@@ -293,6 +306,15 @@ def _evidence(
         form=form.name if form.folder is None else "own",
         excerpt=asdict(found.excerpt) if found and found.excerpt else None,
     )
+
+
+def _stacks(built: Built) -> str:
+    """What the process wrote before it died, and Python's stacks at that moment."""
+    for answer in built.cold:
+        if answer.detail:
+            said = tidy_log(answer.stderr).strip()
+            return f"{said}\n\n{answer.detail}" if last_words(said) else answer.detail
+    return ""
 
 
 def _other_path(number: int) -> str:

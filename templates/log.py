@@ -25,6 +25,19 @@ _HINT = re.compile(
     re.MULTILINE,
 )
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
+#: Files of ours that run a repro: they are no part of what failed.
+_RUNNERS = ("candidate.py", "worker.py", "worker_main.py")
+#: What faulthandler writes of a process that dies: two threads may abort at once, each into the line of the other.
+_FATAL = re.compile(r"^(?:Fatal Python error: )+(.+?)\1*$", re.MULTILINE)
+_MODULES = re.compile(r"^Extension modules: .*\n?", re.MULTILINE)
+_THREAD = re.compile(r"^(?=(?:Current t|T)hread (?:0x|0x…))", re.MULTILINE)
+#: What C and C++ libraries say before they abort a process.
+_SAID = re.compile(
+    r"^\s*what\(\):\s*(?:kernel, )?(?:\S+:\d+, )?(.+)$"
+    r"|^((?:free|malloc|realloc|munmap_chunk|corrupted|double free|\*\*\* )\S*[^\n]*)$"
+    r"|(Assertion `[^\n]+' failed)",
+    re.MULTILINE,
+)
 #: Frames nearest to the error that are kept, of each traceback in the log.
 LAST = 8
 #: Lines of the text after the frames of one traceback: a message may hold a compiler's whole output.
@@ -39,8 +52,26 @@ class _Piece:
     lines: tuple[str, ...]
 
 
+def last_words(text: str) -> str:
+    """What a library said, on one line, before it ended the process whose stderr is `text`; empty if nothing is known."""
+    found = _SAID.search(text)
+    return next((part.strip() for part in found.groups() if part), "") if found else ""
+
+
+def _without_other_threads(text: str) -> str:
+    """The stacks of a dead process without the threads that had no part in it, and without the list of modules."""
+    text = _FATAL.sub(r"Fatal Python error: \1", _MODULES.sub("", text))
+    head, *threads = _THREAD.split(text)
+    current = [thread for thread in threads if thread.startswith("Current")]
+    kept = current or [
+        thread for thread in threads if any(f'"{own}"' in thread for own in _PROGRAM)
+    ]
+    return re.sub(r"\n{3,}", "\n\n", head + "".join(kept or threads)) if threads else text
+
+
 def cut_log(text: str, last: int = LAST) -> str:
     """`text` without the frames in the middle of its tracebacks, and without the middle of long messages."""
+    text = _without_other_threads(text)
     lines: list[str] = []
     run: list[_Piece] = []
     for piece in (*_pieces(text), _Piece(None, ())):
@@ -99,6 +130,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 def _kept(run: Sequence[_Piece], last: int) -> Iterator[str]:
     """The lines of one traceback's frames: those of the program, the first of the compiler after each, and the last ones."""
+    run = [piece for piece in run if piece.path not in _RUNNERS]
     own = [piece.path in _PROGRAM for piece in run]
     missing = 0
     for index, piece in enumerate(run):

@@ -40,7 +40,7 @@ _WHAT = {
     "wrong_gradient": "`torch.compile` gives a wrong gradient without any error",
     "wrong_metadata": "`torch.compile` gives an output whose metadata is not that of eager mode",
     "accepts_invalid": "`torch.compile` accepts a program that eager mode rejects with an error",
-    "process_death": "the compiled program kills the Python process",
+    "process_death": "the compiled program kills the Python process with {exception}",
     "hang": "`torch.compile` does not come to an end",
     "stale_graph": "a compiled graph is used again where it no longer holds: a guard is missing",
     "graph_break": "`torch.compile` breaks the graph",
@@ -65,7 +65,7 @@ _TITLES = {
     "wrong_gradient": "torch.compile: wrong gradient with {operators}",
     "wrong_metadata": "torch.compile: output metadata differs from eager with {operators}",
     "accepts_invalid": "torch.compile accepts {operators} that eager rejects",
-    "process_death": "torch.compile: the process dies with {operators}",
+    "process_death": "torch.compile: {exception} kills the process with {operators}: {message}",
     "hang": "torch.compile hangs with {operators}",
     "stale_graph": "torch.compile: missing guard, a stale graph is used with {operators}",
     "graph_break": "torch.compile: graph break with {operators}",
@@ -202,8 +202,12 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "accepts_invalid":
         return "the error that eager mode raises", "no error, and a result that cannot be right"
     if kind == "process_death":
-        said = code(verdict["message"]) if verdict["message"] else "the process dies"
-        return "the program runs, or raises a Python exception", said
+        said = f": {code(verdict['message'])}" if verdict["message"] else ""
+        raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
+        expected = "the program runs, as in eager mode"
+        if raised:
+            expected = f"{code(raised.group(1))}, which eager mode raises"
+        return expected, f"the process dies with {_exception(verdict)}{said}"
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)

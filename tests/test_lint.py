@@ -203,3 +203,17 @@ def test_whole_numbers_need_no_referee() -> None:
     mixed = functional[:start] + made.format(", torch.rand(3)") + functional[end:]
     assert "fp64-referee" not in found(subject(repro=whole, body=None))
     assert "fp64-referee" in found(subject(repro=mixed, body=None))
+
+
+@pytest.mark.parametrize(
+    ("second", "asked"),
+    [("x[2:5]", False), ("x.view(4, 3).t()", False), ("torch.randn(3)", True), ("other(x)", True)],
+)
+def test_inputs_that_share_memory_need_no_referee(second: str, asked: bool) -> None:
+    """A copy in float64 of each would be another program."""
+    plain = VALUES.replace("fp64_ref=x, ", "")
+    start = plain.index("def inputs")
+    end = plain.index("def ", start + 4)
+    made = f"def inputs():\n    x = torch.randn(3, 4)\n    y = {second}\n    return (x, y)\n\n\n"
+    text = plain[:start] + made + plain[end:]
+    assert ("fp64-referee" in found(subject(repro=text, body=None))) is asked

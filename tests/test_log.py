@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from templates.log import cut_log, raised_in
+import pytest
+
+from templates.log import cut_log, last_words, raised_in
 
 
 def frames(count: int, start: int = 0) -> str:
@@ -73,3 +75,49 @@ def test_the_candidates_of_a_compiler_are_left_out() -> None:
         "   40 | z",
     ]
     assert cut_log(cut_log(log)) == cut_log(log)
+
+
+DEATH = """terminate called after throwing an instance of 'std::runtime_error'
+  what():  kernel, cabc.main.cpp:29, index out of bounds: 0 <= tmp7 < 2L
+Fatal Python error: Fatal Python error: AbortedAborted
+
+
+
+Thread 0x… (most recent call first):
+  File "concurrent/futures/thread.py", line 81 in _worker
+
+Current thread 0x… (most recent call first):
+  File "repro.py", line 6 in repro
+  File "candidate.py", line 127 in run
+  File "worker_main.py", line 52 in <module>
+
+Extension modules: numpy._core._multiarray_umath, torch._C
+Extension modules: numpy.random, numpy.random (total:  (total: 2424))
+"""
+
+
+def test_the_stacks_of_a_dead_process_lose_what_had_no_part_in_it() -> None:
+    assert cut_log(DEATH).splitlines() == [
+        "terminate called after throwing an instance of 'std::runtime_error'",
+        "  what():  kernel, cabc.main.cpp:29, index out of bounds: 0 <= tmp7 < 2L",
+        "Fatal Python error: Aborted",
+        "",
+        "Current thread 0x… (most recent call first):",
+        '  File "repro.py", line 6 in repro',
+    ]
+    assert cut_log(cut_log(DEATH)) == cut_log(DEATH)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (DEATH, "index out of bounds: 0 <= tmp7 < 2L"),
+        ("free(): invalid pointer\n", "free(): invalid pointer"),
+        ("x\ndouble free or corruption (out)\n", "double free or corruption (out)"),
+        ("a.out: k.cpp:3: main: Assertion `n > 0' failed.\n", "Assertion `n > 0' failed"),
+        ("  what():  bad alloc", "bad alloc"),
+        ("Fatal Python error: Segmentation fault\n", ""),
+    ],
+)
+def test_the_last_words_of_a_process(text: str, said: str) -> None:
+    assert last_words(text) == said

@@ -80,7 +80,9 @@ def _tolerances(subject: Subject) -> Iterator[Hit]:
 
 
 def _referee(subject: Subject) -> Iterator[Hit]:
-    if subject.kind not in _VALUE_KINDS or subject.tree is None or _whole_numbers(subject):
+    if subject.kind not in _VALUE_KINDS or subject.tree is None:
+        return
+    if _whole_numbers(subject) or _shared_memory(subject):
         return
     judged = any(
         isinstance(node, ast.keyword) and node.arg == "fp64_ref" for node in subject.nodes()
@@ -99,6 +101,24 @@ def _whole_numbers(subject: Subject) -> bool:
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("torch.")
     ]
     return bool(makers) and all(map(_makes_whole, makers)) and "nn." not in (subject.repro or "")
+
+
+def _shared_memory(subject: Subject) -> bool:
+    """Whether an input is a part or a view of another one: copies of them in float64 would be two, and another program."""
+    for function in subject.nodes():
+        if not isinstance(function, ast.FunctionDef) or function.name != "inputs":
+            continue
+        made: set[str] = set()
+        for node in function.body:
+            if not isinstance(node, ast.Assign):
+                continue
+            base = node.value
+            while isinstance(base, (ast.Subscript, ast.Attribute, ast.Call)):
+                base = base.func if isinstance(base, ast.Call) else base.value
+            if isinstance(base, ast.Name) and base.id in made:
+                return True
+            made |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return False
 
 
 def _makes_whole(call: ast.Call) -> bool:
