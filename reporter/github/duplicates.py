@@ -18,7 +18,7 @@ from reporter.errors import BugreportError
 from reporter.github.parcel import Parcel
 from reporter.github.place import Repository
 from reporter.github.plain import plain, plain_line
-from reporter.github.session import Session
+from reporter.github.session import Session, is_incomplete
 from reporter.github.weighing import LIKELY, exception_of, last, telling_operators, weigh, words_of
 from reporter.store.database import opened
 from reporter.store.filings import State, filings
@@ -88,10 +88,13 @@ def find_duplicates(
     for query in queries(repository, parcel) if session is not None else ():
         assert session is not None
         try:
-            for item in _on_tracker(session, query, parcel):
+            items, gave_up = _on_tracker(session, query, parcel)
+            for item in items:
                 found.setdefault(item.url, item)
                 if item.score > found[item.url].score:
                     found[item.url] = item
+            if gave_up:
+                trouble.append(f"the search of {repository} gave up early, so there may be more")
         except BugreportError as error:
             trouble.append(str(error))
             break  # the search has a budget of its own; what used it up will not give more
@@ -134,16 +137,21 @@ def _in_store(parcel: Parcel, repository: Repository, path: Path | None) -> Iter
                 yield Candidate(0.9, (f"{reason}; not filed here",), report.title, report.folder)
 
 
-def _on_tracker(session: Session, query: str, parcel: Parcel) -> Iterator[Candidate]:
+def _on_tracker(session: Session, query: str, parcel: Parcel) -> tuple[list[Candidate], bool]:
+    """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
-        for issue in itertools.islice(results, _PER_SEARCH):
-            labels = [plain_line(label.name) for label in issue.labels]
-            title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
-            score, reasons = weigh(parcel, title, body, labels)
-            yield Candidate(
-                score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
-            )
+        found = [_weighed(issue, parcel) for issue in itertools.islice(results, _PER_SEARCH)]
+        return found, is_incomplete(results)
+
+
+def _weighed(issue: Issue, parcel: Parcel) -> Candidate:
+    labels = [plain_line(label.name) for label in issue.labels]
+    title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
+    score, reasons = weigh(parcel, title, body, labels)
+    return Candidate(
+        score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
+    )
 
 
 def _within(query: str, words: Iterable[str]) -> str:

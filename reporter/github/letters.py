@@ -19,7 +19,7 @@ from reporter.errors import AuthenticationError, TrackerError, UsageError
 from reporter.github.delivery import Landed
 from reporter.github.parcel import Parcel, log_comment, log_needs_gist
 from reporter.github.place import Repository
-from reporter.github.session import Session
+from reporter.github.session import Session, is_incomplete
 from reporter.lint.subject import program_in
 from reporter.store.reports import key_of
 
@@ -193,6 +193,12 @@ def _in_index(session: Session, repository: Repository, key: str) -> Landed | No
             for issue in itertools.islice(results, _HITS)
             if _is_marked(issue, key)
         ]
+        gave_up = not found and is_incomplete(results)
+    if gave_up:
+        raise TrackerError(
+            f"the search of {repository} took too long and gave up, so it is not known whether the report was filed there; "
+            "try again later"
+        )
     return _first(found)
 
 

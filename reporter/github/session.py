@@ -70,6 +70,11 @@ class Pace:
         return cls(timeout)
 
 
+def is_incomplete(results: object) -> bool:
+    """Whether a search that was read gave up before it had looked everywhere: what it did not find may be there."""
+    return bool(getattr(results, "incomplete_results", None))  # PyGithub knows it since 2.10
+
+
 class ReadRetry(Retry):
     """Repeats what only reads, after server errors and where the server says how soon; nothing else, ever.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from github.Issue import Issue
 from reporter.errors import BugreportError, CannotJudgeError, UsageError
 from reporter.github.place import IssueAddress, Repository
 from reporter.github.plain import plain_line
-from reporter.github.session import Session
+from reporter.github.session import Session, is_incomplete
 from reporter.sandbox import bubblewrap
 from reporter.store.database import opened
 from reporter.store.triages import known, remember
@@ -67,11 +68,13 @@ def search(
         bubblewrap.program()
     words = f"repo:{repository.full_name} is:issue {query}"
     with session.calling(f"search {repository}"):
-        results: Iterable[Issue] = session.github.search_issues(words)[:limit]
+        results: Iterable[Issue] = session.github.search_issues(words)
         found = [
             (int(issue.number), issue.updated_at.isoformat() if issue.updated_at else "")
-            for issue in results
+            for issue in itertools.islice(results, limit)
         ]
+        if is_incomplete(results):
+            person.say(f"the search of {repository} gave up early, so there may be more issues")
     places = _places(wanted)
     documents = []
     for position, (number, changed) in enumerate(found, 1):

@@ -114,6 +114,13 @@ def test_ones_own_report_is_found_in_the_store_before_the_index_knows_it(
     )
 
 
+def test_a_search_that_gave_up_early_is_told(tracker: Tracker, report: Path) -> None:
+    tracker.search_gives_up = True
+    person = Somebody([WORDS, "y"])
+    run_file(report, person)
+    assert any("gave up early, so there may be more" in line for line in person.said)
+
+
 def test_without_a_fingerprint_nothing_matches_by_it(tracker: Tracker, tmp_path: Path) -> None:
     folders = [copied("foobar", tmp_path / "one"), other_report(tmp_path)]
     for folder in folders:

@@ -463,6 +463,16 @@ def test_without_the_index_the_list_goes_further_back(tracker: Tracker, report: 
     assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
 
 
+def test_a_search_that_gave_up_is_no_search(tracker: Tracker, report: Path) -> None:
+    """It answers with what it had found until then; the list goes further back, or nothing is sent."""
+    assert attempt(report) == (0, "filed")
+    (report.parent / "store.sqlite3").unlink()
+    for number in range(150):
+        tracker.add_issue(f"another one {number}", "text")
+    tracker.search_gives_up = True
+    assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1
+
+
 def test_two_machines_within_the_same_second_are_told(
     tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

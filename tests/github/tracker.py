@@ -120,6 +120,7 @@ class Tracker(ThreadingHTTPServer):
         self.violations: list[str] = []
         self.authorizations: set[str] = set()
         self.index_lags = False
+        self.search_gives_up = False
         self.victim: int | None = None
         self.lock = threading.RLock()
 
@@ -310,6 +311,8 @@ class Tracker(ThreadingHTTPServer):
         if len(asked) > 256:
             return 422, _too_long("q"), {}
         matches = [(r, i) for r in self.repos.values() for i in r.issues if _matches(asked, r, i)]
+        if self.search_gives_up:
+            matches = matches[1:]
         page, links = self._page(matches, query, "/search/issues")
         data = example("search/issues-and-pull-requests", 200)
         items = []
@@ -317,7 +320,8 @@ class Tracker(ThreadingHTTPServer):
             item = {**copy.deepcopy(data["items"][0]), **self._facts(r, issue), "score": 1.0}
             item.pop("pull_request", None)
             items.append(item)
-        facts = {"total_count": len(matches), "incomplete_results": False, "search_type": "lexical"}
+        facts = {"total_count": len(matches), "search_type": "lexical"}
+        facts["incomplete_results"] = self.search_gives_up
         return 200, {**facts, "items": items}, links
 
     def _gists_create(
