@@ -34,7 +34,8 @@ class Objects:
         self.names = names
         self.exact = exact
         self.problems: list[str] = list(world.gathered.get("problems", ()))
-        names.attributes = frozenset(world.attributes())
+        # a `__getattr__` compares with text what nobody has ever stored
+        names.attributes = frozenset(world.attributes() | world.read() - names.vocabulary)
         names.parameters = frozenset(world.parameters())
         names.private |= world.words()
         self.types = infer(world)

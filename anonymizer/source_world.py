@@ -105,6 +105,15 @@ class World:
                     found.add(node.arg)
         return found
 
+    def read(self) -> set[str]:
+        """Every attribute name that stands in the program's code, whoever it belongs to."""
+        return {
+            node.attr
+            for tree in self.trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+        }
+
     def attributes(self) -> set[str]:
         """Names of attributes, methods and fields of private objects."""
         found: set[str] = set()

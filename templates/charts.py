@@ -33,8 +33,8 @@ _COLOURS = {
     "#030303": "line",
     "#040404": "good",
     "#050505": "bad",
-    "#060606": "eager",
-    "#070707": "compiled",
+    "#060606": "hue-a",
+    "#070707": "hue-b",
 }
 TEXT, FAINT, LINE, GOOD, BAD, EAGER, COMPILED = _COLOURS
 HEAT_LEVELS = 8

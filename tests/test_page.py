@@ -105,9 +105,7 @@ def test_the_page_has_every_picture_and_fetches_nothing() -> None:
     assert "2.6.0" in said["releases"] and "candidates" in said["reduction"]
     assert "graph break: call to &lt;b&gt;graph_break" in text
     # colours and type are the page's own, so that they follow light, dark and print
-    assert "var(--compiled)" in text and "#0" not in "".join(
-        re.findall(r"<svg.*?</svg>", text, re.S)
-    )
+    assert "var(--hue-b)" in text and "#0" not in "".join(re.findall(r"<svg.*?</svg>", text, re.S))
 
 
 def test_a_page_without_measurements_has_the_ladder_alone() -> None:
