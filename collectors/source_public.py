@@ -152,8 +152,18 @@ def public_reference(value: Any) -> Optional[Dict[str, Any]]:
         known = resolve(dotted)
         wrapped = getattr(value, "__wrapped__", None)
         if known is value or wrapped is not None and wrapped is known:
-            return _named(dotted)
+            return _named(_shortest(module, qualname, known))
     return None
+
+
+def _shortest(module: str, qualname: str, value: Any) -> str:
+    """The name that people write: of the outermost package that offers the object, not of the module that defines it."""
+    parts = module.split(".")
+    for length in range(1, len(parts)):
+        dotted = ".".join(parts[:length] + [qualname])
+        if resolve(dotted) is value:
+            return dotted
+    return module + "." + qualname
 
 
 def _named(dotted: str) -> Dict[str, Any]:

@@ -253,7 +253,7 @@ def _public_signature(recorded: Recorded) -> str:
 
 
 def _message(failure: Mapping[str, Any]) -> str:
-    return str(failure.get("first_line", ""))[:500]
+    return tidy_log(str(failure.get("first_line", "")))[:500]
 
 
 def _exhibited(found: Exhibit) -> Json:

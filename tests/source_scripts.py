@@ -25,6 +25,23 @@ ENTRY = Linear(6)
 ARGS = (torch.randn(2, 6),)
 """
 
+ASKED_BY_NAME = """
+import torch
+
+class Secret:
+    def __getattr__(self, name):
+        if name == "secret_sum":
+            return lambda x: x.sum()
+        raise AttributeError(name)
+
+def secret_call(x):
+    torch._dynamo.mark_dynamic(x, 0)
+    return Secret().secret_sum(x)
+
+ENTRY = secret_call
+ARGS = (torch.ones(3, 2),)
+"""
+
 CLOSURES = """
 import torch
 
@@ -290,6 +307,7 @@ ARGS = (torch.randn(3),)
 
 SCRIPTS = {
     "stock_names": STOCK_NAMES,
+    "asked_by_name": ASKED_BY_NAME,
     "closures": CLOSURES,
     "lambda": LAMBDA,
     "function": FUNCTION,

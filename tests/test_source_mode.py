@@ -380,3 +380,10 @@ def test_tidy_removes_what_nothing_mentions() -> None:
     program.definitions.body[:0] = extra
     assert "helper" in program.definitions_text()
     assert "helper" not in tidy(program).definitions_text()
+
+
+def test_a_function_of_torch_is_called_by_the_name_that_people_write(
+    programs: dict[str, SourceProgram],
+) -> None:
+    text = text_of(programs["asked_by_name"])
+    assert "torch._dynamo.mark_dynamic(" in text and "decorators" not in text
