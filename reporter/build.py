@@ -41,6 +41,8 @@ Json = dict[str, Any]
 COLD_RUNS = 3
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
+#: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh process gets three times that.
+_HANGS = 20.0
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class Builder:
             on_refused=self.refusals.add,
         )
         self.ask = Questions(self.scheduler, self._shrunk)
+        if recorded.kind == "hang":
+            pool.patience = min(pool.patience, _HANGS)
 
     def _count(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
@@ -194,7 +198,7 @@ class Builder:
             self.warm,
             judge(self.wanted),
             self.places,
-            max(self.options.timeout, 4 * self.pool.time_limit),
+            self._limit(),
             seconds,
             self.options.jobs,
         )
@@ -301,16 +305,21 @@ class Builder:
         return reduced
 
     def _cold(self, text: str) -> tuple[Answer, ...]:
-        limit = max(self.options.timeout, 4 * self.pool.time_limit)
-        if self.recorded.kind == "hang":
-            limit /= 2  # as long as the private call was given; each run takes all of it
+        limit = self._limit()
         python = Path(self.recorded.python)
-        with ThreadPoolExecutor(max_workers=min(COLD_RUNS, self.options.jobs)) as threads:
+        # what hangs is waited for, and that costs the same for three
+        jobs = COLD_RUNS if self.recorded.kind == "hang" else min(COLD_RUNS, self.options.jobs)
+        with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [
                 threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
                 for _ in range(COLD_RUNS)
             ]
             return tuple(run.result() for run in runs)
+
+    def _limit(self) -> float:
+        """Seconds for a fresh process. One that hangs takes all of them, so it gets what tells it from a slow one."""
+        ample = max(self.options.timeout, 4 * self.pool.time_limit)
+        return ample if self.recorded.kind != "hang" else min(ample, 3 * self.pool.time_limit)
 
     def _culprit(self, text: str, check: Check) -> Culprit | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro itself."""

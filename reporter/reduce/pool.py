@@ -32,6 +32,8 @@ __all__ = ["Answer", "Isolation", "Outcome", "WorkerPool", "run_cold"]
 Isolation = Literal["fork", "spawn"]
 
 _START_LIMIT = 600.0
+#: Seconds for a candidate before any has ended; lower where the failure looked for is that none ends.
+_PATIENCE = 300.0
 #: Seconds after a time limit in which the worker has to report it; a spawned one may still import torch.
 _GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.
@@ -93,6 +95,7 @@ class WorkerPool:
         self.jobs = max(1, jobs)
         self.starts = 0
         self.first_seconds: float | None = None
+        self.patience = _PATIENCE
         self._env = {**clean_environment(env), **_WORKER_ENV}
         if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
             self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -125,9 +128,9 @@ class WorkerPool:
 
     @property
     def time_limit(self) -> float:
-        """Seconds a candidate gets by default: three times the first run and a margin, at least 20."""
+        """Seconds a candidate gets by default: three times the first one that ended and a margin, at least 20."""
         if self.first_seconds is None:
-            return 300.0
+            return self.patience
         return max(20.0, 3.0 * self.first_seconds + 5.0)
 
     def start(self) -> None:
@@ -330,7 +333,7 @@ class WorkerPool:
             return
         answer = Answer.from_json(message)
         job = self._flying.pop(message["id"])
-        if self.first_seconds is None and answer.outcome != "cancelled":
+        if self.first_seconds is None and answer.outcome not in ("cancelled", "timeout"):
             self.first_seconds = answer.seconds
         _resolve(job.future, answer)
 
