@@ -63,6 +63,23 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
         "cannot_judge",
         "does not have",
     ),
+    *(
+        (fails("AttributeError", text, "repro"), LOWERING, outcome, "attribute")
+        for text, outcome in {
+            "'_OpNamespace' 'aten' object has no attribute '_foobar'": "cannot_judge",
+            "'Tensor' object has no attribute 'untyped_storage'": "cannot_judge",
+            # what is said of the program's own objects may be the compiler's doing
+            "attribute '__weakref__' of 'Thing' objects is not writable": "different",
+            "'NoneType' object has no attribute 'shape'": "different",
+            "'Thing' object has no attribute 'attr1'": "different",
+        }.items()
+    ),
+    (
+        fails("AttributeError", "torch._inductor.config.cpp.x does not exist", "repro"),
+        LOWERING,
+        "cannot_judge",
+        "does not have",
+    ),
     (fails("AttributeError", "no x", "repro", "f"), LOWERING, "different", "no x"),
     (
         Answer("broken", failure={"exception": "ImportError", "first_line": "no y"}),

@@ -30,7 +30,14 @@ _NO_DEVICE = re.compile(
 _NO_COMPILER = re.compile(
     r"InvalidCxxCompiler|No working C\+\+ compiler|Failed to find C compiler|g\+\+: (command )?not found"
 )
-_MISSING = ("AttributeError", "ImportError", "ModuleNotFoundError")
+_NOT_THERE = ("ImportError", "ModuleNotFoundError")
+#: What Python says of a name that torch does not have, and torch of a setting; other attributes are the program's own.
+_LACKS = re.compile(
+    r"^(?:partially initialized )?module '(?:torch|functorch|triton)\b[^']*' has no attribute"
+    r"|^'(?:Tensor|Parameter|Generator|OpOverloadPacket|_OpNamespace' '\w+)' object has no attribute"
+    r"|^type object '(?:Tensor|Module)' has no attribute"
+    r"|\bconfig\b\S* does not exist"
+)
 
 
 @dataclass(frozen=True)
@@ -91,9 +98,11 @@ def _excuse(
         return f"missing device ({_short(said)})"
     if _NO_COMPILER.search(everything):
         return f"no working C++ compiler ({_short(said)})"
-    needs = answer.outcome == "broken" or (
-        failure.get("exception") in _MISSING and _is_from_the_text(failure.get("frames") or ())
+    lacks = failure.get("exception") in _NOT_THERE or (
+        failure.get("exception") == "AttributeError"
+        and _LACKS.search(str(failure.get("first_line")))
     )
+    needs = answer.outcome == "broken" or (lacks and _is_from_the_text(failure.get("frames") or ()))
     return f"the repro needs what this torch does not have ({_short(said)})" if needs else None
 
 
