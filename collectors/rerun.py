@@ -16,6 +16,7 @@ import threading
 import traceback
 from typing import Any, Dict, List, Tuple
 
+from . import candidate
 from .channel import Channel
 from .recorder import Recorder
 
@@ -113,6 +114,7 @@ class Rerun(Recorder):
     """
 
     def __init__(self, spec: Dict[str, Any]) -> None:
+        candidate.die_with_parent(os.getppid())
         super().__init__(Channel.adopt(int(spec["descriptor"])), spec)
 
     def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:

@@ -214,7 +214,8 @@ class Worker:
 
 
 def once(options: argparse.Namespace) -> int:
-    """Run the one request on stdin in this process, which ends as an ordinary interpreter does."""
+    """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or with its host."""
+    candidate.die_with_parent(os.getppid())
     if options.warm:
         import torch
         import torch._inductor.compile_fx  # the slow half of a first compilation

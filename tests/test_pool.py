@@ -363,3 +363,33 @@ def test_cold_run_can_describe_the_failure_and_is_stopped_in_time() -> None:
 def test_answer_survives_json() -> None:
     answer = Answer("died", {"exception": "E"}, "SIGSEGV", -11, "o", "e", "d", 1.5)
     assert Answer.from_json(answer.to_json()) == answer
+
+
+def test_a_fresh_process_does_not_survive_the_death_of_the_host(tmp_path: Path) -> None:
+    """What hangs would else keep a core busy for ever."""
+    note = tmp_path / "pid"
+    text = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n"
+    host = tmp_path / "host.py"
+    host.write_text(
+        "import sys\nfrom pathlib import Path\nfrom reporter.reduce.cold import run_cold\n"
+        f"run_cold(Path(sys.executable), {text!r}, 500, None, True)\n"
+    )
+    root = str(Path(__file__).parents[1])
+    process = subprocess.Popen([sys.executable, str(host)], env={**os.environ, "PYTHONPATH": root})
+    deadline = time.monotonic() + 60
+    while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    pid = int(note.read_text())
+    process.kill()
+    process.wait()
+    while _runs(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
