@@ -9,6 +9,17 @@ from pathlib import Path
 from reporter.lab import Json, Lab
 from reporter.standbys import LastCall
 
+#: What tells most comes first.
+_ORDER = {
+    "raised": 0,
+    "died": 0,
+    "hang": 1,
+    "accepts": 2,
+    "differs": 3,
+    "gradient": 4,
+    "suspicious": 9,
+}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -59,6 +70,18 @@ class Recording:
     complaints: Json = field(default_factory=dict)
     unusable: str | None = None
     elsewhere: bool = False
+
+    def add(self, finding: Finding) -> bool:
+        """Takes a finding in, unless one like it is known; it replaces lesser ones of its call. Returns whether its call is needed."""
+        found, rank = self.findings, _ORDER[finding.symptom]
+        if finding.symptom == "suspicious" and any(
+            f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
+        ):
+            return any(f.call == finding.call for f in found)
+        found[:] = [f for f in found if f.call != finding.call or _ORDER[f.symptom] < rank]
+        found.append(finding)
+        found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
+        return True
 
     def close(self) -> None:
         """Ends every process of the recording and removes its working files."""

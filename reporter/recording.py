@@ -2,6 +2,7 @@
 
 The script runs once, as always. For each watched call the host has the eager reference computed in the call's
 standby and compares; a call that raised where eager does not, died, or returned something else becomes a `Finding`.
+Where nothing can be forked, the script runs again up to that call instead (`rerun`).
 """
 
 from __future__ import annotations
@@ -24,17 +25,6 @@ from reporter.standbys import Standbys
 _MAX_FINDINGS = 4
 #: The first calls of a callable that are looked at in any case, where each look means that the program runs again.
 _CHECKED_AGAIN = 2
-
-
-_ORDER = {
-    "raised": 0,
-    "died": 0,
-    "hang": 1,
-    "accepts": 2,
-    "differs": 3,
-    "gradient": 4,
-    "suspicious": 9,
-}
 
 
 class Session:
@@ -374,18 +364,8 @@ class Session:
             **details,
         )
         with self._lock:
-            found = self.recording.findings
-            if symptom == "suspicious" and any(
-                f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
-            ):
-                if not any(f.call == call for f in found):
-                    self.standbys.drop(call)
-                return
-            found[:] = [
-                f for f in found if not (f.call == call and _ORDER[f.symptom] >= _ORDER[symptom])
-            ]
-            found.append(finding)
-            found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
+            if not self.recording.add(finding):
+                self.standbys.drop(call)
 
     def _conclude(self, code: int | None) -> None:
         recording = self.recording
