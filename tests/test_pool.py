@@ -310,6 +310,7 @@ def test_time_limit_follows_the_first_run(tmp_path: Path) -> None:
         assert unused.time_limit == 95
 
 
+@pytest.mark.slow
 def test_spawned_workers_answer_the_same(tmp_path: Path) -> None:
     with WorkerPool(
         PYTHON, 1, dict(os.environ), tmp_path, warm_backend="eager", isolation="spawn"

@@ -94,7 +94,10 @@ def test_a_hang_is_placed(phase: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("end", "kind"),
-    [("raise ValueError('no')", "crash"), ("return lambda a: (a + 9,)", "wrong_result")],
+    [
+        ("raise ValueError('no')", "crash"),
+        pytest.param("return lambda a: (a + 9,)", "wrong_result", marks=pytest.mark.slow),
+    ],
 )
 def test_what_comes_of_a_slow_call_in_the_end_is_the_verdict(
     end: str, kind: str, tmp_path: Path
