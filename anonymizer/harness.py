@@ -57,12 +57,16 @@ def render(body: Body, check: Check) -> str:
     """The complete text of a repro, unformatted but valid."""
     main = _main(body, check)
     run = _run(body, check)
-    text = "\n".join([*run, *main, body.definitions, check.prelude, *body.inputs])
+    # a prelude was written to stand alone; each import is wanted once, at the top
+    prelude = check.prelude.splitlines()
+    above = [line for line in prelude if line.startswith(("import ", "from "))]
+    rest = "\n".join(line for line in prelude if line not in above).strip("\n")
+    text = "\n".join([*run, *main, body.definitions, rest, *body.inputs])
     lines = [f'"""{check.summary}"""', ""] if check.summary else []
-    lines += _imports(text, body, check)
+    lines += _imports(text, replace(body, imports=(*body.imports, *above)), check)
     lines += ["", *[f"{name} = {value}" for name, value in check.config], "", ""]
-    if check.prelude:
-        lines += [check.prelude, "", ""]
+    if rest:
+        lines += [rest, "", ""]
     lines += [body.definitions, "", ""]
     parameters = ", ".join(f"{name}={size}" for name, size in body.sizes)
     lines += [f"def inputs({parameters}):", *("    " + line for line in body.inputs), "", ""]

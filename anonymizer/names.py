@@ -28,7 +28,7 @@ INTERFACE_NAMES = frozenset("""
     save_for_backward saved_tensors needs_input_grad mark_dirty mark_non_differentiable set_materialize_grads apply
     dirty_tensors
     """.split())
-_DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation"})
+_DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation", "Error"})
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
 _IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
 _BUILTINS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)

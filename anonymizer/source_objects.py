@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,13 +73,30 @@ class Objects:
         if key in self.public:
             return self.public[key]
         record = self.world.cls(key)
-        prefix = "Block" if record["module"] else "Operation" if record["function"] else "Thing"
-        name = name or self.names.fresh(prefix)
+        name = name or self.names.fresh(self._prefix(record))
         self.public[key] = name
         self.names.tables["definitions"].setdefault(record["name"], name)
         self.statements[name] = []
         self.statements[name] = [self._class(key, name)]
         return name
+
+    def _prefix(self, record: Mapping[str, Any]) -> str:
+        """What a class is called without its own name."""
+        if record["module"] or record["function"]:
+            return "Block" if record["module"] else "Operation"
+        return "Error" if self._raised(record) else "Thing"
+
+    def _raised(self, record: Mapping[str, Any]) -> bool:
+        """Whether a class is an exception."""
+        return any(
+            (
+                self._raised(self.world.cls(base["id"]))
+                if base["kind"] == "class"
+                else isinstance(known := getattr(builtins, base.get("name", ""), None), type)
+                and issubclass(known, BaseException)
+            )
+            for base in record["bases"]
+        )
 
     def value(self, ref: Ref, place: str, stored: bool) -> ast.expr:
         """The expression for a value met in a function body; what has state becomes a global."""

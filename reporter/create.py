@@ -188,7 +188,9 @@ def _build_and_write(
 ) -> Result:
     from reporter.build import Builder
     from reporter.publish import publish
+    from reporter.rewritten import in_public_words
 
+    recorded = in_public_words(recorded)
     subject = f"{recorded.python} torch {info.torch}"
     subject += "".join(f", differs from {place.name}" for place in bench.places)
     with Journal(output / "private" / JOURNAL, subject) as journal:

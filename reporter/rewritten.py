@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymizer import source
@@ -67,35 +67,81 @@ def backend(recorded: Recorded) -> SourceProgram | None:
         return None
 
 
+def in_public_words(recorded: Recorded) -> Recorded:
+    """The recording with the class that the program's own code raises under the name that rewritten code has for it."""
+    wanted = recorded.signature
+    if wanted is None or wanted.exception is None:
+        return recorded
+    made = backend(recorded) if recorded.layer == "backend" else None
+    if made is None:
+        rebuilt = program(recorded)
+        made = rebuilt.program if rebuilt is not None else None
+    public = made.mapping.get(wanted.exception) if made is not None else None
+    if public is None:
+        return recorded
+    return replace(recorded, signature=replace(wanted, exception=public))
+
+
 def backend_text(program: SourceProgram) -> str:
     """The definitions of a backend with the imports that a repro does not have anyway."""
     extra = [line for line in import_lines(program.definitions) if line and line != "import torch"]
     return "\n".join([*extra, program.definitions_text()])
 
 
+@dataclass(frozen=True)
+class _Control:
+    """A plain function of one tensor that has nothing to do with the failure."""
+
+    expression: str
+
+    def body(self) -> Body:
+        definitions = f"def repro(x):\n    return {self.expression}"
+        return Body(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
+
+
+_CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
+
+
 def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions) -> Candidate:
-    """The candidate with the smallest version of the user's backend that shows the failure."""
+    """The candidate with the smallest version of the user's backend that shows the failure.
+
+    A backend that fails for everybody shows nothing, and the shortest way to an error is to raise it always. So what the whole
+    backend compiles rightly (`_CONTROLS`) each version has to, too; one that compiles none of that stays as it is.
+    """
     from anonymizer import source_reduce
 
     before = candidate.check.prelude
     text = backend_text(program)
+    if not text or text not in before:
+        return candidate
+    kind = "crash" if candidate.check.kind == "crash" else "wrong_result"
+    plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
 
-    def around(item: SourceProgram) -> Candidate:
-        return candidate.with_check(prelude=before.replace(text, backend_text(item)))
+    def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
+        return other.with_check(prelude=before.replace(text, backend_text(item)))
 
+    def works(item: SourceProgram, control: _Control) -> bool:
+        asked = around(item, Candidate(control, plain))
+        return not ask.holds(asked) and ask.passed(asked)
+
+    controls = [control for control in _CONTROLS if works(program, control)]
     must_return = _returns(program)
 
     def interesting(programs: list[SourceProgram]) -> list[bool]:
         answers = [False] * len(programs)
-        # without its result a backend fails for everybody, so nobody could see that the bug is gone
-        allowed = [i for i, item in enumerate(programs) if _returns(item) or not must_return]
-        made = [around(programs[i]) for i in allowed]
-        found = ask.first(made)
-        if found is not None:
-            answers[next(i for i, item in zip(allowed, made) if item is found)] = True
+        left = [i for i, item in enumerate(programs) if _returns(item) or not must_return]
+        while left:
+            found = ask.pick((at, around(programs[i])) for at, i in enumerate(left))
+            if found is None:
+                break
+            chosen = left[found[0]]
+            if all(works(programs[chosen], control) for control in controls):
+                answers[chosen] = True
+                break
+            left = left[found[0] + 1 :]
         return answers
 
-    if not text or text not in before:
+    if not controls:
         return candidate
     smaller = around(source_reduce.reduce(program, interesting))
     return smaller if ask.holds(smaller) else candidate

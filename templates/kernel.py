@@ -133,9 +133,14 @@ def grid(report: Json) -> list[tuple[str, str]]:
     return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in targets(report)]
 
 
-def generated(report: Json) -> str:
-    """What to say of inductor's own kernels that some target cannot compile, without a full stop; empty where all can."""
+def generated(report: Json) -> list[str]:
+    """What to say of inductor's own kernels, without full stops: those that some target cannot compile, and what the interpreter shows."""
     found = (report.get("evidence") or {}).get("triton_kernels") or {}
+    told = (_refused(found), _interpreted(report["verdict"], found) if found else "")
+    return [sentence for sentence in told if sentence]
+
+
+def _refused(found: Json) -> str:
     for row in found.get("kernels", ()):
         failing = [
             name for name, outcome in row["targets"].items() if outcome in ("raises", "died")
@@ -148,6 +153,22 @@ def generated(report: Json) -> str:
                 f"{_and(failing)}{rest} (Triton {found['version']}; the targets are named, no GPU was used): "
                 f"{code(row['errors'][failing[0]])}"
             )
+    return ""
+
+
+def _interpreted(verdict: Json, found: Json) -> str:
+    answer = found.get("interpreter") or {}
+    start = (
+        f'With Triton code in place of C++ (`torch._inductor.config.cpu_backend = "triton"`, run by the interpreter of Triton '
+        f"{found.get('version')}, no GPU)"
+    )
+    if answer.get("outcome") == "passes":
+        return f"{start} the repro passes: the fault is in what inductor does for C++ alone"
+    # an error of another class says nothing about this bug
+    expected = verdict["exception"] if verdict["kind"] == "crash" else "AssertionError"
+    if answer.get("outcome") == "fails" and answer["exception"] == expected:
+        said = one_line(f"{answer['exception']}: {answer['message']}", 160)
+        return f"{start} the repro fails too, so it is not C++ alone that is wrong: {code(said)}"
     return ""
 
 

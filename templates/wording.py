@@ -270,8 +270,8 @@ def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
-def generated(report: Mapping[str, Any]) -> str:
-    """What Triton's compiler says of inductor's kernels, where it refuses one."""
+def generated(report: Mapping[str, Any]) -> list[str]:
+    """What Triton's compiler and its interpreter say of inductor's kernels."""
     return kernel.generated(report)
 
 

@@ -57,6 +57,49 @@ def _check(name: str, kind: str, layers: set[str], most: int, tmp_path: Path, py
         assert found is None or not same_failure(wanted, found), text
 
 
+#: A backend with an exception and a helper of its own, which lacks one activation.
+LACKING = """
+import torch
+from torch import nn
+
+SUPPORTED = {torch.relu, torch.nn.functional.linear, torch.tanh, torch.sum}
+
+class AcmeMissingKernel(RuntimeError):
+    pass
+
+def acme_lower(node):
+    if node.op == "call_function" and node.target not in SUPPORTED:
+        raise AcmeMissingKernel(f"no kernel for {node.target.__name__}")
+
+def acme_backend(gm, example_inputs):
+    for node in gm.graph.nodes:
+        acme_lower(node)
+    return gm.forward
+
+model = nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.GELU()).eval()
+torch.compile(model, backend=acme_backend)(torch.randn(4, 16))
+"""
+
+
+@pytest.mark.slow
+def test_a_reduced_backend_still_compiles_what_it_is_not_about(tmp_path: Path) -> None:
+    """The shortest way to an error is a backend that always raises, and that tells its owner nothing."""
+    script = tmp_path / "script.py"
+    script.write_text(LACKING)
+    options = ["--json", "--no-input", "--python", sys.executable, "--output", tmp_path / "out"]
+    done = bugreport("create", *options, script, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["verdict"]["exception"] == "backend_Error1"
+    repro = (tmp_path / "out" / "repro.py").read_text()
+    assert "class backend_Error1(RuntimeError):" in repro and "acme" not in repro.lower()
+    assert repro.count("import torch.nn.functional as F") <= 1
+    control = tmp_path / "control.py"
+    start, end = repro.index("def repro("), repro.index("def inputs(")
+    control.write_text(f"{repro[:start]}def repro(x):\n    return torch.relu(x)\n\n\n{repro[end:]}")
+    assert run_cold(Path(sys.executable), control.read_text(), 300).outcome == "passes"
+
+
 @pytest.mark.parametrize(("name", "kind", "layers", "most"), QUICK)
 def test_a_report_of_a_real_bug(
     name: str, kind: str, layers: set[str], most: int, tmp_path: Path

@@ -200,6 +200,31 @@ def test_right_gradients_are_no_finding(tmp_path: Path) -> None:
     assert verdict(text, tmp_path).kind == "not_reproduced"
 
 
+@pytest.mark.parametrize(
+    ("before", "around"),
+    [
+        ("torch._dynamo.config.error_on_recompile = True\n", "True"),
+        ("", "torch.compiler.set_stance('fail_on_recompile') if n else True"),
+        ("torch._dynamo.config.fail_on_recompile_limit_hit = True\n", "True"),
+    ],
+)
+def test_a_program_that_asks_torch_to_fail_on_recompiling_gets_what_it_asks_for(
+    before: str, around: str, tmp_path: Path
+) -> None:
+    text = (
+        "import torch._dynamo\ntorch._dynamo.config.recompile_limit = 1\n"
+        if "limit" in before
+        else "import torch._dynamo\n"
+    )
+    text += before + (
+        "f = torch.compile(lambda x: x + 1, backend='eager', dynamic=False)\n"
+        f"for n in range(3):\n    {around}\n    f(torch.ones(n + 3))\n"
+    )
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer, found.is_bug) == ("recompiles", "dynamo", False), found.summary
+    assert "asks torch to fail" in found.summary
+
+
 def test_an_option_this_release_lacks_is_an_invalid_program(tmp_path: Path) -> None:
     text = "torch.compile(lambda x: x + 1, options={'no_such_option_at_all': True})(x)\n"
     assert verdict(text, tmp_path).kind == "invalid_program"

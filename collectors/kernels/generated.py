@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import os
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from .launches import OPTIONS, _described
 
@@ -38,11 +39,11 @@ class Generated:
         return row
 
 
-class _Launcher:
+class Noting:
     """Stands for a compiled kernel: notes the arguments of its first launch, and computes nothing."""
 
-    def __init__(self, row: Optional[Dict[str, Any]]) -> None:
-        self._row = row
+    def __init__(self, row: Optional[Dict[str, Any]], name: str) -> None:
+        self._row, self.name = row, name
 
     def run(self, *args: Any, **kwargs: Any) -> None:
         if self._row is not None and "arguments" not in self._row:
@@ -55,8 +56,11 @@ class _Launcher:
         raise AttributeError(name)
 
 
-def watch(found: Generated) -> None:
-    """Makes inductor write Triton code for every device and hand it to `found`. Raises AttributeError where it cannot."""
+def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], Any]) -> None:
+    """Makes inductor write Triton code for every device and hand it to `found`. Raises AttributeError where it cannot.
+
+    `launcher` makes what inductor's code launches, of a kernel's row and name.
+    """
     import torch._inductor.config as config
     import torch.utils._triton as about
     from torch._inductor import async_compile
@@ -71,8 +75,8 @@ def watch(found: Generated) -> None:
     # asks for the driver of a GPU, only to name the cache
     about.triton_hash_with_backend = lambda *_: "0"
 
-    def triton(self: Any, kernel_name: str, source_code: str, *_: Any, **__: Any) -> _Launcher:
-        return _Launcher(found.note(kernel_name, source_code))
+    def triton(self: Any, kernel_name: str, source_code: str, *_: Any, **__: Any) -> Any:
+        return launcher(found.note(kernel_name, source_code), kernel_name)
 
     async_compile.AsyncCompile.triton = triton
 
@@ -110,8 +114,8 @@ def described(name: str, source: str) -> Optional[Dict[str, Any]]:
             parameter.annotation
         )
         kinds[parameter.arg] = "constexpr" if is_constant else signature.get(parameter.arg, "i32")
-    blocks = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
-    constants.update(_blocks(blocks, hints))
+    own = [name for name, kind in kinds.items() if kind == "constexpr" and name not in constants]
+    constants.update(blocks(own, hints))
     aligned = _aligned(meta.get("configs"))
     names = list(kinds)
     return {
@@ -124,6 +128,8 @@ def described(name: str, source: str) -> Optional[Dict[str, Any]]:
             names[place] for place in aligned if place < len(names) and names[place] in signature
         ],
         "options": {},
+        "blocks": own,
+        "launcher": _literals(given.get("inductor_meta")),
         "heuristics": ast.unparse(launcher.func).rpartition(".")[2],
         "size_hints": (
             {str(key): value for key, value in dict(hints).items()}
@@ -148,8 +154,23 @@ def _named(key: Any, signature: Dict[str, str]) -> str:
     return list(signature)[key] if isinstance(key, int) else str(key)
 
 
-def _blocks(names: List[str], hints: Any) -> Dict[str, int]:
-    """A size for each block, so that a program works on no more than `_ELEMENTS`: larger ones take the compiler minutes.
+def _literals(node: Optional[ast.expr]) -> Dict[str, Any]:
+    """The entries of a dictionary that are plain data, such as the shape of the grid."""
+    found: Dict[str, Any] = {}
+    for key, value in _entries(node).items() if isinstance(node, ast.Dict) else ():
+        with contextlib.suppress(ValueError, TypeError):
+            plain = ast.literal_eval(value)
+            json.dumps(plain)
+            found[key] = plain
+    return found
+
+
+def blocks(
+    names: List[str], hints: Any, most: int = _BLOCK, elements: int = _ELEMENTS
+) -> Dict[str, int]:
+    """A size of at most `most` for each block, so that a program works on no more than `elements`.
+
+    What a compiler is asked for is small: larger ones take it minutes.
 
     Dimensions without a block of their own are in each program as a whole.
     """
@@ -159,14 +180,14 @@ def _blocks(names: List[str], hints: Any) -> Dict[str, int]:
         else {}
     )
     own = {name: name[: -len("BLOCK")].lower() for name in names if name.endswith("BLOCK")}
-    room = _ELEMENTS
+    room = elements
     for prefix, size in sizes.items():
         if prefix.startswith("r") and prefix not in own.values():
             room = max(1, room // size)
     found = {}
     # what is reduced gets its block first, as inductor does it
     for name in sorted(names, key=lambda item: not item.startswith("R")):
-        size = min(sizes.get(own.get(name, ""), _BLOCK), _BLOCK, room) if name in own else 1
+        size = min(sizes.get(own.get(name, ""), most), most, room) if name in own else 1
         found[name] = max(1, size)
         room = max(1, room // found[name])
     return {name: found[name] for name in names}
@@ -200,7 +221,7 @@ def _alone(tree: ast.Module, kernel: ast.FunctionDef) -> str:
     return ast.unparse(ast.fix_missing_locations(ast.Module(kept, [])))
 
 
-def import_kernel(row: Dict[str, Any], folder: str, number: int) -> Any:
+def import_kernel(row: Dict[str, Any], folder: str, number: Any) -> Any:
     """The kernel of a row as Triton's object; Triton reads its text from the file."""
     import importlib.util
 

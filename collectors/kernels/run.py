@@ -1,5 +1,5 @@
-"""The three questions to Triton: what does the script do under the interpreter, for which targets does each of its kernels
-compile, and does a candidate text still fail the same way? Each is a fresh process with a cache of its own.
+"""The questions to Triton: what does the script do under the interpreter, for which targets does each of its kernels compile, what
+becomes of both for the kernels that inductor writes, and does a candidate text still fail the same way? Each is a fresh process with a cache of its own.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import runpy
 import sys
 from typing import Any, Dict, List
 
-from . import generated, launches, targets
+from . import generated, interpreted, launches, targets
 
 
 def main(arguments: List[str]) -> int:
-    """`… run SPEC.json`. `what`: interpret, compile or generated (of `script`), or candidates (`texts` for one `target`)."""
+    """`… run SPEC.json`. `what`: interpret, compile, generated or interpret generated (of `script`), or candidates (`texts` for one `target`)."""
     with open(arguments[0], encoding="utf-8") as source:
         spec = json.load(source)
     ways = {
@@ -23,6 +23,7 @@ def main(arguments: List[str]) -> int:
         "compile": _compile,
         "candidates": _candidates,
         "generated": _generated,
+        "interpret generated": _interpret_generated,
     }
     answer = ways[spec["what"]](spec)
     with open(spec["answer"] + ".part", "w", encoding="utf-8") as out:
@@ -109,7 +110,7 @@ def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
     seen = generated.Generated()
     try:
-        generated.watch(seen)
+        generated.watch(seen, generated.Noting)
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     ending = _run_script(spec)
@@ -134,6 +135,17 @@ def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
             ]
         rows.append({**row, "targets": answers})
     return {**_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
+
+
+def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own checks say then."""
+    found = interpreted.Interpreted()
+    try:
+        interpreted.teach_library()
+        generated.watch(generated.Generated(), found.launcher(spec["folder"]))
+    except (ImportError, AttributeError) as error:
+        return {"skipped": "no Triton code to be had ({})".format(error)}
+    return {**_versions(), **interpreted.outcome(found, _run_script(spec))}
 
 
 def vocabulary() -> List[str]:

@@ -24,7 +24,8 @@ _EXPLANATIONS = {
     "If it may be merely slow, give it more time with --timeout.",
     "stale_graph": "A graph that was compiled for earlier inputs is used for these, for which it does not hold: a guard is "
     "missing. Compiled afresh for these inputs the result is right.",
-    "recompiles": "The program is right, but compiled again and again until the limit, after which it runs in eager mode.",
+    "recompiles": "The program is right, but compiled again and again; at the limit torch goes on in eager mode, or fails if it was asked to. "
+    "The guard that failed tells which argument or attribute changes.",
     "graph_break": "The program is right, but it is not compiled as one graph: at each break Python takes over.",
     "invalid_program": "Without torch.compile the program fails too, so there is nothing to report about the compiler.",
     "nondeterministic": "Eager mode does not give the same result twice, so a difference to the compiled result proves nothing. "

@@ -22,6 +22,13 @@ from reporter.signature import Signature, of_crash
 
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
 _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
+#: What torch raises instead of compiling again, because the program has asked for that.
+_ON_REQUEST = {
+    "RecompileError": "error_on_recompile",
+    "FailOnRecompileLimitHit": "at the recompile limit: fullgraph=True or fail_on_recompile_limit_hit",
+    "FailOnCacheLimitHit": "at the recompile limit: fullgraph=True or fail_on_cache_limit_hit",
+}
+_STANCE = "Detected recompile when torch.compile stance is"
 
 
 def judge(
@@ -246,6 +253,13 @@ def _crash(climber: Climber) -> Diagnosis:
             f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be compiled here; "
             "install g++ or set CXX"
         )
+
+    request = _ON_REQUEST.get(str(failure.get("exception")))
+    if str(failure.get("message", "")).startswith(_STANCE):
+        request = 'torch.compiler.set_stance("fail_on_recompile")'
+    if request is not None:
+        summary = f"The program asks torch to fail instead of compiling again ({request}), and this call would need that; eager runs."
+        return made(climber, "recompiles", "dynamo", summary, (EAGER, *names))
 
     def raises(rung: Rung) -> bool:
         return rung.outcome == "raises"

@@ -38,7 +38,7 @@ def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Jso
         request = {**spec, "folder": str(folder), "answer": str(answer)}
         (folder / "spec.json").write_text(json.dumps(request))
         variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
-        variables["TRITON_INTERPRET"] = "1" if spec["what"] == "interpret" else "0"
+        variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"
         process = subprocess.Popen(
             [str(python), str(COLLECTORS / "tool_main.py"), "kernels", str(folder / "spec.json")],
             cwd=cwd,

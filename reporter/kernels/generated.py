@@ -1,7 +1,7 @@
-"""What Triton's compiler says of the kernels that inductor writes for a repro, for GPUs that need not be there.
+"""What Triton says of the kernels that inductor writes for a repro, for GPUs that need not be there: its compiler and its interpreter.
 
-A program that fails on the CPU is often compiled for a GPU by somebody else, and a kernel that no target can compile is Triton's
-bug or inductor's, whatever the values are. Nothing is run: values are judged where the program is.
+A program that fails on the CPU is often compiled for a GPU by somebody else. A kernel that no target can compile is Triton's bug or
+inductor's, whatever the values are; and if the repro passes with Triton's interpreter running those kernels, the C++ code is wrong alone.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from reporter.folder import write_private
-from reporter.kernels.ask import ask
+from reporter.kernels.ask import ask, has_gpu
 from reporter.lab import Json
+from templates.kernel import render_repro
 
-_FAILED = ("raises", "died", "refused")
+_BROKEN = ("raises", "died")
+_FAILED = (*_BROKEN, "refused")
 
 
 def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:
-    """The part of report.json: `kernels`, each with its arguments and an outcome for each target, or `skipped` with a reason.
+    """The part of report.json: `kernels`, each with its arguments and an outcome for each target, and `interpreter`, or `skipped`.
 
-    Takes at most `budget` seconds. The texts of the kernels go to `keep`, which is private.
+    `interpreter` is how the repro ends when Triton's interpreter runs those kernels (`outcome` passes or fails), or `skipped`. The two
+    questions take at most `budget` seconds each. The texts of the kernels go to `keep`, which is private.
     """
     with tempfile.TemporaryDirectory(prefix="generated-") as name:
         script = Path(name).resolve() / "repro.py"
         script.write_text(text, encoding="utf-8")
         spec = {"what": "generated", "script": str(script)}
         answer = ask(python, spec, script.parent, budget)
+        interpreted = (
+            _interpreted(python, script, budget)
+            if answer.get("launches")
+            else {"skipped": "there is no kernel"}
+        )
     launches = answer.get("launches") or []
     if keep is not None and launches:
         _keep(keep, launches)
@@ -37,7 +45,15 @@ def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -
         "version": answer["triton"],
         "kernels": [_row(launch) for launch in launches],
         "unsupported": answer.get("unsupported") or {},
+        "interpreter": interpreted,
     }
+
+
+def _interpreted(python: Path, script: Path, budget: float) -> Json:
+    if has_gpu():
+        return {"skipped": "there is a GPU"}
+    spec = {"what": "interpret generated", "script": str(script)}
+    return ask(python, spec, script.parent, budget)
 
 
 def _row(launch: Json) -> Json:
@@ -53,8 +69,27 @@ def _row(launch: Json) -> Json:
     }
 
 
+def failing_repro(launch: Json) -> str | None:
+    """A program of its own for a kernel that some target cannot compile: it needs Triton, and torch for inductor's helpers, but no GPU.
+
+    Args:
+        launch: `text` with `kernel` in it, `signature`, `constexprs`, `aligned`, `options`, and `targets`, the answers.
+    """
+    from reporter.build import formatted
+
+    answer = next((item for item in launch["targets"] if item["outcome"] in _BROKEN), None)
+    if answer is None:
+        return None
+    summary = f"inductor's kernel {launch['kernel']} does not compile for {answer['target']}: {answer['message']}"
+    text = render_repro(launch["text"], launch["kernel"], launch, answer["target"], summary)
+    return formatted(text)
+
+
 def _keep(folder: Path, launches: list[Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for launch in launches:
         write_private(folder / f"{launch['kernel']}.py", launch["text"] + "\n")
+        repro = failing_repro(launch)
+        if repro is not None:
+            write_private(folder / f"{launch['kernel']}_repro.py", repro)
     write_private(folder / "kernels.json", json.dumps(launches, indent=2))
