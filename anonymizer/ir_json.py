@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from anonymizer.expressions import NotPublic
 from anonymizer.ir import (
     Alias,
     Atom,
@@ -107,7 +109,40 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
         value for value in map(value_from_json, data["outputs"]) if isinstance(value, Ref)
     )
     runs = tuple(tuple(sorted(run.items())) for run in data.get("runs") or ())
-    return prune(fold_scalars(Graph(tuple(inputs), tuple(nodes), outputs, runs)))
+    graph = Graph(tuple(inputs), tuple(nodes), outputs, runs)
+    return prune(fold_scalars(_without_opaque(graph, recipe)))
+
+
+def _without_opaque(graph: Graph, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
+    """The graph with the results of operators that nobody can look into as inputs. Raises NotPublic if it needs more of them.
+
+    What fails may have nothing to do with the operator; whether it does the candidate shows.
+    """
+    opaque = {node.name for node in graph.nodes if node.op == "opaque"}
+    if not opaque:
+        return graph
+    several = {n.name for n in graph.nodes if n.name in opaque and not _is_tensor(n)}
+    fresh: list[Input] = []
+    kept: list[Node] = []
+    for node in graph.nodes:
+        reads = not several.isdisjoint(node.refs())
+        is_result = node.name in opaque or reads and node.target == "operator.getitem"
+        if not is_result:
+            if reads:
+                raise NotPublic("a custom operator whose results are no tensors")
+            kept.append(node)
+        elif _is_tensor(node):
+            meta = replace(node.meta, requires_grad=node.meta.requires_grad and node.meta.is_float)
+            made = node.stand_in or recipe(meta, {})
+            fresh.append(Input(node.name, "input", meta, made, symbols=node.symbols))
+    outputs = tuple(ref for ref in graph.outputs if any(ref.name == node.name for node in kept))
+    if not outputs:
+        raise NotPublic("a custom operator that everything depends on")
+    return replace(graph, inputs=(*graph.inputs, *fresh), nodes=tuple(kept), outputs=outputs)
+
+
+def _is_tensor(node: Node) -> bool:
+    return isinstance(node.meta, TensorMeta)
 
 
 def json_value(value: Any) -> Value:

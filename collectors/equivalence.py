@@ -20,8 +20,9 @@ import torch
 
 from . import context, outputs, rungs
 from .alike import same
+from .public_names import NAMESPACES
 from .standby import fork_from_fresh_thread
-from .torch_functions import NAMESPACES, has_dispatch, replaced, unwatched
+from .torch_functions import has_dispatch, replaced, unwatched
 from .trace import Tracer
 
 Json = Dict[str, Any]

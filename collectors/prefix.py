@@ -21,7 +21,6 @@ _LEAVES = {
     "_enter_autocast": "_exit_autocast",
     "_enter_inference_mode": "_exit_inference_mode",
 }
-_NAMESPACES = ("aten", "prims", "higher_order", "quantized", "mkldnn", "inductor")
 _IN_PLACE = {getattr(operator, name) for name in dir(operator) if name.startswith("__i")} - {
     getattr(operator, name) for name in ("__index__", "__inv__", "__invert__")
 }
@@ -149,8 +148,6 @@ def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str
     prefix, _, last = name.rpartition(".")
     if prefix == "torch._C._nn" and hasattr(torch.nn.functional, last):
         return "torch.nn.functional." + last
-    if name.startswith("torch.ops."):
-        return name if name.split(".")[2] in _NAMESPACES else None
     return name
 
 

@@ -8,6 +8,11 @@ from typing import Any, Dict
 
 import torch
 
+#: Namespaces of operators that come with torch; whoever loads a library makes others.
+NAMESPACES = frozenset(
+    ("aten", "prims", "prim", "quantized", "_quantized", "mkldnn", "inductor", "higher_order")
+)
+
 
 class Unsupported(Exception):
     """A node that the graph IR cannot express; the message names what it is (torch's words only)."""
@@ -42,10 +47,11 @@ def public_names() -> Dict[int, str]:
 
 def public_name(target: Any, names: Dict[int, str]) -> str:
     """The public dotted name of a graph node's function."""
-    if isinstance(target, torch._ops.OpOverload):
-        return "torch.ops." + str(target)
-    if isinstance(target, torch._ops.OpOverloadPacket):
-        return "torch.ops." + str(target).replace("::", ".")
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        name = str(target).replace("::", ".")
+        if name.split(".")[0] not in NAMESPACES:
+            raise Unsupported("a custom operator")
+        return "torch.ops." + name
     if target is getattr:
         return "getattr"
     if id(target) in names:

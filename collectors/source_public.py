@@ -17,6 +17,8 @@ from typing import Any, Dict, List, Optional
 import torch
 import torch.nn.functional
 
+from .public_names import NAMESPACES
+
 _TOPS = {"torch", "functorch"}
 _NAMESPACES = (
     "torch.nn",
@@ -35,7 +37,6 @@ _NAMESPACES = (
     "functools",
     "itertools",
 )
-_OPERATOR_OWNERS = {"aten", "prims", "prim", "quantized", "higher_order", "inductor"}
 _STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _INDEX: Dict[int, str] = {}
@@ -184,4 +185,4 @@ def _operator(value: Any) -> Optional[str]:
         return "torch.ops"
     else:
         return None
-    return dotted if dotted.split(".")[2] in _OPERATOR_OWNERS else None
+    return dotted if dotted.split(".")[2] in NAMESPACES else None

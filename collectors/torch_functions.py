@@ -10,14 +10,12 @@ from typing import Any, Dict, Iterator, List
 
 import torch
 
-from .public_names import torch_owned
+from .public_names import NAMESPACES, torch_owned
 from .sizes import Size
 from .translator import tensor_meta
 
 Json = Dict[str, Any]
 
-#: Namespaces of operators that come with torch.
-NAMESPACES = ("aten", "prims", "prim", "quantized", "mkldnn", "_quantized", "inductor")
 #: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
 VIEWS = frozenset("T mT H mH real imag grad data".split())
 #: Calls that compute nothing, or answer the program with a fact.

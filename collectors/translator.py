@@ -1,12 +1,13 @@
 """One Dynamo graph as plain data (graph IR, JSON).
 
 Targets become public names found by *identity* in torch's own modules, so a private function can never slip in under
-a public name. What has no public name raises `Unsupported`.
+a public name. An operator that nobody can look into stays as `opaque`, of which only the results are known; what else has no
+public name raises `Unsupported`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Optional, Tuple
+from typing import Any, Collection, Dict, List, Optional, Set, Tuple
 
 import torch
 
@@ -79,6 +80,24 @@ def _is_cast(node: Any) -> bool:
     return False
 
 
+_NESTED = "a nested graph (higher-order operator)"
+#: Higher-order operators that write to what they are given.
+_WRITES = ("mutation", "functionalized", "effects")
+
+
+def _is_opaque(node: Any) -> bool:
+    """Whether a node may be left as something that only returns results: an operator that changes none of its arguments."""
+    target = node.target
+    if node.op != "call_function":
+        return False
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        target = getattr(target, target.overloads()[0])
+    if isinstance(target, torch._ops.OpOverload):
+        return not target._schema.is_mutable
+    higher = getattr(torch._ops, "HigherOrderOperator", ())
+    return isinstance(target, higher) and not any(word in target.name() for word in _WRITES)
+
+
 class Translator:
     """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then.
 
@@ -109,6 +128,7 @@ class Translator:
         self.blocks: Dict[str, int] = {}
         self.storages: Dict[int, Tuple[str, torch.Tensor]] = {}
         self.outputs: List[Any] = []
+        self.nested: Set[str] = set()
 
     def translate(self) -> Dict[str, Any]:
         """The IR of the graph."""
@@ -223,6 +243,8 @@ class Translator:
 
     def _encode(self, value: Any) -> Any:
         if isinstance(value, torch.fx.Node):
+            if value.name in self.nested:
+                raise Unsupported(_NESTED)
             public = self.refs[value.name]
             if public == "":
                 size = self.sizes[value.name]
@@ -269,12 +291,20 @@ class Translator:
         return [self.blocks.setdefault(str(key), len(self.blocks)) for key in stack]
 
     def _node(self, node: Any) -> None:
-        op, target = self._operation(node)
-        if op == "skip":
-            return
+        try:
+            op, target = self._operation(node)
+            if op == "skip":
+                return
+            args = [self._encode(item) for item in node.args]
+            kwargs = {key: self._encode(item) for key, item in node.kwargs.items()}
+        except Unsupported:
+            if not _is_opaque(node):
+                raise
+            op, target, kwargs = "opaque", "opaque", {}
+            args = [
+                self._encode(item) for item in node.all_input_nodes if item.name not in self.nested
+            ]
         name = self._fresh()
-        args = [self._encode(item) for item in node.args]
-        kwargs = {key: self._encode(item) for key, item in node.kwargs.items()}
         self.refs[node.name] = name
         entry = {
             "name": name,
@@ -326,6 +356,7 @@ class Translator:
         for part in node.target.split("."):
             value = getattr(value, part)
         if not isinstance(value, torch.Tensor):
-            raise Unsupported("a nested graph (higher-order operator)")
+            self.nested.add(node.name)
+            return "skip", ""
         self._input(node.name, value, node.meta.get("example_value"), value)
         return "skip", ""
