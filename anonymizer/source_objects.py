@@ -9,11 +9,12 @@ from typing import Any
 
 from anonymizer.names import Names
 from anonymizer.source_decisions import Decisions
+from anonymizer.source_operators import SETUP, operator_statements
 from anonymizer.source_program import STDLIB
 from anonymizer.source_rewrite import Rewriter
 from anonymizer.source_tensors import tensor_expression
 from anonymizer.source_walk import infer
-from anonymizer.source_world import World
+from anonymizer.source_world import FunctionNode, World, parameters
 
 Ref = Mapping[str, Any]
 _STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger")
@@ -47,6 +48,7 @@ class Objects:
         self.fixed: dict[str, ast.expr] = {}
         self.shapes: dict[str, tuple[list[str], list[str]]] = {}
         self.building: list[str] = []
+        self.operators: dict[str, str] = {}
 
     def function_name(self, key: str) -> str:
         """The public name of a gathered function, which is defined on the way."""
@@ -191,6 +193,24 @@ class Objects:
             words = [ast.keyword(name, self.build(each)) for name, each in ref["kwargs"].items()]
         args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
         return ast.Call(dotted("functools.partial"), args, words)
+
+    def _build_operator(self, ref: Ref) -> ast.expr:
+        """An operator of torch.library, registered anew under a public name."""
+        key = ref["function"]["id"]
+        if key not in self.operators:
+            name = self.operators[key] = self.names.fresh("operator")
+            for word in SETUP if ref["setup"] else ():
+                self.names.tables["variables"][word] = word
+                self.names.used.add(word)
+            function = self.build(ref["function"])
+            given = [each.arg for each in parameters(self._definition(function))]
+            self.statements[name] = operator_statements(ref, name, function, given, self.build)
+        return ast.Name(self.operators[key], ast.Load())
+
+    def _definition(self, function: ast.expr) -> FunctionNode:
+        made = self.statements[ast.unparse(function)][0]
+        assert isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return made
 
     def _build_list(self, ref: Ref) -> ast.expr:
         return ast.List([self.build(each) for each in ref["items"]], ast.Load())

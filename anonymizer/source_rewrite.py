@@ -321,6 +321,8 @@ class Rewriter(ast.NodeTransformer):
 
 _DROPPED = {
     "torch.compile",
+    "torch.library.custom_op",
+    "torch.library.register_fake",
     "torch._dynamo.optimize",
     "torch._dynamo.eval_frame.optimize",
     "functools.wraps",

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 from torch import nn
 
-from . import source_kinds, source_text, source_values
+from . import custom_operators, source_kinds, source_text, source_values
 from .source_classes import Objects
 from .source_public import is_foreign, public_reference, user_code
 
@@ -144,6 +144,10 @@ class _Gatherer(Objects):
             }
         if isinstance(value, types.MethodType):
             return self._method(value)
+        operator = custom_operators.definition(value)
+        if operator is not None:
+            found = custom_operators.reference(operator, self.ref)
+            return found or self.opaque("a custom operator")
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
@@ -278,7 +282,8 @@ class _Gatherer(Objects):
                 if isinstance(thing, types.ModuleType):
                     continue
                 reference = self._called(self.ref(thing))
-                deeper = reference["kind"] == "torch" and length < len(chain)
+                # an overload of an operator is the operator
+                deeper = reference["kind"] in ("torch", "operator") and length < len(chain)
                 record["chains"][".".join(chain[:length])] = reference
                 if not deeper:
                     break

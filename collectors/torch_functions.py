@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterator, List
 
 import torch
 
+from .custom_operators import definition
 from .public_names import NAMESPACES, torch_owned
 from .sizes import Size
 from .translator import tensor_meta
@@ -108,14 +109,8 @@ def new_module(number: int) -> Json:
 
 def implementation(func: Any) -> Any:
     """The Python function behind a custom operator, where torch knows it."""
-    with contextlib.suppress(Exception):
-        from torch._library.custom_ops import OPDEFS
-
-        name = str(
-            func._qualified_op_name if hasattr(func, "_qualified_op_name") else func._schema.name
-        )
-        return OPDEFS[name]._init_fn
-    return None
+    found = definition(func)
+    return found._init_fn if found is not None else None
 
 
 def is_custom(func: Any) -> bool:

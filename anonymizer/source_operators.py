@@ -1,0 +1,51 @@
+"""An operator of torch.library, registered anew: the types of its arguments are torch's, all names are public ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Ref = Mapping[str, Any]
+#: What torch calls `setup_context` with, by name.
+SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
+
+
+def operator_statements(
+    ref: Ref, name: str, function: ast.expr, given: Sequence[str], build: Callable[[Ref], ast.expr]
+) -> list[ast.stmt]:
+    """The statements that make the operator `name` of `function`, whose parameters are now called `given`."""
+    changed = [public for public, (kind, _) in zip(given, ref["arguments"]) if "!" in kind]
+    text = f"{name} = torch.library.custom_op({'repro::' + name!r}, FUNCTION, mutates_args={tuple(changed)!r}, schema={_schema(ref, given)!r})"
+    lines = [(text, function)]
+    if ref["fake"]:
+        lines.append((f"{name}.register_fake(FUNCTION)", build(ref["fake"])))
+    if ref["backward"]:
+        lines.append((f"{name}.register_autograd(FUNCTION)", build(ref["backward"])))
+    statements = [_filled(line, value) for line, value in lines]
+    if ref["backward"] and ref["setup"]:
+        call: Any = statements[-1]
+        call.value.keywords.append(ast.keyword("setup_context", build(ref["setup"])))
+    return statements
+
+
+def _filled(text: str, value: ast.expr) -> ast.stmt:
+    """A statement with an expression in place of the name FUNCTION."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return value if node.id == "FUNCTION" else node
+
+    made: ast.stmt = Fill().visit(ast.parse(text).body[0])
+    return made
+
+
+def _schema(ref: Ref, given: Sequence[str]) -> str:
+    """The operator's signature in torch's own notation."""
+    parts = [
+        f"{kind} {public}" + (f"={default}" if default is not None else "")
+        for public, (kind, default) in zip(given, ref["arguments"])
+    ]
+    if ref["keywords"] < len(parts):
+        parts.insert(ref["keywords"], "*")
+    return f"({', '.join(parts)}) -> {ref['returns']}"
