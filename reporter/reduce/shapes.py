@@ -258,14 +258,15 @@ class Literals:
         return ask.sweep(candidate, changes)
 
     def _dropped(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
-        """Without one keyword argument, or (None) without the last argument if that is a plain number."""
+        """Without one keyword argument, or (None) without the last argument if that is a plain number or None."""
         node = graph_of(candidate).node(name)
         if node is None:
             return None
         if key is not None:
             kwargs = tuple(item for item in node.kwargs if item[0] != key)
             return self._with(candidate, replace(node, kwargs=kwargs))
-        if len(node.args) > 1 and isinstance(node.args[-1], (bool, int, float)):
+        last = node.args[-1] if len(node.args) > 1 else node
+        if last is None or isinstance(last, (bool, int, float)):
             return self._with(candidate, replace(node, args=node.args[:-1]))
         return None
 
