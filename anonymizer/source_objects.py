@@ -196,6 +196,9 @@ class Objects:
 
     def _build_operator(self, ref: Ref) -> ast.expr:
         """An operator of torch.library, registered anew under a public name."""
+        if ref["function"]["kind"] != "function":
+            self.problems.append("a custom operator that is no function")
+            return ast.Constant(None)
         key = ref["function"]["id"]
         if key not in self.operators:
             name = self.operators[key] = self.names.fresh("operator")
