@@ -25,7 +25,7 @@ _ORDER = {
 class Finding:
     """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
 
-    `place`: the cell of a notebook or the test that made the call.
+    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the script's own call.
     """
 
     call: int
@@ -40,6 +40,7 @@ class Finding:
     signal: str | None = None
     returned: str | None = None
     place: str = ""
+    seconds: float = 0.0
 
 
 @dataclass

@@ -67,6 +67,7 @@ class Session:
         self._judging = 0.0
         self.standbys = Standbys(self.recording.folder, self.runs.lab if self.runs else None)
         self.begun: dict[int, Json] = {}
+        self.took: dict[int, float] = {}
         self.open_call: int | None = None
         self.open_since = 0.0
         self.finished = threading.Event()
@@ -229,8 +230,10 @@ class Session:
             self.standbys.begin(call, int(message["watched"]))
             self._reply()
             return
-        self.open_call = None
         since = time.monotonic()
+        if self.open_call == call:
+            self.took[call] = since - self.open_since
+        self.open_call = None
         self._judge(event, call, message)
         if self.runs:  # what the runs of it take is not the program's time
             self._judging += time.monotonic() - since
@@ -361,6 +364,7 @@ class Session:
             context=begun.get("context", {}),
             place=str(begun.get("place") or ""),
             replay=begun.get("history", 0) > 0,
+            seconds=self.took.get(call, 0.0),
             **details,
         )
         with self._lock:

@@ -113,6 +113,42 @@ def test_what_comes_of_a_slow_call_in_the_end_is_the_verdict(
     assert found.reproduced[0] == found.reproduced[1]
 
 
+@pytest.mark.parametrize(
+    ("table", "layer", "left_out"),
+    [
+        ("lowering.lowerings", "inductor", {"eager", "aot_eager", "inductor"}),
+        ("decomposition.decompositions", "decomposition", set()),
+    ],
+)
+def test_where_one_compile_takes_long_no_rung_is_measured_in_vain(
+    table: str, layer: str, left_out: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "import torch._inductor.lowering, torch._inductor.decomposition\n"
+        "def refuse(*a, **k):\n    raise KeyError('no')\n"
+        f"torch._inductor.{table}[torch.ops.aten.silu.default] = refuse\n"
+        f"if 'lowerings' in {table!r}:\n"
+        "    torch._inductor.decomposition.decompositions.pop(torch.ops.aten.silu.default)\n"
+        "torch.compile(F.silu)(x)\n"
+    )
+    monkeypatch.setattr("reporter.diagnose.evidence.LONG", 0.0)
+    found = verdict(text, tmp_path)
+    assert (found.kind, found.layer) == ("crash", layer), found.summary
+    assert found.reproduced[0] == found.reproduced[1] >= 2
+    assert found.ladder is not None
+    assert left_out == {"eager", "aot_eager", "inductor"} - set(found.ladder.rungs)
+
+
+def test_what_took_the_script_long_may_take_its_repetitions_longer(tmp_path: Path) -> None:
+    text = (
+        "me = os.getpid()\n"
+        "def backend(gm, inputs):\n    time.sleep(6 if os.getpid() == me else 8)\n    raise ValueError('no')\n"
+        "torch.compile(lambda x: x + 1, backend=backend)(x)\n"
+    )
+    found = verdict(text, tmp_path, timeout=13.0)
+    assert (found.kind, found.layer) == ("crash", "backend"), found.summary
+
+
 def test_a_death_says_how(tmp_path: Path) -> None:
     text = (
         "def backend(gm, inputs):\n    return lambda *a: os.abort()\n"

@@ -13,7 +13,15 @@ from typing import Any
 
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
-from reporter.diagnose.evidence import climb, first_bad, made, nowhere_else, often, steadiness
+from reporter.diagnose.evidence import (
+    climb,
+    climb_from_the_top,
+    first_bad,
+    made,
+    nowhere_else,
+    often,
+    steadiness,
+)
 from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.errors import CannotJudgeError
@@ -244,7 +252,7 @@ def _hang(climber: Climber) -> Diagnosis:
 def _crash(climber: Climber) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = climber.finding
-    names = climb(climber)
+    names = climb_from_the_top(climber)
     own = climber.own_name()
     rung = climber.ladder[own if finding.grads else "compiled"]
     failure = finding.failure or rung.failure or {}

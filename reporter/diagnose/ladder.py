@@ -115,13 +115,16 @@ class _Flight:
 class Climber:
     """Measures rungs of one finding on demand; each rung once.
 
+    A rung gets `timeout` seconds, up to twice as many where the script's own call ended after a good part of them.
     `own_call_shows_it`: whether the script's own call ended as its repetitions do; it may have been stopped before.
     """
 
     def __init__(self, finding: Finding, timeout: float, progress: Callable[[str], None]) -> None:
         self.finding = finding
         self.own_call_shows_it = True
-        self.timeout = timeout
+        ended = finding.symptom != "hang"
+        # what took the script long takes a fork beside others longer, and is no hang
+        self.timeout = max(timeout, min(2 * timeout, 2 * finding.seconds)) if ended else timeout
         self.progress = progress
         self.ladder = Ladder()
         self._ahead: dict[str, _Flight] = {}
