@@ -7,6 +7,7 @@ import builtins
 import copy
 import dataclasses
 import re
+from collections.abc import Iterable
 
 from anonymizer.source_program import STDLIB, SourceProgram
 
@@ -37,7 +38,7 @@ def undefined(program: SourceProgram) -> set[str]:
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
                 bound.add(node.name)
         found |= read - bound - top - _KNOWN
-    return found | _unset(program.definitions)
+    return found | _unset(program.definitions) | _early(program.definitions)
 
 
 def _unset(definitions: ast.Module) -> set[str]:
@@ -54,6 +55,105 @@ def _unset(definitions: ast.Module) -> set[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             given.add(node.value)
     return {name for name in read - given if _ATTRIBUTE.fullmatch(name)}
+
+
+def _early(definitions: ast.Module) -> set[str]:
+    """Locals that a function reads before anything in its text binds them: it can only raise UnboundLocalError."""
+    found: set[str] = set()
+    for node in ast.walk(definitions):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            reader = _Reader(node)
+            found |= reader.early
+    return found
+
+
+class _Reader(ast.NodeVisitor):
+    """Reads a function's own scope in the order in which it runs; what a loop binds is bound in all of the loop."""
+
+    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.early: set[str] = set()
+        self.local = _stores(function.body) - _elsewhere(function)
+        self.bound = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+        for statement in function.body:
+            self.visit(statement)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self.bound.add(node.id)
+        elif node.id in self.local - self.bound:
+            self.early.add(node.id)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for part in (node.value, *node.targets):
+            self.visit(part)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+            self.visit(node.target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.visit_Name(ast.Name(node.target.id, ast.Load()))
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.visit(node.iter)
+        self.bound |= _stores([node])
+        for part in (*node.body, *node.orelse):
+            self.visit(part)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.bound |= _stores([node])
+        self.generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self.bound |= {node.name} if node.name else set()
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        self.bound.add(node.name)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.bound.add(node.name)
+
+    def _other_scope(self, node: ast.AST) -> None:
+        """What is run later, or has names of its own."""
+
+    visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = (
+        _other_scope
+    )
+
+
+def _stores(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that plain assignments, loops and the like bind in these statements."""
+    return {
+        node.id
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _elsewhere(function: ast.AST) -> set[str]:
+    """Names that are not this scope's own: declared so, or bound in a scope within it."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.update(node.names)
+        inner = isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension))
+        if inner and node is not function:
+            found |= {
+                each.id
+                for each in ast.walk(node)
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+    return found
 
 
 def renumber(program: SourceProgram) -> SourceProgram:

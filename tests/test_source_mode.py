@@ -130,6 +130,32 @@ def test_reverse_mapping_is_complete(programs: dict[str, SourceProgram]) -> None
     assert generated <= set(program.reverse)
 
 
+@pytest.mark.parametrize(
+    ("body", "early"),
+    [
+        ("try:\n        v = F.nope(v)\n    except AttributeError:\n        pass", {"v"}),
+        ("v += x\n    return v", {"v"}),
+        ("return (v := x) + v", set()),
+        ("if x.sum() > 0:\n        v = x\n    return v", set()),
+        ("for i in range(2):\n        if i:\n            x = x + v\n        v = x\n    return x", set()),
+        ("while x.sum() < 9:\n        x = x + (v if x.sum() > 5 else 1)\n        v = x\n    return x", set()),
+        ("w = [v for v in x]\n    return w[0]", set()),
+        ("def later():\n        return v\n    v = x\n    return later()", set()),
+        ("try:\n        v = x\n    except ValueError as e:\n        v = str(e)\n    return v", set()),
+        ("with torch.no_grad() as g:\n        v = g\n    return v", set()),
+        ("v, w = x, x\n    return v + w", set()),
+        ("x = x + 1\n    return x", set()),
+        ("v: int = v\n    return v", {"v"}),
+    ],
+)  # fmt: skip
+def test_a_local_that_is_read_before_anything_binds_it_is_no_program(
+    body: str, early: set[str]
+) -> None:
+    inputs = ast.parse("def inputs():\n    return (torch.ones(2),)")
+    program = SourceProgram(ast.parse(f"def repro(x):\n    {body}\n"), "repro", inputs)
+    assert undefined(program) == early
+
+
 def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:
     made = rebuild_backend(gathered["scripts"]["backend"]["gathered"], gathered["vocabulary"])
     assert made is not None
