@@ -70,7 +70,7 @@ def publish(
     public = public_values(environment, environment.get("git"), info.torch_git)
     gate = Gate(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
-    for shown in (found, found and found.without_excerpt(), None):
+    for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(
             recorded, built, info, seconds, terms_checked(terms, identity), form, shown
         )
@@ -83,7 +83,7 @@ def publish(
             identity=identity,
             allowed=(*gate.allowed, key_of(built.text)),
         )
-        if audit.passed or found is None:
+        if audit.passed:
             break
     private = _private(recorded, built)
     private.update({GATE: gate.dumps(), **for_later(form, files)})

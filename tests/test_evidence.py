@@ -197,6 +197,18 @@ def test_a_long_kernel_is_cut_around_the_line_at_fault() -> None:
     assert shown.text.startswith("void kernel()")
 
 
+@pytest.mark.parametrize("generated", [None, {"kernels": [1]}])
+def test_a_private_word_costs_no_more_of_the_evidence_than_it_must(
+    generated: dict[str, object] | None,
+) -> None:
+    found = ReproEvidence((), Excerpt("kernel", "cpp", "x"), "", 1.0, generated)
+    parts = [(item.excerpt is not None, bool(item.generated)) for item in found.less_and_less()]
+    both = [(True, True), (False, True), (True, False), (False, False)]
+    assert parts == (both if generated else [(True, False), (False, False)])
+    assert all(bool(item.no_excerpt) != bool(item.excerpt) for item in found.less_and_less())
+    assert len(list(ReproEvidence((), None, "none", 1.0).less_and_less())) == 1
+
+
 def test_files_are_kept_up_to_a_size(tmp_path: Path) -> None:
     for name, size in (("small", 10), ("large", 5000)):
         (tmp_path / name).write_bytes(b"x" * size)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,17 @@ class ReproEvidence:
         chosen = self._facts("inductor").get("vector_isa")
         return str(chosen) if chosen else None
 
-    def without_excerpt(self) -> ReproEvidence:
-        """The same where the compiler's own words collide with a private name."""
+    def less_and_less(self) -> Iterator[ReproEvidence]:
+        """All of it, then without what may hold a word that is also a private name: excerpt, Triton's kernels, both."""
         reason = "it holds a word that is also a private name"
-        return replace(self, excerpt=None, no_excerpt=reason, generated=None)
+        hidden = replace(self, excerpt=None, no_excerpt=reason) if self.excerpt else self
+        yield self
+        if self.excerpt:
+            yield hidden
+        if self.generated:
+            yield replace(self, generated=None)
+        if self.excerpt and self.generated:
+            yield replace(hidden, generated=None)
 
     def to_json(self) -> Json:
         """The part of report.json: numbers and torch's own words."""
