@@ -12,6 +12,8 @@ import re
 import traceback
 from typing import Any, Dict, List, Optional
 
+from . import refused
+
 #: Exceptions that only forward another one; the class inside is the diagnosis.
 WRAPPERS = {
     "BackendCompilerFailed",
@@ -87,7 +89,8 @@ def describe(error: BaseException) -> Dict[str, Any]:
     """A JSON-able account of `error`.
 
     Keys: `exception` (class of the diagnosis), `chain` (all classes, outermost first), `message`, `first_line`,
-    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`, `traceback`.
+    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`, `traceback`, `kernels` (names of
+    generated ones that a compiler refused).
     """
     torch_root = torch_folder()
     chain = _chain(error)
@@ -108,6 +111,7 @@ def describe(error: BaseException) -> Dict[str, Any]:
         "user_frames": [frame for frame in frames if not frame["torch"]],
         "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
         "traceback": _without_middle(_traceback_text(error)),
+        "kernels": refused.kernels(chain, message),
     }
 
 

@@ -88,6 +88,7 @@ def test_what_the_failure_names_is_asked_first() -> None:
             {"index_put"},
         ),
         ({"message": "no", "frames": [{"file": "torch/fx/graph.py", "function": "run"}]}, set()),
+        ({"message": "no", "kernels": ["cpp_fused_add_layer_norm_2"]}, {"add", "layer_norm"}),
     ],
 )
 def test_evidence(failure: dict[str, Any] | None, words: set[str]) -> None:

@@ -139,6 +139,18 @@ def test_where_one_compile_takes_long_no_rung_is_measured_in_vain(
     assert left_out == {"eager", "aot_eager", "inductor"} - set(found.ladder.rungs)
 
 
+def test_the_kernel_that_a_compiler_refuses_is_named(tmp_path: Path) -> None:
+    text = (
+        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY = 'compile_error'\n"
+        "torch.compile(lambda x: (x.cumsum(0), F.relu(x @ x + 1)))(torch.ones(3, 3))\n"
+    )
+    found = verdict("import torch._inductor.config\n" + text, tmp_path)
+    assert (found.kind, found.layer) == ("crash", "inductor"), found.summary
+    assert found.failure is not None and found.failure["exception"] == "CppCompileError"
+    (kernel,) = found.failure["kernels"]
+    assert "_relu_" in kernel and "cumsum" not in kernel
+
+
 def test_what_took_the_script_long_may_take_its_repetitions_longer(tmp_path: Path) -> None:
     text = (
         "me = os.getpid()\n"

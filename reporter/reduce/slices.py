@@ -23,12 +23,15 @@ _LEAST = 5
 _GROUPS = 4
 #: Candidates that one level may cost where pieces spoil each other (eager refuses one of them).
 _PATIENCE = 24
+#: The most words of an operator's name that are looked for in a kernel's.
+_WORDS = 6
 _OVERLOAD = re.compile(r"\b(?:aten|prims|torch|nn\.functional|F)\.(\w+)")
 _LOWERED = re.compile(r"(?:lowering|decomp\w*|refs/\w+|meta_registrations|kernel/\w+)\.py$")
 
 
 def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
-    """Operators that a failure names: in its message, or as functions of torch's lowerings and decompositions."""
+    """Operators that a failure names: in its message, as functions of torch's lowerings and decompositions, or in the
+    name of a kernel that the C++ compiler refused."""
     if not failure:
         return frozenset()
     text = f"{failure.get('message', '')}\n{failure.get('first_line', '')}"
@@ -36,7 +39,17 @@ def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
     for frame in failure.get("frames", ()):
         if _LOWERED.search(str(frame.get("file", ""))):
             words.add(str(frame.get("function", "")))
+    for kernel in failure.get("kernels", ()):
+        words.update(_operators(str(kernel)))
     return frozenset(word.strip("_") for word in words)
+
+
+def _operators(kernel: str) -> Iterator[str]:
+    """What may be operators in `cpp_fused_add_native_layer_norm_3`: nothing tells where one ends, so every run of its words."""
+    parts = kernel.split("_")[2:]
+    for start in range(len(parts)):
+        for end in range(start + 1, min(len(parts), start + _WORDS) + 1):
+            yield "_".join(parts[start:end])
 
 
 class Slices:
