@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import builtins
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
-_PLAIN_CALLS = {
-    "super",
-    "range",
-    "len",
-    "zip",
-    "enumerate",
-    "isinstance",
-    "getattr",
-    "hasattr",
-    "list",
-    "tuple",
-    "dict",
-}
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BUILTINS = frozenset(dir(builtins))
+#: Methods of Python's containers and texts that no tensor has, and sizes: calls of them compute no tensor.
+PLAIN_METHODS = frozenset(
+    "append extend insert pop items keys values get update setdefault remove discard clear format join split "
+    "startswith endswith size dim numel".split()
+)
+_SIZES = frozenset(("shape", "ndim"))
 
 
 @dataclass(frozen=True)
@@ -53,9 +49,10 @@ class SourceProgram:
         return import_lines(self.definitions, self.inputs)
 
     def statements(self) -> int:
-        """Tensor operations in function bodies, constructors left out."""
+        """Tensor operations in function bodies, constructors left out; Python's own are none where they can be told."""
+        own = {node.name for node in ast.walk(self.definitions) if isinstance(node, _NAMED)}
         return sum(
-            isinstance(part, _OPERATIONS) and not _is_plain(part)
+            isinstance(part, _OPERATIONS) and not _is_plain(part, own)
             for node in ast.walk(self.definitions)
             if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "custom_backend")
             for statement in node.body
@@ -85,12 +82,38 @@ def is_simple(value: float) -> bool:
     return float(f"{value:.1e}") == value
 
 
-def _is_plain(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in _PLAIN_CALLS
-    )
+def _is_plain(node: ast.AST, own: Collection[str]) -> bool:
+    """Whether an operation is certainly one of Python's: `own` are the program's functions and classes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in _BUILTINS or node.func.id in own
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in PLAIN_METHODS
+    if isinstance(node, ast.Subscript):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return isinstance(key, str) or _is_number(node)
+    if isinstance(node, ast.Compare):
+        identity = all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops)
+        return identity or all(_is_number(side) for side in (node.left, *node.comparators))
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left) and _is_number(node.right)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not) or _is_number(node.operand)
+    return False
+
+
+def _is_number(node: ast.expr) -> bool:
+    """A literal, a length or a size, or arithmetic with nothing else."""
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left) and _is_number(node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr in _SIZES
+    if isinstance(node, ast.Call):
+        func = node.func
+        length = isinstance(func, ast.Name) and func.id == "len"
+        return length or isinstance(func, ast.Attribute) and func.attr in ("size", "dim", "numel")
+    return isinstance(node, ast.Constant) or isinstance(node, ast.Attribute) and node.attr in _SIZES
 
 
 def import_lines(*trees: ast.AST) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from anonymizer.source_program import PLAIN_METHODS
+
 _SIGNS: dict[type[ast.operator], str] = {
     ast.MatMult: "torch.matmul",
     ast.Add: "torch.add",
@@ -52,6 +54,8 @@ def _assigned(target: ast.Subscript) -> str:
 
 def _called(node: ast.expr) -> str:
     text = ast.unparse(node)
+    if isinstance(node, ast.Attribute) and node.attr in PLAIN_METHODS:
+        return ""
     if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
         return node.attr  # a method of what a call returned
     if text.startswith("self."):

@@ -48,6 +48,8 @@ class Others:
         signature = seen(answer) if self.listening else None
         if signature is None or signature.kind == "hang" or answer.out_of_memory:
             return
+        if signature.kind == "crash" and _of_the_harness(answer):
+            return
         if signature.kind == self.wanted.kind and signature.kind != "crash":
             return
         for key, known in self._found.items():
@@ -71,3 +73,9 @@ class Others:
             if again is not None and same_failure(other.signature, again):
                 kept.append(other)
         return tuple(kept)
+
+
+def _of_the_harness(answer: Answer) -> bool:
+    """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch had returned by then."""
+    frames: list[dict[str, Any]] = (answer.failure or {}).get("frames") or []
+    return bool(frames) and not any(f["torch"] for f in frames) and frames[-1]["function"] == "main"

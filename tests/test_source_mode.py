@@ -156,6 +156,22 @@ def test_a_local_that_is_read_before_anything_binds_it_is_no_program(
     assert undefined(program) == early
 
 
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("v = [x]\n    v.append(x)\n    if len(v) < 2:\n        return v\n    return torch.stack(list(v)).sum(0)", 2),
+        ("def own(y):\n        return y\n    return own(x)[0] + {'a': x}['a']", 2),
+        ("n = x.size(0) // 2 + x.shape[-1]\n    return x.view(n)", 1),
+        ("return x if x is not None and not x.requires_grad else x @ -x", 2),
+        ("return x < 0", 1),
+    ],
+)  # fmt: skip
+def test_what_python_does_is_no_tensor_operation(body: str, count: int) -> None:
+    inputs = ast.parse("return (torch.ones(2),)")
+    program = SourceProgram(ast.parse(f"def repro(x):\n    {body}\n"), "repro", inputs)
+    assert program.statements() == count
+
+
 def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:
     made = rebuild_backend(gathered["scripts"]["backend"]["gathered"], gathered["vocabulary"])
     assert made is not None
