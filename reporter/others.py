@@ -78,4 +78,5 @@ class Others:
 def _of_the_harness(answer: Answer) -> bool:
     """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch had returned by then."""
     frames: list[dict[str, Any]] = (answer.failure or {}).get("frames") or []
-    return bool(frames) and not any(f["torch"] for f in frames) and frames[-1]["function"] == "main"
+    compared = any(frame["function"] == "main" for frame in frames)
+    return compared and not any(frame["torch"] or frame["function"] == "run" for frame in frames)

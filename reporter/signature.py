@@ -153,7 +153,11 @@ PREFIXES = {
 
 
 def of_assertion(message: str) -> Signature | None:
-    """The signature of an assertion message written by a repro's own check, or None if it is somebody else's."""
+    """The signature of an assertion message written by a repro's own check, or None if it is somebody else's.
+
+    `assertTrue` of unittest puts words of its own before it.
+    """
+    message = message.removeprefix("False is not true : ")
     for prefix, kind in PREFIXES.items():
         if message.startswith(prefix + ":"):
             rest = message[len(prefix) + 1 :].strip()

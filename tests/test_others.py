@@ -30,6 +30,7 @@ def raised(exception: str, *frames: tuple[str, bool]) -> Answer:
         (raised("KeyError", ("main", False), ("run", False), ("compile", True)), True),
         (raised("KeyError", ("run", False), ("compile", True), ("custom_backend", False)), True),
         (raised("AttributeError", ("<module>", False), ("main", False)), False),
+        (raised("AttributeError", ("main", False), ("<listcomp>", False)), False),
         (Answer("died", signal="SIGSEGV"), True),
         (Answer("timeout"), False),
         (Answer("passes"), False),

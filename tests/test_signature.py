@@ -75,6 +75,11 @@ def test_wrong_values_must_stand_out_from_rounding() -> None:
     assert not same_failure(wanted, noise)
 
 
+def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
+    text = "wrong result: eager is off by 1e-07 from float64, compiled by 0.5"
+    assert of_assertion(f"False is not true : {text}") == of_assertion(text) is not None
+
+
 def test_a_kind_never_slips_into_another() -> None:
     seen = of_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
     assert seen is not None and not same_failure(Signature("wrong_result"), seen)
