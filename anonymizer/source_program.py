@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BUILTINS = frozenset(dir(builtins))
-#: Methods of Python's containers and texts that no tensor has, and sizes: calls of them compute no tensor.
-PLAIN_METHODS = frozenset(
+#: Methods of Python's containers and texts that no tensor has.
+CONTAINER_METHODS = frozenset(
     "append extend insert pop items keys values get update setdefault remove discard clear format join split "
-    "startswith endswith size dim numel".split()
+    "startswith endswith".split()
 )
+#: What asks a tensor for its sizes and computes none.
+SIZE_METHODS = frozenset(("size", "dim", "numel"))
 _SIZES = frozenset(("shape", "ndim"))
 
 
@@ -87,7 +89,7 @@ def _is_plain(node: ast.AST, own: Collection[str]) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id in _BUILTINS or node.func.id in own
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in PLAIN_METHODS
+        return node.func.attr in CONTAINER_METHODS | SIZE_METHODS
     if isinstance(node, ast.Subscript):
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         return isinstance(key, str) or _is_number(node)
@@ -112,7 +114,7 @@ def _is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         func = node.func
         length = isinstance(func, ast.Name) and func.id == "len"
-        return length or isinstance(func, ast.Attribute) and func.attr in ("size", "dim", "numel")
+        return length or isinstance(func, ast.Attribute) and func.attr in SIZE_METHODS
     return isinstance(node, ast.Constant) or isinstance(node, ast.Attribute) and node.attr in _SIZES
 
 

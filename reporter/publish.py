@@ -23,7 +23,7 @@ from reporter.folder import write_report
 from reporter.form import chosen
 from reporter.interpreter import InterpreterInfo
 from reporter.labels import labels
-from reporter.operators import operators
+from reporter.operators import operators, told
 from reporter.outgoing import GATE, Gate, check_outgoing, public_values
 from reporter.recorded import Recorded
 from reporter.reduce.answer import Answer
@@ -117,7 +117,7 @@ def _report(
         path="repro.py",
         statements=count,
         lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=operators(built.text),
+        operators=told(built.text, recorded.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(seconds, 1),

@@ -14,7 +14,7 @@ import pytest
 from reporter import folder
 from reporter.errors import UsageError
 from reporter.folder import check_output, write_private, write_report
-from reporter.operators import operators
+from reporter.operators import operators, told
 from reporter.report import Rung
 from tests import outgoing_data as data
 
@@ -216,3 +216,19 @@ def test_operators_are_named_as_people_call_them() -> None:
     assert operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
     written = "def repro(x, y, n):\n    x += 1\n    x[y] = 0\n    x[:n] = 0\n    return x\n"
     assert operators(written) == ("index_put_", "__setitem__")
+    assert operators("def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)") == (
+        "conj",
+        "conv",
+    )
+
+
+def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
+    text = (
+        "class Thing1:\n    def __init__(self):\n        self.a = 1\n    @property\n    def __class__(self):\n        return Thing2\n"
+        "def repro(x):\n    try:\n        y = [x]\n        y.append(x)\n    finally:\n        pass\n    return torch.stack(y)\n"
+        "def main():\n    assert isinstance(repro(1), int)\n"
+    )
+    assert told(text, "dynamo") == ("__class__", "try", "torch.stack")
+    assert told(text, "inductor") == ("torch.stack",)
+    called = "def repro(x):\n    y = [x]\n    y.append(x)\n    return type(x) is int, sum(y)\n"
+    assert told(called, "dynamo") == ("append", "type")
