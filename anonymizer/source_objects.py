@@ -169,10 +169,11 @@ class Objects:
         return ast.Name(self.class_name(ref["id"]), ast.Load())
 
     def _build_member(self, ref: Ref) -> ast.expr:
+        owner = self.build(ref["class"])
+        if "value" in ref:
+            return ast.Call(owner, [self.build(ref["value"])], [])
         return ast.Attribute(
-            self.build(ref["class"]),
-            self.decisions.member(ref["class"]["id"], ref["name"]),
-            ast.Load(),
+            owner, self.decisions.member(ref["class"]["id"], ref["name"]), ast.Load()
         )
 
     def _build_method(self, ref: Ref) -> ast.expr:

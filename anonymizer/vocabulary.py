@@ -11,10 +11,14 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import importlib
 import keyword
 import re
 import sys
+import types
 from importlib import resources
+
+from anonymizer.source_program import STDLIB
 
 _SUBWORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _EINSUM = re.compile(r"[a-z]*(?:,[a-z]*)*->[a-z]*")
@@ -44,11 +48,17 @@ PUBLIC_PACKAGES = frozenset(
 
 
 def load_python() -> frozenset[str]:
-    """Builtins, keywords and the names of the standard library's modules."""
+    """Builtins, keywords, the names of the standard library's modules, and what those offer that a rebuilt source may import."""
     names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     for kind in (str, list, dict, tuple, set, int, float, Exception):
         names.update(dir(kind))
+    for module in map(importlib.import_module, sorted(STDLIB)):
+        names.update(getattr(module, "__all__", None) or _offered(module))
     return frozenset(names | {"self", "cls", "args", "kwargs", "super"})
+
+
+def _offered(module: types.ModuleType) -> set[str]:
+    return {name for name in dir(module) if not name.startswith("_")}
 
 
 @functools.lru_cache(maxsize=1)

@@ -153,7 +153,10 @@ class Objects:
             return {"kind": "instance", "id": self.known[id(value)]}
         cls = type(value)
         if isinstance(value, enum.Enum):
-            return {"kind": "member", "class": self.ref(cls), "name": value.name}
+            if value.name in cls.__members__:
+                return {"kind": "member", "class": self.ref(cls), "name": value.name}
+            # flags put together, which only their number names
+            return {"kind": "member", "class": self.ref(cls), "value": self.ref(value.value)}
         if isinstance(value, nn.Module):
             return self._module(value)
         if is_foreign(cls.__module__):

@@ -184,6 +184,10 @@ class SecretMode(enum.Enum):
     secret_fast = 1
     secret_slow = 2
 
+class SecretFlags(enum.IntFlag):
+    secret_warm = 1
+    secret_hot = 2
+
 @dataclass
 class SecretSpec:
     secret_dim: int
@@ -205,13 +209,14 @@ class SecretPlain:
 plain = SecretPlain.__new__(SecretPlain)
 plain.secret_scale = 2
 
-def secret_entry(secret_spec, secret_pair, secret_plain):
+def secret_entry(secret_spec, secret_pair, secret_plain, secret_flags):
     assert SecretMode.secret_fast is not SecretMode.secret_slow
+    assert secret_flags & SecretFlags.secret_hot and secret_flags & SecretFlags.secret_warm
     made = SecretPair(secret_pair.secret_first + secret_plain.secret_size)
     return made.secret_first * secret_spec.secret_half() + made.secret_second
 
 ENTRY = secret_entry
-ARGS = (SecretSpec(8), SecretPair(torch.ones(2, 2)), plain)
+ARGS = (SecretSpec(8), SecretPair(torch.ones(2, 2)), plain, SecretFlags.secret_warm | SecretFlags.secret_hot)
 """
 
 DECORATED = """
