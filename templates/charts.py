@@ -67,7 +67,8 @@ def ladder(report: Mapping[str, Any]) -> str:
         return ""
     with _figure(0.5 + 0.3 * len(rows)) as (figure, axes):
         for y, (name, *cells) in enumerate(rows):
-            label = name.replace("`", "").replace('backend="', "").rstrip('"')
+            label = name.replace("`", "").replace('backend="', "").replace('mode="', "mode ")
+            label = label.replace('"', "")
             axes.text(-0.05, y, _plain(label, 30), ha="right", va="center")
             for x, value in enumerate(cells):
                 outcome = value.replace("*", "")
