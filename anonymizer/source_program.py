@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BUILTINS = frozenset(dir(builtins))
+#: Builtins that compute no tensor whatever they are given.
+_BUILTINS = frozenset(dir(builtins)) - {"abs", "divmod", "max", "min", "pow", "round", "sum"}
 #: Methods of Python's containers and texts that no tensor has.
 CONTAINER_METHODS = frozenset(
     "append extend insert pop items keys values get update setdefault remove discard clear format join split "

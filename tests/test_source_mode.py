@@ -164,6 +164,7 @@ def test_a_local_that_is_read_before_anything_binds_it_is_no_program(
         ("n = x.size(0) // 2 + x.shape[-1]\n    return x.view(n)", 1),
         ("return x if x is not None and not x.requires_grad else x @ -x", 2),
         ("return x < 0", 1),
+        ("return sum([abs(x), x])", 2),
     ],
 )  # fmt: skip
 def test_what_python_does_is_no_tensor_operation(body: str, count: int) -> None:

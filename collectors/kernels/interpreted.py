@@ -1,7 +1,8 @@
 """The program with inductor's Triton kernels for its C++ ones, run by Triton's interpreter: does its failure show there too?
 
 What fails on the CPU and not here is a fault of the C++ code; what fails in both is older than the choice of a language. The
-interpreter does in numpy what a kernel says, program by program, on the very tensors of the run, so the script's own checks judge the outcome. What it cannot do (functions of CUDA's library that numpy and torch lack) is said, not guessed.
+interpreter does in numpy what a kernel says, program by program, on the very tensors of the run, so the script's own checks judge the
+outcome. What it cannot do (functions of CUDA's library that numpy and torch lack) is said, not guessed.
 """
 
 from __future__ import annotations
