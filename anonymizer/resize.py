@@ -7,7 +7,7 @@ layers, in arguments, in the root of a head's width. Whether the program survive
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,8 +35,13 @@ class Family:
 
 def families(program: Program) -> list[Family]:
     """The sizes of a program by family, largest base first; sizes that anybody would choose are left out."""
+    return families_of(sizes(program))
+
+
+def families_of(numbers: Iterable[int]) -> list[Family]:
+    """Numbers by family, as `families` has them."""
     bases: dict[int, list[int]] = {}
-    for size in sorted(size for size in sizes(program) if size >= _SMALLEST):
+    for size in sorted({size for size in numbers if size >= _SMALLEST}):
         base = next((b for b in bases if size % b == 0 and size // b <= _MULTIPLES), size)
         bases.setdefault(base, []).append(size)
     found = [Family(base, tuple(members)) for base, members in bases.items()]
@@ -51,7 +56,7 @@ def is_generic(family: Family) -> bool:
 def choices(family: Family, taken: set[int]) -> Iterator[int]:
     """Generic sizes for the base of a family, none of them one that the program has for something else."""
     wanted = 1 << (family.base.bit_length() - 1)
-    for size in (min(wanted, 64), 32, 16, 64, 128, 256):
+    for size in (min(wanted, 64), 32, 16, 64, 24, 48, 12, 96, 128, 256):
         if size not in taken and size != family.base:
             yield size
 

@@ -14,6 +14,7 @@ from typing import Any
 from anonymizer.names import Names
 from anonymizer.source_build import Builder
 from anonymizer.source_objects import Ref
+from anonymizer.source_paths import tensor_paths
 from anonymizer.source_program import SourceProgram
 from anonymizer.source_tensors import storage_expression, tensor_expression, view_expression
 from anonymizer.source_world import SourceError, World, parameters
@@ -44,7 +45,20 @@ def rebuild(
         builder.names.mapping(),
         builder.names.reverse(),
         tuple(dict.fromkeys(builder.problems)),
+        tensor_paths(builder, _root(builder, gathered["entry"]), args),
     )
+
+
+def _root(builder: Builder, ref: Ref) -> tuple[str, Ref] | None:
+    """Where the object of the entry is in the public program; None if it is a function, or among the globals."""
+    owner = ref["owner"] if ref["kind"] == "method" else ref
+    if owner["kind"] != "instance":
+        return None
+    record = builder.world.instance(owner["id"])
+    if not record["module"]:
+        return None
+    private = record["class"]["kind"] == "class"
+    return ("entry" if private else "entry.body"), owner
 
 
 def rebuild_backend(

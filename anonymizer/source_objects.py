@@ -26,7 +26,7 @@ def expression(text: str) -> ast.expr:
 
 
 class Objects:
-    """Collects definitions. `statements` maps public name → definition in the order of discovery.
+    """Collects definitions. `statements` maps public name → definition in the order of discovery; `roots` are the globals.
 
     What classes look like is left to `anonymizer.source_build.Builder`.
     """
@@ -37,7 +37,8 @@ class Objects:
         self.exact = exact
         self.problems: list[str] = list(world.gathered.get("problems", ()))
         # a `__getattr__` compares with text what nobody has ever stored
-        names.attributes = frozenset(world.attributes() | world.read() - names.vocabulary)
+        written = world.read() - names.vocabulary
+        names.attributes = frozenset(world.attributes() | world.keys() | written)
         names.parameters = frozenset(world.parameters())
         names.private |= world.words()
         self.types = infer(world)
@@ -46,6 +47,7 @@ class Objects:
         self.statements: dict[str, list[ast.stmt]] = {}
         self.public: dict[str, str] = {}
         self.fixed: dict[str, ast.expr] = {}
+        self.roots: dict[str, Ref] = {}
         self.shapes: dict[str, tuple[list[str], list[str]]] = {}
         self.building: list[str] = []
         self.operators: dict[str, str] = {}
@@ -115,6 +117,7 @@ class Objects:
         if key not in self.fixed:
             name = self.names.fresh("state")
             self.fixed[key] = ast.Name(name, ast.Load())
+            self.roots[name] = ref
             made = self.build(ref)
             self.statements[name] = [ast.Assign([ast.Name(name, ast.Store())], made, lineno=1)]
             if ref["kind"] == "instance":

@@ -28,7 +28,8 @@ class SourceProgram:
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`. `backend` names a
     rebuilt custom backend. `mapping` (private → public) and `reverse` (every public word → private one)
     stay on the machine; `kept_numbers` are the numbers that
-    are neither small nor simple; `problems` say what could not be rebuilt.
+    are neither small nor simple; `problems` say what could not be rebuilt. `tensors` are those of `source_paths`,
+    for the program as it was first written.
     """
 
     definitions: ast.Module
@@ -38,6 +39,7 @@ class SourceProgram:
     mapping: Mapping[str, str] = field(default_factory=dict)
     reverse: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    tensors: tuple[tuple[str, str], ...] = ()
 
     def definitions_text(self) -> str:
         """The definitions without imports."""

@@ -133,9 +133,18 @@ class World:
                     found |= {str(e.value) for e in node.args[1:2] if isinstance(e, ast.Constant)}
         return found
 
+    def keys(self) -> set[str]:
+        """Names that containers of modules and parameters have for their items, which code asks for as text."""
+        return {
+            name
+            for record in self.gathered["instances"].values()
+            if record["class"].get("name", "").endswith("Dict")
+            for name, _ in record.get("items") or ()
+        }
+
     def words(self) -> set[str]:
         """Every identifier of the private program, for names that must not be handed out by chance."""
-        found = self.attributes() | self.parameters()
+        found = self.attributes() | self.parameters() | self.keys()
         for key, tree in self.trees.items():
             found.add(self.function(key)["name"])
             for node in ast.walk(tree):

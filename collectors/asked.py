@@ -98,6 +98,7 @@ KINDS: Dict[str, Callable[[rungs.Call, Json], Json]] = {
     "capture": _of("capture", "capture"),
     "trace": _of("trace", "trace"),
     "equivalence": _of("equivalence", "check"),
+    "source_equivalence": _of("source_equivalence", "check"),
     "divergence": _of("divergence", "divergence"),
     "gather": _gather,
     "subsystems": _subsystems,

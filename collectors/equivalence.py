@@ -42,10 +42,10 @@ def check(call: rungs.Call, request: Json) -> Json:
         return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
-    if not _Waiting(lambda: torch.save(_Run.of_call(call, rng).saved(), request["file"])).wanted():
+    if not Waiting(lambda: torch.save(Run.of_call(call, rng).saved(), request["file"])).wanted():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made in advance
-    referee = _Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
+    referee = Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
     tracer.look_inside = not request.get("opaque")
     with context.applied(call.state):
@@ -78,14 +78,14 @@ def check(call: rungs.Call, request: Json) -> Json:
 _PARTS = ("outputs", "gradients", "buffers")
 
 
-def _exact(call: rungs.Call, rng: torch.Tensor) -> _Run:
+def _exact(call: rungs.Call, rng: torch.Tensor) -> Run:
     """The recorded call in float64; this process has to be a fork, since it changes what the call was given."""
     rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
     with rungs.promoted():
-        return _Run.of_call(call, rng, {**call.state, "autocast": {}})
+        return Run.of_call(call, rng, {**call.state, "autocast": {}})
 
 
-class _Waiting:
+class Waiting:
     """A fork of this moment that does something only if that is wanted later; it ends with this process."""
 
     def __init__(self, body: Callable[[], None]) -> None:
@@ -105,8 +105,10 @@ class _Waiting:
         return os.waitpid(self.pid, 0)[1] == 0
 
 
-class _Run:
+class Run:
     """One run: its tensors, the gradients of what it was given, what it changed, and what reached the dispatcher.
+
+    `freed`: there are no gradients, since the call itself has gone back through its graph.
 
     `tensors` are what it was given, by a key that tells the two runs' tensors apart from each other.
     """
@@ -115,11 +117,12 @@ class _Run:
         self.tensors = tensors
         self.results: List[torch.Tensor] = []
         self.gradients: Dict[Any, Optional[torch.Tensor]] = {}
+        self.freed = False
         self.counts: Dict[str, int] = {}
         self.layers: List[Tuple[Any, List[float]]] = []
 
     @classmethod
-    def of_call(cls, call: rungs.Call, rng: torch.Tensor, state: Optional[Json] = None) -> _Run:
+    def of_call(cls, call: rungs.Call, rng: torch.Tensor, state: Optional[Json] = None) -> Run:
         reachable = context.reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
@@ -153,7 +156,15 @@ class _Run:
         wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
         if chosen and wanted:
             with torch.enable_grad():
-                found = torch.autograd.grad(chosen, list(wanted.values()), flows, allow_unused=True)
+                try:
+                    found = torch.autograd.grad(
+                        chosen, list(wanted.values()), flows, allow_unused=True
+                    )
+                except RuntimeError as error:
+                    if "second time" not in str(error):
+                        raise
+                    self.freed = True  # the call has gone back through its graph by itself
+                    return
             self.gradients = dict(zip(wanted, found))
 
     def saved(self) -> Json:
@@ -161,6 +172,7 @@ class _Run:
         return {
             "results": [_plain(leaf) for leaf in self.results],
             "gradients": {k: _plain(g) for k, g in self.gradients.items() if g is not None},
+            "freed": self.freed,
             "after": {key: _plain(tensor) for key, tensor in self.tensors.items()},
             "counts": self.counts,
             "layers": self.layers,
@@ -204,7 +216,7 @@ def _rewritten(
     arguments = _arguments(request["arguments"], tracer)
     tensors.update(enumerate(arguments))
     labels = {**request["mapping"], **dict(enumerate(request["arguments"]))}
-    run = _Run({key: tensors[key] for key, label in labels.items() if label in known})
+    run = Run({key: tensors[key] for key, label in labels.items() if label in known})
     run.perform(call.state, rng, call.random, lambda: model(*arguments))
     return run, model
 
@@ -232,7 +244,7 @@ class _Compared:
     def __init__(
         self,
         private: Json,
-        public: _Run,
+        public: Run,
         request: Json,
         ids: Mapping[str, int],
         tracer: Tracer,
@@ -265,26 +277,18 @@ class _Compared:
             [self.public.gradients.get(keys.get(identity)) for identity in both],
             [exact.get("gradients", {}).get(identity) for identity in both],
         )
+        if self.private["freed"] != self.public.freed:
+            found["gradients"]["how"] = "differ"
         after = [(k, i) for k, i in pairs if k in self.public.tensors]
         found["buffers"] = same(
             [self.private["after"][identity] for _, identity in after],
             [self.public.tensors[key].detach() for key, _ in after],
             [exact.get("after", {}).get(identity) for _, identity in after],
         )
-        found["operators"] = self._operators()
+        found["operators"] = operators(self.private["counts"], self.public.counts)
         if any(found[name]["how"] == "differ" for name in _PARTS):
             found["layer"] = self._first_layer()
         return found
-
-    def _operators(self) -> Json:
-        before, after = _public(self.private["counts"]), _public(self.public.counts)
-        names = sorted(set(before) | set(after))
-        changed = {
-            name: [before.get(name, 0), after.get(name, 0)]
-            for name in names
-            if before.get(name, 0) != after.get(name, 0)
-        }
-        return {"same": not changed, "count": sum(before.values()), "changed": changed}
 
     def _first_layer(self) -> Optional[str]:
         """The public path of the first layer whose results differ."""
@@ -307,6 +311,18 @@ class _Compared:
 
     def _module_ids(self) -> Dict[int, int]:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+
+
+def operators(private: Mapping[str, int], public: Mapping[str, int]) -> Json:
+    """`{"same", "count", "changed"}` of what reached the dispatcher in two runs; `changed` is before and after by name."""
+    before, after = _public(private), _public(public)
+    names = sorted(set(before) | set(after))
+    changed = {
+        name: [before.get(name, 0), after.get(name, 0)]
+        for name in names
+        if before.get(name, 0) != after.get(name, 0)
+    }
+    return {"same": not changed, "count": sum(before.values()), "changed": changed}
 
 
 def _public(counts: Mapping[str, int]) -> Dict[str, int]:

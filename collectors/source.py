@@ -41,12 +41,18 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, An
     attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
     for attempt in attempts:
         with contextlib.suppress(TooMuch):
-            return _gathered(*attempt)
-    return _gathered(_NOTHING, (), {}, None)
+            return _gathered(_Gatherer(), *attempt)
+    return _gathered(_Gatherer(), _NOTHING, (), {}, None)
 
 
-def _gathered(fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
+def gathered_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
+    """The live objects behind the ids that `gather` gives them in a process of the same state. Raises TooMuch."""
     work = _Gatherer()
+    _gathered(work, fn, args, kwargs, backend)
+    return {work.known[id(value)]: value for value in work.alive}
+
+
+def _gathered(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
     if fn is _NOTHING:
         entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
     else:

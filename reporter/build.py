@@ -35,6 +35,7 @@ from reporter.reduce.scheduler import Counts, Scheduler
 from reporter.reduce.slices import Slices
 from reporter.settings import Options
 from reporter.signature import Signature
+from reporter.whole_source import Difference
 from templates.wording import SUMMARIES
 
 Json = dict[str, Any]
@@ -63,7 +64,7 @@ class Built:
     reduced_from: str
     timing: Json
     differs_from: tuple[Json, ...] = ()
-    different: whole.Difference | None = None
+    different: Difference | None = None
     #: Candidates settled, tensor operations and lines, each time the program got smaller.
     trail: tuple[tuple[int, int, int], ...] = ()
     summary: str = ""
@@ -134,7 +135,7 @@ class Builder:
         different = None
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
-            different = whole.differs_from_stock(reduced, self.ask)
+            different = whole.differs_from_stock(self.recorded, reduced, self.ask)
         self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)

@@ -21,7 +21,7 @@ _ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"
 #: Functions of the repro that every repro has.
 _HARNESS = frozenset(("run", "inputs", "main"))
 #: Methods that every class has, and so tell nothing.
-_USUAL = frozenset(("__init__", "__call__"))
+_USUAL = frozenset(("__init__", "__call__", "__new__"))
 _ASKED = frozenset(("setattr", "delattr", "getattr", "hasattr", "isinstance", "issubclass", "type"))
 _WORDS: dict[type[ast.AST], str] = {
     ast.Yield: "yield",
@@ -41,7 +41,7 @@ def told(text: str, layer: str) -> tuple[str, ...]:
 
 
 def python_words(text: str) -> tuple[str, ...]:
-    """The least usual parts of Python in a repro: special methods first, then statements, then what is called; two at most."""
+    """The least usual parts of Python in a repro: special names first, then statements, then what is called; two at most."""
     parts = [
         node
         for top in ast.parse(text).body
@@ -49,6 +49,7 @@ def python_words(text: str) -> tuple[str, ...]:
         for node in ast.walk(top)
     ]
     special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
+    special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
     special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
     words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
     called = [_asked(node.func) for node in parts if isinstance(node, ast.Call)]

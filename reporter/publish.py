@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,14 @@ from reporter.recorded import Recorded
 from reporter.reduce.answer import Answer
 from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from reporter.rerender import for_later
-from reporter.rewritten import statements
+from reporter.rewritten import Rewritten, statements
 from reporter.searched import left_over, searched_for
 from reporter.settings import Options
 from reporter.store.reports import key_of
 from reporter.story import Story
 from reporter.study import EVIDENCE
 from reporter.whole import mapping, proved
+from reporter.whole_source import classes as source_classes
 from templates.forms import Form
 from templates.issue import Evidence
 from templates.log import last_words
@@ -172,7 +173,7 @@ def _whole(recorded: Recorded, built: Built) -> Json:
         return {}
     different = asdict(built.different) if built.different is not None else None
     return {
-        "equivalence": proved(recorded),
+        "equivalence": proved(recorded, built.candidate.content),
         "differs_from_stock": different,
     }
 
@@ -352,24 +353,28 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
     if built.unverified:
         rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)
-    program = getattr(built.candidate.content, "program", None)
-    if recorded.whole is not None:
+    content = built.candidate.content
+    names: Json = {}
+    classes: Mapping[str, Sequence[str]] = {}
+    if isinstance(content, Rewritten):
+        names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
+    elif recorded.whole is not None:
         names = mapping(recorded)
+        classes = names["classes"]
+    if names:
         private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
+    if recorded.whole is not None:
         private["side_by_side.html"] = side_by_side(
-            built.text, names["classes"], recorded.sources, _facts(recorded)
+            built.text, classes, recorded.sources, _facts(recorded, built)
         )
-    elif program is not None:
-        flat = {"names": dict(program.reverse)}
-        private["mapping.json"] = json.dumps(flat, indent=2, ensure_ascii=False)
     for number, answer in enumerate(built.cold):
         private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
     return private
 
 
-def _facts(recorded: Recorded) -> Json:
+def _facts(recorded: Recorded, built: Built) -> Json:
     """What a reader of the side-by-side page wants to know of the proof and of the search."""
-    proof = proved(recorded)
+    proof = proved(recorded, built.candidate.content)
     return {
         "outputs with the private weights": proof["outputs"]["how"],
         "gradients": proof["gradients"]["how"],

@@ -8,13 +8,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from anonymizer.harness import Check
 from anonymizer.values import MOST_VALUES
-from reporter import interpreter, seeds, whole
+from reporter import interpreter, seeds, whole, whole_source
 from reporter.diagnose.details import Details, gather
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
@@ -206,7 +206,7 @@ def _collect(
     traced = None
     if finding is not None and model:
         traced = whole.collect(finding.lab, options.timeout, options.allow_values)
-    return Recorded(
+    recorded = Recorded(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
         summary=diagnosis.summary,
@@ -235,6 +235,10 @@ def _collect(
         tensors=material.tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
+    if finding is None or traced is None:
+        return recorded
+    source = whole_source.collect(finding.lab, recorded, options.timeout)
+    return replace(recorded, whole={**traced, "source": source})
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,22 @@ from typing import Any
 from anonymizer import ingredients as parts
 from anonymizer import model, resize, traced, tree, values
 from anonymizer.expressions import NotPublic
-from anonymizer.harness import Body, Check, imports_of
-from reporter.candidate import Candidate
+from anonymizer.harness import Body, Check
+from anonymizer.ir import Graph
+from reporter import whole_source
+from reporter.candidate import Candidate, Content
 from reporter.errors import CannotJudgeError
 from reporter.lab import Json, Lab
 from reporter.recorded import Recorded
 from reporter.reduce.ddmin import minimise_list
 from reporter.reduce.questions import Questions
+from reporter.rewritten import Rewritten
 from reporter.seeds import QUICKER
+from reporter.whole_source import PARTS, Difference, text_of
 
 _SEVERAL_CALLS = ("stale_graph", "crash_on_recompile")
 #: What is rewritten as other operators on purpose, told in the trace's words.
 _TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", "torch.autograd.Function"})
-_PARTS = ("outputs", "gradients", "buffers")
 
 
 @dataclass(frozen=True)
@@ -116,14 +119,28 @@ def _why(answer: Json) -> str:
     return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
 
 
-def text_of(body: Body) -> str:
-    """The definitions of a model with the imports that they need."""
-    return "\n".join([*imports_of(body), "", "", body.definitions, ""])
+def proved(recorded: Recorded, content: Content | Graph | None = None) -> Json:
+    """The equivalence of a rewriting as report.json states it, of any that is proved without `content`.
+
+    Raises CannotJudgeError if the rewritten model is not the private one.
+    """
+    found = recorded.whole or {"error": "the call was not traced"}
+    if isinstance(content, Rewritten):
+        return whole_source.proved(_source(found))
+    try:
+        return _checked(found)
+    except CannotJudgeError as reason:
+        if content is not None:
+            raise
+        try:
+            return whole_source.proved(_source(found))
+        except CannotJudgeError:
+            raise reason from None
 
 
-def proved(recorded: Recorded) -> Json:
-    """The equivalence as report.json states it. Raises CannotJudgeError if the rewritten model is not the private one."""
-    return _checked(recorded.whole or {"error": "the call was not traced"})
+def _source(whole: Json) -> Json:
+    found: Json = whole.get("source") or {"error": "it was not asked for"}
+    return found
 
 
 def _checked(whole: Json) -> Json:
@@ -136,7 +153,7 @@ def _checked(whole: Json) -> Json:
         raise CannotJudgeError(
             f"the rewritten model does not run with the private weights: {_why(found)}{hint}"
         )
-    wrong = [part for part in _PARTS if found[part]["how"] == "differ"]
+    wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
         place = _place(whole["trace"], found.get("layer"))
         raise CannotJudgeError(
@@ -148,7 +165,7 @@ def _checked(whole: Json) -> Json:
         raise CannotJudgeError(
             f"the rewritten model does not use the operators of the private one: {changed} are not as often in it"
         )
-    kept = {part: found[part] for part in (*_PARTS, "operators")}
+    kept = {part: found[part] for part in (*PARTS, "operators")}
     opaque = of_trace(whole["trace"]).written.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
     return {
@@ -170,9 +187,18 @@ def _place(trace: Json, path: str | None) -> str:
 
 
 def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
-    """The whole model under the check, its values from plain to those that keep to what was measured."""
+    """The whole model under the check: its operations, if that is proved, then its source, if that is."""
     assert recorded.whole is not None
-    trace = recorded.whole["trace"]
+    with contextlib.suppress(CannotJudgeError):
+        _checked(recorded.whole)
+        yield from _traced(recorded, recorded.whole["trace"], check)
+    with contextlib.suppress(CannotJudgeError):
+        whole_source.proved(_source(recorded.whole))
+        yield from whole_source.candidates(recorded, check)
+
+
+def _traced(recorded: Recorded, trace: Json, check: Check) -> Iterator[Candidate]:
+    """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
     quicker = QUICKER.get(recorded.layer)
     if quicker is not None and dict(check.arguments).get("backend") is None:
@@ -202,7 +228,7 @@ def _forms(content: Whole) -> Iterator[Whole]:
 
 
 def mapping(recorded: Recorded) -> Json:
-    """Public name -> private name of classes, blocks, layers and tensors."""
+    """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
     assert recorded.whole is not None
     trace = recorded.whole["trace"]
     written = of_trace(trace).written
@@ -245,6 +271,8 @@ def mapping(recorded: Recorded) -> Json:
 def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
     """The model with sizes that are nobody's, as far as the failure stays."""
     whole = seed.content
+    if isinstance(whole, Rewritten):
+        return whole_source.generic_numbers(seed, ask)
     assert isinstance(whole, Whole)
     program = whole.program
     wanted: dict[resize.Family, int] = {}
@@ -273,7 +301,9 @@ def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
 
 def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
     """The sizes of the private model that the failure needs, as far as they are not everybody's."""
-    assert isinstance(candidate.content, Whole) and recorded.whole is not None
+    if not isinstance(candidate.content, Whole):
+        return []  # its text is read for them
+    assert recorded.whole is not None
     before = of_trace(recorded.whole["trace"]).program
     left = resize.kept(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
@@ -289,18 +319,11 @@ def _below(path: str, owners: list[str]) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """What the model needs beside stock layers to fail; `skeleton` says what it shows without any of it."""
-
-    ingredients: tuple[str, ...]
-    skeleton: str
-    tried: int
-
-
-def differs_from_stock(candidate: Candidate, ask: Questions) -> Difference:
+def differs_from_stock(recorded: Recorded, candidate: Candidate, ask: Questions) -> Difference:
     """The smallest set of ingredients with which the model fails, found by leaving out as many as possible."""
     whole = candidate.content
+    if isinstance(whole, Rewritten):
+        return whole_source.differs(candidate, ask, _operations_alone(recorded, ask))
     assert isinstance(whole, Whole)
     program = whole.program
     every = parts.ingredients(program, whole.written)
@@ -325,3 +348,13 @@ def differs_from_stock(candidate: Candidate, ask: Questions) -> Difference:
 
     kept = minimise_list(every, first)
     return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
+
+
+def _operations_alone(recorded: Recorded, ask: Questions) -> str:
+    """What the rewritten trace showed, of a model that fails only with its Python."""
+    assert recorded.whole is not None and recorded.check is not None
+    with contextlib.suppress(CannotJudgeError, StopIteration):
+        _checked(recorded.whole)
+        if ask.passed(next(_traced(recorded, recorded.whole["trace"], recorded.check))):
+            return "passes"
+    return "cannot be judged"
