@@ -1,7 +1,8 @@
-"""Other sizes for a whole program: a width of 6,144 says whose model it is, one of 64 does not.
+"""Other numbers for a whole program: a width of 6,144 or a temperature of 0.37219 says whose model it is, 64 and 0.4 do not.
 
 Sizes come in families, a width with its multiples; a family is changed together, wherever its numbers stand: in shapes, in
-layers, in arguments, in the root of a head's width. Whether the program survives that is for the candidate to show.
+layers, in arguments, in the root of a head's width. Floats are rounded to one digit, but for roots and well-known constants.
+Whether the program survives that is for the candidate to show.
 """
 
 from __future__ import annotations
@@ -13,12 +14,19 @@ from typing import Any
 
 from anonymizer.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
 from anonymizer.layouts import contiguous
+from anonymizer.source_program import is_simple
 from anonymizer.tree import Call, Function, Given, Module, Program, Step
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9
+#: Numbers up to here are nobody's where they are no sizes.
+_EVERYBODYS = 64
 _MULTIPLES = 16
 _DIVISORS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
+#: Characters of a float that was computed and not written down.
+_COMPUTED = 14
+#: Of the tanh form of GELU, its sigmoid form, and SELU.
+_KNOWN = frozenset((0.044715, 1.702, 1.0507009873554805, 1.6732632423543772))
 _LAYER_SIZES = frozenset(
     """in_features out_features num_embeddings embedding_dim normalized_shape num_channels num_features in_channels out_channels
     embed_dim d_model dim_feedforward input_size hidden_size kdim vdim proj_size num_parameters in1_features in2_features""".split()
@@ -34,8 +42,13 @@ class Family:
 
 
 def families(program: Program) -> list[Family]:
-    """The sizes of a program by family, largest base first; sizes that anybody would choose are left out."""
-    return families_of(sizes(program))
+    """The sizes of a program by family, largest base first; sizes that anybody would choose are left out.
+
+    Large numbers that are no sizes are among them: moduli, limits, offsets.
+    """
+    reader = _Resizer({}, frozenset())
+    reader.program(program)
+    return families_of({*sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
 
 
 def families_of(numbers: Iterable[int]) -> list[Family]:
@@ -61,10 +74,36 @@ def choices(family: Family, taken: set[int]) -> Iterator[int]:
             yield size
 
 
-def changed(program: Program, bases: Mapping[Family, int]) -> Program:
-    """The program with the bases of families replaced, and their multiples with them."""
+def changed(program: Program, bases: Mapping[Family, int], floats: Iterable[float] = ()) -> Program:
+    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
     table = {size: size // f.base * new for f, new in bases.items() for size in f.members}
-    return _Resizer(table).program(program)
+    return _Resizer(table, frozenset(floats)).program(program)
+
+
+def telling_floats(program: Program) -> tuple[float, ...]:
+    """Floats, without their signs, that nobody else would write; in the order of the program."""
+    reader = _Resizer({}, frozenset())
+    reader.program(program)
+    return tuple(dict.fromkeys(value for value in reader.seen if not is_usual(value)))
+
+
+def is_usual(value: float) -> bool:
+    """Two digits at most, roots of whole numbers and of their inverses, and what activation functions are made of."""
+    value = abs(value)
+    if not math.isfinite(value) or is_simple(value) or value in _KNOWN:
+        return True
+    if len(repr(value)) < _COMPUTED:
+        return False  # somebody's own decimals; a root has more of them
+    powers = (value**2, value**-2, value**4, value**-4, value / math.pi, math.pi * value**2 / 2)
+    return any(
+        0.5 < power < 1 << 20 and math.isclose(power, round(power), rel_tol=1e-9)
+        for power in powers
+    )
+
+
+def rounded(value: float) -> float:
+    """To one digit."""
+    return float(f"{value:.0e}")
 
 
 def sizes(program: Program) -> frozenset[int]:
@@ -102,8 +141,11 @@ def _integers(value: Value) -> Iterator[int]:
 
 
 class _Resizer:
-    def __init__(self, table: Mapping[int, int]) -> None:
+    def __init__(self, table: Mapping[int, int], floats: frozenset[float]) -> None:
         self.table = table
+        self.floats = floats
+        self.seen: list[float] = []
+        self.whole: list[int] = []
         self.roots = dict(self._roots())
 
     def _roots(self) -> Iterator[tuple[float, float]]:
@@ -162,8 +204,12 @@ class _Resizer:
         if isinstance(value, bool) or isinstance(value, (Atom, str)):
             return value
         if isinstance(value, int):
+            self.whole.append(abs(value))
             return int(math.copysign(self.table.get(abs(value), abs(value)), value))
         if isinstance(value, float) and value:
+            self.seen.append(abs(value))
+            if abs(value) in self.floats:
+                return rounded(value)
             root = self.roots.get(round(abs(value), 12))
             return value if root is None else math.copysign(root, value)
         return value

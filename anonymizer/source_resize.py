@@ -1,14 +1,14 @@
-"""Numbers of a whole rewritten program that are nobody's: sizes by families, as in `resize`, and floats of one digit."""
+"""Numbers of a whole rewritten program that are nobody's: sizes by families and floats of one digit, as in `resize`."""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.resize import Family, families_of
-from anonymizer.source_program import SourceProgram, is_simple
+from anonymizer.resize import Family, families_of, is_usual, rounded
+from anonymizer.source_program import SourceProgram
 
 
 def families(program: SourceProgram) -> list[Family]:
@@ -21,22 +21,19 @@ def integers(program: SourceProgram) -> frozenset[int]:
     return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
-def resized(program: SourceProgram, bases: Mapping[Family, int]) -> SourceProgram:
-    """The program with the bases of families replaced, and their multiples with them."""
-    return _changed(
-        program, {size: size // f.base * new for f, new in bases.items() for size in f.members}
-    )
+def changed(
+    program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
+) -> SourceProgram:
+    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
+    table: dict[float, float] = {value: rounded(value) for value in floats}
+    table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}
+    return _changed(program, table)
 
 
 def telling_floats(program: SourceProgram) -> tuple[float, ...]:
-    """Floats of more digits than somebody would write without a reason."""
+    """Floats that nobody else would write."""
     floats = (n.value for n in _numbers(program) if isinstance(n.value, float))
-    return tuple(dict.fromkeys(value for value in floats if not is_simple(value)))
-
-
-def rounded(program: SourceProgram, floats: tuple[float, ...]) -> SourceProgram:
-    """The program with these floats to one digit."""
-    return _changed(program, {value: float(f"{value:.0e}") for value in floats})
+    return tuple(dict.fromkeys(value for value in floats if not is_usual(value)))
 
 
 def _numbers(program: SourceProgram) -> Iterator[ast.Constant]:

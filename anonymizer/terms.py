@@ -396,5 +396,6 @@ def _is_mathematical(value: float) -> bool:
         math.sqrt(0.5),
         math.log(2),
         math.sqrt(2 / math.pi),
+        *(0.044715, 1.702, 1.0507009873554805, 1.6732632423543772),  # of GELU's two forms and SELU
     )
     return any(math.isclose(value, constant, rel_tol=1e-4) for constant in constants)

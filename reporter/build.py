@@ -131,7 +131,7 @@ class Builder:
         seed = self._seed()
         before = reduction.size_of(seed)
         self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
-        reduced = whole.generic_sizes(seed, self.ask) if self.as_whole else self._reduce(seed)
+        reduced = whole.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         different = None
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")

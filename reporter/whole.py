@@ -20,6 +20,7 @@ from anonymizer.ir import Graph
 from reporter import whole_source
 from reporter.candidate import Candidate, Content
 from reporter.errors import CannotJudgeError
+from reporter.generic import generic
 from reporter.lab import Json, Lab
 from reporter.recorded import Recorded
 from reporter.reduce.ddmin import minimise_list
@@ -268,35 +269,22 @@ def mapping(recorded: Recorded) -> Json:
     }
 
 
-def generic_sizes(seed: Candidate, ask: Questions) -> Candidate:
-    """The model with sizes that are nobody's, as far as the failure stays."""
+def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
+    """The model with numbers that are nobody's, as far as the failure stays."""
     whole = seed.content
     if isinstance(whole, Rewritten):
         return whole_source.generic_numbers(seed, ask)
     assert isinstance(whole, Whole)
     program = whole.program
-    wanted: dict[resize.Family, int] = {}
-    taken = {size for family in resize.families(program) for size in family.members}
-    for family in resize.families(program):
-        wanted[family] = next(resize.choices(family, taken | set(wanted.values())), family.base)
 
-    def made(bases: Mapping[resize.Family, int]) -> Candidate:
-        content = replace(whole, program=resize.changed(program, bases))
+    def made(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
+        content = replace(whole, program=resize.changed(program, bases, floats))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
-    if not wanted:
-        return seed
-    at_once = made(wanted)
-    if ask.holds(at_once):
-        return at_once
-    kept: dict[resize.Family, int] = {}
-    for family in wanted:
-        options = list(resize.choices(family, taken | set(kept.values())))[:3]
-        found = ask.pick((size, made({**kept, family: size})) for size in options)
-        if found is not None:
-            kept[family] = found[0]
-    return made(kept) if kept else seed
+    families = resize.families(program)
+    taken = {size for family in families for size in family.members}
+    return generic(seed, families, resize.telling_floats(program), taken, made, ask)
 
 
 def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:

@@ -7,15 +7,16 @@ program gets the private tensors and has to give the same values, gradients and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from anonymizer import resize, source_resize
+from anonymizer import source_resize
 from anonymizer.harness import Body, Check, imports_of
+from anonymizer.resize import Family
 from reporter import rewritten, seeds
 from reporter.candidate import Candidate
 from reporter.errors import CannotJudgeError
+from reporter.generic import generic
 from reporter.lab import Json, Lab
 from reporter.operators import python_words
 from reporter.recorded import Recorded
@@ -101,34 +102,17 @@ def classes(content: Rewritten) -> dict[str, list[str]]:
 
 
 def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
-    """The program with sizes that are nobody's and floats of one digit, as far as the failure stays."""
-    program = _program(seed)
-    taken = set(source_resize.integers(program))
+    """The program with numbers that are nobody's, as far as the failure stays."""
+    assert isinstance(seed.content, Rewritten)
+    program = seed.content.program
+
+    def made(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
+        content = Rewritten(source_resize.changed(program, bases, floats))
+        return replace(seed, content=content)
+
     families = source_resize.families(program)
-
-    def made(bases: Mapping[resize.Family, int], floats: tuple[float, ...] = ()) -> Candidate:
-        changed = source_resize.rounded(source_resize.resized(program, bases), floats)
-        return replace(seed, content=Rewritten(changed))
-
-    wanted: dict[resize.Family, int] = {}
-    for family in families:
-        wanted[family] = next(resize.choices(family, taken | set(wanted.values())), family.base)
     floats = source_resize.telling_floats(program)
-    if not wanted and not floats:
-        return seed
-    if ask.holds(made(wanted, floats)):
-        return made(wanted, floats)
-    kept: dict[resize.Family, int] = {}
-    for family in families:
-        options = list(resize.choices(family, taken | set(kept.values())))[:3]
-        found = ask.pick((size, made({**kept, family: size})) for size in options)
-        if found is not None:
-            kept[family] = found[0]
-    gone: tuple[float, ...] = ()
-    for value in floats:
-        if ask.holds(made(kept, (*gone, value))):
-            gone = (*gone, value)
-    return made(kept, gone) if kept or gone else seed
+    return generic(seed, families, floats, source_resize.integers(program), made, ask)
 
 
 def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
@@ -136,10 +120,6 @@ def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
     settled = ask.scheduler.counts.settled
     smallest = rewritten.reduce_source(candidate, ask)
     words = python_words(smallest.text())
-    needed: Any = tuple(f"Python's `{word}`" for word in words) or ("the Python around its layers",)
+    needed = tuple(f"Python's `{word}`" for word in words)
+    needed = needed or ("the Python around its layers",)
     return Difference(needed, skeleton, ask.scheduler.counts.settled - settled)
-
-
-def _program(candidate: Candidate) -> Any:
-    assert isinstance(candidate.content, Rewritten)
-    return candidate.content.program

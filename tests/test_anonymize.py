@@ -98,26 +98,34 @@ torch.compile({canary}_model, backend={canary}_backend)(torch.randn(3, 48))
 
 
 @pytest.mark.parametrize(
-    "name, canary, number, code",
+    "name, canary, number",
     [
-        ("Linear", "zyxgrot", 2.0, 0),  # named like a stock layer
-        pytest.param("Überblock", "größe", 2.0, 0, marks=pytest.mark.slow),
-        # the number is part of the model: then nothing is written at all
-        pytest.param("Q", "qwopfj", 161.8033, 5, marks=pytest.mark.slow),
+        ("Linear", "zyxgrot", 161.8033),  # named like a stock layer
+        pytest.param("Überblock", "größe", 2.0, marks=pytest.mark.slow),
+        pytest.param("Q", "qwopfj", 0.037219, marks=pytest.mark.slow),
     ],
 )
 def test_no_word_of_the_program_gets_out(
-    name: str, canary: str, number: float, code: int, tmp_path: Path
+    name: str, canary: str, number: float, tmp_path: Path
 ) -> None:
-    """Canaries in class, argument, attribute, string, f-string, docstring, comment, key and backend names."""
+    """Canaries in class, argument, attribute, string, f-string, docstring, comment, key and backend names, and a number."""
     created = anonymize(CRASH.format(name=name, canary=canary, number=number), tmp_path)
-    assert created.code == code, created.talk
-    if code == 5:
-        assert str(number) not in created.talk and not (created.folder / "issue.md").exists()
-        return
+    assert created.code == 0, created.talk
     check_proved(created)
     for file, text in created.outgoing().items():
         assert canary not in text and (len(name) < 3 or name == "Linear" or name not in text), file
+        assert number == 2.0 or str(number) not in text, file
+
+
+@pytest.mark.slow
+def test_a_number_that_the_failure_needs_stays_here_with_all_the_rest(tmp_path: Path) -> None:
+    script = CRASH.format(name="Q", canary="qwopfj", number=161.8033).replace(
+        'node.op == "call_method" and node.target == "relu"',
+        "any(isinstance(a, float) and int(10 * a) == 1618 for a in node.args)",
+    )
+    created = anonymize(script, tmp_path)
+    assert created.code == 5, created.talk
+    assert "161.8" not in created.talk and not (created.folder / "issue.md").exists()
 
 
 LARGE_WEIGHTS = """
@@ -161,10 +169,10 @@ def test_weights_are_made_as_large_as_the_failure_needs_them(tmp_path: Path) -> 
     assert "nn.init.normal_(weight, std=2.0)" in created.repro or "std=3.0" in created.repro
 
 
-def test_a_model_that_cannot_be_made_public_says_why(tmp_path: Path) -> None:
-    script = """
+OWN_GRADIENT = """
 import torch
 from torch import nn
+IMPORT
 
 class Own(torch.autograd.Function):
     @staticmethod
@@ -186,10 +194,79 @@ def backend(gm, inputs):
 
 torch.compile(Model(), backend=backend)(torch.randn(3, 4))
 """
+
+
+@pytest.mark.slow
+def test_what_no_trace_shows_leaves_as_source(tmp_path: Path) -> None:
+    """The gradient is computed where no trace looks, so the trace is another model; its source is the same."""
+    created = anonymize(OWN_GRADIENT.replace("IMPORT", ""), tmp_path)
+    assert created.code == 0, created.talk
+    check_proved(created)
+    assert created.document["equivalence"]["rewritten_from"] == "source"
+    assert "torch.from_numpy(arg1.detach().numpy() * 3)" in created.repro.replace("arg2", "arg1")
+
+
+def test_a_model_that_cannot_be_made_public_says_why(tmp_path: Path) -> None:
+    script = OWN_GRADIENT.replace("IMPORT", "import numpy")
+    script = script.replace("g.detach().numpy() * 3", "numpy.multiply(g.detach().numpy(), 3)")
     created = anonymize(script, tmp_path)
     assert created.code == 125
     assert "not equivalent" in created.talk and "torch.autograd.Function" in created.talk
     assert not (created.folder / "issue.md").exists()
+
+
+DYNAMO = """
+import torch
+from torch import nn
+
+class {canary}Book:
+    def __init__(self):
+        self.{canary}_rules = {{"{canary}_city": 0.37219}}
+
+class {canary}Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.{canary}_proj = nn.Linear(44, 44)
+        self.book = {canary}Book()
+
+    def forward(self, h):
+        try:
+            self.book.__weakref__ = None
+        except AttributeError:
+            h = h * self.book.{canary}_rules["{canary}_city"]
+        return torch.tanh(self.{canary}_proj(h)) + h
+
+class {canary}Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(301, 44)
+        self.gates = nn.ModuleList({canary}Gate() for _ in range(3))
+
+    def forward(self, {canary}_ids):
+        h = self.embed({canary}_ids)
+        for gate in self.gates:
+            h = gate(h)
+        return h
+
+torch.compile({canary}Net())(torch.randint(0, 301, (2, 11)))
+"""
+
+
+@pytest.mark.slow
+def test_what_dynamo_fails_on_leaves_as_source(tmp_path: Path) -> None:
+    """The operations alone pass, so the whole program is told in Python: renamed, with numbers that are nobody's."""
+    created = anonymize(DYNAMO.format(canary="Zorb"), tmp_path)
+    check_report(created, secrets=["Zorb", "0.37219"])
+    check_proved(created)
+    assert created.document["verdict"]["layer"] == "dynamo"
+    assert created.document["differs_from_stock"]["skeleton"] == "passes"
+    assert "__weakref__" in created.document["differs_from_stock"]["ingredients"][0]
+    assert "nn.ModuleList([Block1() for _ in range(3)])" in created.repro
+    assert not re.search(r"\b(301|44|11)\b", created.repro)
+    (tmp_path / "answer.txt").write_text("Block1 and Thing1\n")
+    done = bugreport("deanonymize", created.folder, tmp_path / "answer.txt", cwd=tmp_path)
+    assert done.stdout == "ZorbGate and ZorbBook\n"
+    assert "class ZorbGate" in (created.folder / "private" / "side_by_side.html").read_text()
 
 
 @pytest.mark.slow

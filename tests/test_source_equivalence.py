@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,16 @@ ARGS = (Batch(torch.randn(5, 4), [torch.randn(4, requires_grad=True)]),)
 """
 
 
+@functools.cache
+def words() -> Any:
+    """torch's own, and what each fork would import anew."""
+    import torch._dynamo  # noqa: F401
+
+    from collectors import source_equivalence, vocabulary  # noqa: F401
+
+    return vocabulary.vocabulary()
+
+
 def compared(
     folder: Path, script: str, change: Callable[[dict[str, Any]], None] = lambda _: None
 ) -> dict[str, Any]:
@@ -75,13 +86,15 @@ def compared(
     (folder / "secret_library" / "secret_tools.py").write_text(LIBRARY)
     (folder / "private.py").write_text(script, encoding="utf-8")
 
+    public = words()
+
     def work() -> Any:
         import runpy
         import sys
 
         import torch
 
-        from collectors import context, rungs, source, source_equivalence, source_kinds, vocabulary
+        from collectors import context, rungs, source, source_equivalence, source_kinds
 
         sys.path.insert(0, str(folder))
         torch.manual_seed(0)
@@ -93,11 +106,9 @@ def compared(
         )
 
         def gather() -> Any:
-            found = source.gather(call.function, call.args, call.kwargs, options.get("backend"))
-            return {"gathered": found, "words": vocabulary.vocabulary()}
+            return source.gather(call.function, call.args, call.kwargs, options.get("backend"))
 
-        found = in_a_fork(gather)
-        program = rebuild(found["gathered"], found["words"])
+        program = rebuild(in_a_fork(gather), public)
         asked = request(Rewritten(program), str(folder / "values.pt"))
         change(asked)
         return source_equivalence.check(call, asked)
