@@ -46,6 +46,10 @@ def vocabulary() -> List[str]:
             if inspect.isclass(value):
                 words.update(dir(value))
             _add_parameters(value, words)
+    for module in ("library", "func", "autograd", "amp", "utils.checkpoint"):
+        found: Any = sys.modules.get("torch." + module)
+        for value in list(vars(found).values()) if found is not None else ():
+            _add_parameters(value, words)
     for name in (
         "compile",
         "autocast",

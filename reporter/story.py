@@ -151,10 +151,9 @@ class Story:
     def _needs(self) -> list[str]:
         """What the model has beside stock layers, where the whole model was rewritten."""
         details = self.report.details
-        found = details.get("differs_from_stock")
-        if not found:
+        proof = details.get("equivalence")
+        if not proof:
             return []
-        proof = details["equivalence"]
         same = "the same" if proof["operators"]["same"] else "not all the same"
         lines = [
             f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, "
@@ -165,6 +164,13 @@ class Story:
             lines.append(
                 f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private one in its place)"
             )
+        if proof.get("rewritten_from") == "source":
+            lines.append(
+                "written as your code is, under generic names: its operations alone do not fail, or cannot be told"
+            )
+        found = details.get("differs_from_stock")
+        if not found:
+            return lines
         needed = "; ".join(found["ingredients"])
         if needed:
             needed += f" (without it the model {found['skeleton']})"

@@ -307,10 +307,17 @@ def _below(path: str, owners: list[str]) -> str:
     return ""
 
 
-def differs_from_stock(recorded: Recorded, candidate: Candidate, ask: Questions) -> Difference:
-    """The smallest set of ingredients with which the model fails, found by leaving out as many as possible."""
+def differs_from_stock(
+    recorded: Recorded, candidate: Candidate, ask: Questions
+) -> Difference | None:
+    """The smallest set of ingredients with which the model fails, found by leaving out as many as possible.
+
+    None where the model is source that fails by its operations: what of them is stock is not told apart there.
+    """
     whole = candidate.content
     if isinstance(whole, Rewritten):
+        if recorded.layer != "dynamo":
+            return None
         return whole_source.differs(candidate, ask, _operations_alone(recorded, ask))
     assert isinstance(whole, Whole)
     program = whole.program
