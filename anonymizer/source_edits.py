@@ -7,6 +7,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from anonymizer.source_absorb import absorb, single
 from anonymizer.source_inline import fold, inline, promote, propagate
 from anonymizer.source_places import bodies, everywhere, expressions, nth, put
 from anonymizer.source_program import SourceProgram, is_simple
@@ -305,6 +306,8 @@ PASSES: tuple[Edit, ...] = (
     statements,
     unwrap,
     blocks,
+    single,
+    absorb,
     simplify,
     elements,
     inline,
