@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source_places import bodies, everywhere, expressions, put
+from anonymizer.source_places import Renamed, bodies, everywhere, expressions, put
 from anonymizer.source_program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -74,6 +75,7 @@ class _Called:
     statement: ast.stmt
     place: Any
     function: ast.FunctionDef
+    caller: ast.FunctionDef
     bound: bool
     owner: ast.ClassDef | None = None
     made: ast.stmt | None = None
@@ -103,7 +105,7 @@ def _calls_in(
         for statement in body:
             if isinstance(statement, _SIMPLE):
                 for place in expressions(statement, ast.Call):
-                    called = _resolved(program, owner, body, statement, place)
+                    called = _resolved(program, owner, function, body, statement, place)
                     if called is not None and called.function is not function:
                         yield called
 
@@ -111,6 +113,7 @@ def _calls_in(
 def _resolved(
     program: SourceProgram,
     owner: ast.ClassDef | None,
+    caller: ast.FunctionDef,
     body: list[ast.stmt],
     statement: ast.stmt,
     place: Any,
@@ -120,7 +123,7 @@ def _resolved(
         for node in program.definitions.body:
             if isinstance(node, ast.FunctionDef) and node.name == target.id:
                 once = _mentions(program, node.name) == 1
-                return _Called(body, statement, place, node, False) if once else None
+                return _Called(body, statement, place, node, caller, False) if once else None
     if owner is None or not isinstance(target, ast.Attribute):
         return None
     if ast.unparse(target.value) != "self" or _reads(program, target.attr) != 1:
@@ -128,8 +131,10 @@ def _resolved(
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == target.attr:
             plain = not node.decorator_list and target.attr != "forward"
-            return _Called(body, statement, place, node, True, owner) if plain else None
-    return _block(program, owner, target.attr, _Called(body, statement, place, _NOTHING, True))
+            return _Called(body, statement, place, node, caller, True, owner) if plain else None
+    return _block(
+        program, owner, target.attr, _Called(body, statement, place, _NOTHING, caller, True)
+    )
 
 
 def _block(
@@ -185,17 +190,21 @@ def _change(called: _Called) -> Any:
         returns.remove(last)
     if returns:
         return False  # it may return before its end
+    renamed = _apart(called, function, dict(zip(names, call.args)))
+    result = Renamed(renamed).visit(result)
     before: list[ast.stmt] = [
-        ast.Assign([ast.Name(name, ast.Store())], value, lineno=1)
+        ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
         for name, value in zip(names, call.args)
-        if ast.unparse(value) != name
+        if ast.unparse(value) != renamed.get(name, name)
     ]
     at = called.body.index(called.statement)
     if isinstance(called.statement, ast.Expr) and called.statement.value is call:
         called.body[at] = ast.Expr(result)
     else:
         put(called.place, result)
-    called.body[at:at] = before + [each for each in function.body if not isinstance(each, ast.Pass)]
+    called.body[at:at] = before + [
+        Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
+    ]
     if called.owner is not None and called.made is None:
         called.owner.body.remove(called.function)
     elif called.owner is not None:
@@ -204,6 +213,23 @@ def _change(called: _Called) -> Any:
         place = start.index(made)
         start[place : place + 1] = copy.deepcopy(list(called.moved))
     return True
+
+
+def _apart(
+    called: _Called, function: ast.FunctionDef, given: dict[str, ast.expr]
+) -> dict[str, str]:
+    """New names for those of the called function that mean something else where it is called."""
+    own = {
+        node.id
+        for each in function.body
+        for node in ast.walk(each)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    same = {name for name, value in given.items() if ast.unparse(value) == name} - own
+    there = {node.id for node in ast.walk(called.caller) if isinstance(node, ast.Name)}
+    there |= {node.arg for node in ast.walk(called.caller) if isinstance(node, ast.arg)}
+    numbers = (f"local{number}" for number in itertools.count(1) if f"local{number}" not in there)
+    return {name: next(numbers) for name in sorted((own | set(given)) & there - same)}
 
 
 def _classes(program: SourceProgram) -> list[ast.ClassDef]:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source_places import bodies, everywhere, expressions, put
+from anonymizer.source_places import Renamed, bodies, everywhere, expressions, put
 from anonymizer.source_program import SourceProgram
 
 
@@ -139,7 +139,7 @@ def promote(program: SourceProgram) -> Iterator[SourceProgram]:
             each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
         ]
         mode = ".eval()" if program.callable_expression.endswith(".eval()") else ""
-        _Rename({block.name: "Repro"}).visit(made.definitions)
+        Renamed({block.name: "Repro"}).visit(made.definitions)
         block.name = "Repro"
         returned.value.elts = returned.value.elts[:wanted]
         yield dataclasses.replace(made, callable_expression="Repro()" + mode)
@@ -157,11 +157,3 @@ def _parameters_of(block: ast.ClassDef) -> bool:
     """Whether the constructor wants arguments."""
     starts = [each for each in block.body if getattr(each, "name", "") == "__init__"]
     return any(isinstance(each, ast.FunctionDef) and len(each.args.args) > 1 for each in starts)
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from anonymizer.source_program import SourceProgram
@@ -63,3 +63,13 @@ def put(place: Any, new: ast.AST) -> None:
         setattr(parent, name, new)
     else:
         getattr(parent, name)[at] = new
+
+
+class Renamed(ast.NodeTransformer):
+    """Gives names others, where they are read and where they are bound."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
