@@ -129,8 +129,13 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     used = f"; the program below does it with {_listed(operators[:6])}{more}" if operators else ""
     different = report.get("differs_from_stock") or {}
     needed = different.get("ingredients")
-    if needed:
-        without = ", and not without" if different["skeleton"] == "passes" else ""
+    source = (report.get("equivalence") or {}).get("rewritten_from") == "source"
+    passes = different.get("skeleton") == "passes"
+    if needed and source:
+        alone = ", and its operations alone compile" if passes else ""
+        used = f"; the model below needs {' and '.join(needed)} for that{alone}"
+    elif needed:
+        without = ", and not without" if passes else ""
         used = f"; a model of stock layers does that with {' and '.join(needed)}{without}"
     elif needed is not None:
         used = "; the whole model is below, rewritten with stock layers"
