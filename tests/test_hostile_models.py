@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="the user's interpreter needs torch"
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-_CANARY = "zorblax|größe|Überblock|quuxel"
+CANARY = "zorblax|größe|Überblock|quuxel"
 
 
 class Dropout(nn.Dropout):
@@ -102,7 +102,7 @@ def test_pretenders(case: str) -> None:
     assert found.trace["reasons"] == []
     assert found.same, (found.equivalence, found.text)
     said = found.text + json.dumps(found.equivalence) + json.dumps({**found.trace, "private": 0})
-    assert not re.search(_CANARY, said, re.IGNORECASE)
+    assert not re.search(CANARY, said, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("name", ["gelu", "linear"])

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
-import json
+import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from anonymizer.source import rebuild
+from anonymizer.source import SourceError, rebuild
 from reporter.errors import CannotJudgeError
 from reporter.rewritten import Rewritten
 from reporter.whole_source import proved, request
 from tests.round_trips import in_a_fork
 from tests.source_scripts import LIBRARY, SCRIPTS
+from tests.test_hostile_models import CANARY, CASES
 
 pytest.importorskip("torch", reason="the user's interpreter needs torch")
 
@@ -86,19 +88,29 @@ def compared(
     (folder / "secret_library" / "secret_tools.py").write_text(LIBRARY)
     (folder / "private.py").write_text(script, encoding="utf-8")
 
-    public = words()
-
-    def work() -> Any:
+    def make() -> dict[str, Any]:
         import runpy
         import sys
 
+        sys.path.insert(0, str(folder))
+        return runpy.run_path(str(folder / "private.py"))
+
+    return answer(make, change)["found"]  # type: ignore[no-any-return]
+
+
+def answer(
+    make: Callable[[], dict[str, Any]], change: Callable[[dict[str, Any]], None] = lambda _: None
+) -> dict[str, Any]:
+    """`{"text", "problems", "found"}` for what `make` returns: ENTRY, ARGS, perhaps KWARGS and BACKEND."""
+    public = words()
+
+    def work() -> Any:
         import torch
 
         from collectors import context, rungs, source, source_equivalence, source_kinds
 
-        sys.path.insert(0, str(folder))
         torch.manual_seed(0)
-        made = runpy.run_path(str(folder / "private.py"))
+        made = make()
         entry = source_kinds.original(made["ENTRY"])
         options = {"backend": made["BACKEND"]} if "BACKEND" in made else {}
         call = rungs.Call(
@@ -108,13 +120,18 @@ def compared(
         def gather() -> Any:
             return source.gather(call.function, call.args, call.kwargs, options.get("backend"))
 
-        program = rebuild(in_a_fork(gather), public)
-        asked = request(Rewritten(program), str(folder / "values.pt"))
-        change(asked)
-        return source_equivalence.check(call, asked)
+        try:
+            program = rebuild(in_a_fork(gather), public)
+        except SourceError as reason:
+            return {"text": "", "problems": [str(reason)], "found": None}
+        with tempfile.TemporaryDirectory() as name:
+            asked = request(Rewritten(program), name + "/values.pt")
+            change(asked)
+            found = source_equivalence.check(call, asked)
+        return {"text": asked["text"], "problems": program.problems, "found": found}
 
-    answer: dict[str, Any] = json.loads(json.dumps(in_a_fork(work)))
-    return answer
+    made: dict[str, Any] = in_a_fork(work)
+    return made
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -167,3 +184,24 @@ def test_a_tensor_that_stands_for_none_is_no_proof(tmp_path: Path) -> None:
     assert found["outcome"] == "raises"
     with pytest.raises(CannotJudgeError, match="stand for none of the call's"):
         proved({"equivalence": found})
+
+
+#: What source mode refuses, or what is refused since it is not the same: these pretend by what no class of theirs says.
+_REFUSED = {
+    "a module of torch, it says",
+    "a forward of its own",
+    "made by exec",
+    "named like torch",
+    "one letter",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pretenders(case: str) -> None:
+    import torch
+
+    made = answer(lambda: {"ENTRY": CASES[case](), "ARGS": (torch.randn(3, 4),)})
+    assert not re.search(CANARY, made["text"], re.IGNORECASE)
+    found = made["found"]
+    same = found["outcome"] == "ok" and found["outputs"]["how"] == "bitwise"
+    assert (same and not made["problems"]) == (case not in _REFUSED), made
