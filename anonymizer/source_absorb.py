@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -60,26 +61,24 @@ def _only(value: ast.expr) -> ast.expr | None:
     return None
 
 
-_NOTHING: Any = ast.parse("def nothing():\n    pass").body[0]
+#: What is called: a function, whether it is bound, the class whose method or block it is, the statement that makes that block,
+#: and the statements of the block's own constructor.
+_Target = tuple[ast.FunctionDef, bool, ast.ClassDef | None, ast.stmt | None, tuple[ast.stmt, ...]]
 
 
 @dataclass
 class _Called:
-    """A call, the statement it is in, and what is called.
-
-    `owner` is the class whose method or block that is; of a block, `made` is the statement that makes it, and `moved` are
-    those of the block's own constructor.
-    """
+    """A call, the statement and the function that it is in, and its `_Target`."""
 
     body: list[ast.stmt]
     statement: ast.stmt
     place: Any
-    function: ast.FunctionDef
     caller: ast.FunctionDef
+    function: ast.FunctionDef
     bound: bool
-    owner: ast.ClassDef | None = None
-    made: ast.stmt | None = None
-    moved: tuple[ast.stmt, ...] = ()
+    owner: ast.ClassDef | None
+    made: ast.stmt | None
+    moved: tuple[ast.stmt, ...]
 
 
 def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -87,87 +86,81 @@ def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
     yield from everywhere(program, _calls, _change)
 
 
+class _Index:
+    """What a program defines, and how often names are mentioned and attributes read."""
+
+    def __init__(self, program: SourceProgram) -> None:
+        trees = (program.definitions, program.inputs, ast.parse(program.callable_expression))
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        self.mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+        self.reads = Counter(
+            node.attr
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        )
+        top = program.definitions.body
+        self.functions = {node.name: node for node in top if isinstance(node, ast.FunctionDef)}
+        self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
+
+
 def _calls(program: SourceProgram) -> list[_Called]:
+    index = _Index(program)
     found: list[_Called] = []
-    for top in program.definitions.body:
-        owner = top if isinstance(top, ast.ClassDef) else None
-        functions = top.body if isinstance(top, ast.ClassDef) else [top]
-        for function in functions:
-            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
-                found += _calls_in(program, owner, function)
+    for function in index.functions.values():
+        found += _calls_in(index, None, function)
+    for owner in index.classes.values():
+        for node in owner.body:
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                found += _calls_in(index, owner, node)
     return found
 
 
 def _calls_in(
-    program: SourceProgram, owner: ast.ClassDef | None, function: ast.FunctionDef
+    index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
 ) -> Iterator[_Called]:
-    for body in bodies(function):
+    for body in bodies(caller):
         for statement in body:
-            if isinstance(statement, _SIMPLE):
-                for place in expressions(statement, ast.Call):
-                    called = _resolved(program, owner, function, body, statement, place)
-                    if called is not None and called.function is not function:
-                        yield called
+            for place in expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ():
+                found = _resolved(index, owner, place[3].func)
+                if found is not None and found[0] is not caller:
+                    yield _Called(body, statement, place, caller, *found)
 
 
-def _resolved(
-    program: SourceProgram,
-    owner: ast.ClassDef | None,
-    caller: ast.FunctionDef,
-    body: list[ast.stmt],
-    statement: ast.stmt,
-    place: Any,
-) -> _Called | None:
-    target = place[3].func
+def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
+    """What is called, if that is its only call."""
     if isinstance(target, ast.Name):
-        for node in program.definitions.body:
-            if isinstance(node, ast.FunctionDef) and node.name == target.id:
-                once = _mentions(program, node.name) == 1
-                return _Called(body, statement, place, node, caller, False) if once else None
+        function = index.functions.get(target.id)
+        once = function is not None and index.mentions[target.id] == 1
+        return (function, False, None, None, ()) if function is not None and once else None
     if owner is None or not isinstance(target, ast.Attribute):
         return None
-    if ast.unparse(target.value) != "self" or _reads(program, target.attr) != 1:
+    if ast.unparse(target.value) != "self" or index.reads[target.attr] != 1:
         return None
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == target.attr:
             plain = not node.decorator_list and target.attr != "forward"
-            return _Called(body, statement, place, node, caller, True, owner) if plain else None
-    return _block(
-        program, owner, target.attr, _Called(body, statement, place, _NOTHING, caller, True)
-    )
+            return (node, True, owner, None, ()) if plain else None
+    return _block(index, owner, target.attr)
 
 
-def _block(
-    program: SourceProgram, owner: ast.ClassDef, name: str, called: _Called
-) -> _Called | None:
+def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     """The block behind an attribute, if the constructor makes it without arguments and nobody else makes one."""
     made = [
         node
         for node in _constructor(owner)
-        if isinstance(node, ast.Assign)
-        and ast.unparse(node.targets[0]) == f"self.{name}"
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and not node.value.args + node.value.keywords
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}"
     ]
-    if len(made) != 1:
+    value = made[0].value if len(made) == 1 else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
         return None
-    kind = ast.unparse(made[0].value.func)  # type: ignore[attr-defined]
-    block = next((each for each in _classes(program) if each.name == kind), None)
-    if block is None or _mentions(program, kind) != 1:
+    block = index.classes.get(value.func.id)
+    if block is None or index.mentions[block.name] != 1 or value.args or value.keywords:
         return None
-    members = [each for each in block.body if isinstance(each, ast.FunctionDef)]
-    forward = next((each for each in members if each.name == "forward"), None)
-    if forward is None or {each.name for each in members} - {"forward", "__init__"}:
+    members = {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
+    if "forward" not in members or set(members) - {"forward", "__init__"}:
         return None
-    moved = [each for each in _constructor(block) if not _is_super(each)]
-    called.function, called.owner, called.made, called.moved = (
-        forward,
-        owner,
-        made[0],
-        tuple(moved),
-    )
-    return called
+    moved = tuple(each for each in _constructor(block) if not _is_super(each))
+    return members["forward"], True, owner, made[0], moved
 
 
 def _change(called: _Called) -> Any:
@@ -245,16 +238,3 @@ def _constructor(owner: ast.ClassDef) -> list[ast.stmt]:
 
 def _is_super(node: ast.stmt) -> bool:
     return ast.unparse(node).startswith(("super().__init__(", "nn.Module.__init__("))
-
-
-def _mentions(program: SourceProgram, name: str) -> int:
-    trees = (program.definitions, program.inputs, ast.parse(program.callable_expression))
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    return sum(isinstance(node, ast.Name) and node.id == name for node in nodes)
-
-
-def _reads(program: SourceProgram, name: str) -> int:
-    return sum(
-        isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
-        for node in ast.walk(program.definitions)
-    )
