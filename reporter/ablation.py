@@ -19,6 +19,8 @@ Json = dict[str, Any]
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
+#: How much longer a row may take than a candidate: the limit is that of the repro's own backend, which may be the quickest.
+_AMPLE = 4.0
 _OUTCOMES = {"passes": "ok", "died": "died", "timeout": "timeout"}
 
 
@@ -44,7 +46,8 @@ def variants(check: Check, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
 def ablation(pool: WorkerPool, text: str, check: Check, wanted: Signature) -> Iterator[Json]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
     rows = list(variants(check, wanted.layer or "", wanted.kind))
-    futures = [(name, pool.submit(text, overrides=overrides)) for name, overrides in rows]
+    limit = None if wanted.kind == "hang" else _AMPLE * pool.time_limit
+    futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     for name, future in futures:
         yield row(name, future.result())
 
