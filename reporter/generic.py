@@ -32,11 +32,19 @@ def generic(
     if ask.holds(at_once):
         return at_once
     kept: dict[Family, int] = {}
-    for family in families:
+
+    def one(family: Family) -> bool:
         options = list(choices(family, used | set(kept.values())))[:_TRIED]
         found = ask.pick((size, made({**kept, family: size}, ())) for size in options)
         if found is not None:
             kept[family] = found[0]
+        return found is not None
+
+    for family in families:
+        if not one(family) and len(family.members) > 1:
+            # 24 may be three times 8 and only happen to be twice 12
+            for member in family.members:
+                one(Family(member, (member,)))
     gone: list[float] = []
     for value in floats:
         if ask.holds(made(kept, [*gone, value])):
