@@ -108,7 +108,7 @@ class Waiting:
 class Run:
     """One run: its tensors, the gradients of what it was given, what it changed, and what reached the dispatcher.
 
-    `freed`: there are no gradients, since the call itself has gone back through its graph.
+    `freed`: the call itself has gone back through its graph, so the gradients are those that it left in `grad`.
 
     `tensors` are what it was given, by a key that tells the two runs' tensors apart from each other.
     """
@@ -163,8 +163,9 @@ class Run:
                 except RuntimeError as error:
                     if "second time" not in str(error):
                         raise
-                    self.freed = True  # the call has gone back through its graph by itself
-                    return
+                    # the call has gone back through its graph by itself: what counts is what it left behind
+                    self.freed = True
+                    found = [tensor.grad for tensor in wanted.values()]
             self.gradients = dict(zip(wanted, found))
 
     def saved(self) -> Json:
@@ -277,8 +278,7 @@ class _Compared:
             [self.public.gradients.get(keys.get(identity)) for identity in both],
             [exact.get("gradients", {}).get(identity) for identity in both],
         )
-        if self.private["freed"] != self.public.freed:
-            found["gradients"]["how"] = "differ"
+        found["gradients"]["how"] = gradients_how(found["gradients"], self.private, self.public)
         after = [(k, i) for k, i in pairs if k in self.public.tensors]
         found["buffers"] = same(
             [self.private["after"][identity] for _, identity in after],
@@ -311,6 +311,16 @@ class _Compared:
 
     def _module_ids(self) -> Dict[int, int]:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+
+
+def gradients_how(compared: Json, private: Json, public: Run) -> str:
+    """What may be said of gradients: "not compared" where the call goes back through its graph by itself and leaves none."""
+    if private["freed"] != public.freed:
+        return "differ"
+    left = any(gradient is not None for gradient in public.gradients.values())
+    if public.freed and not private["gradients"] and not left:
+        return "not compared"
+    return str(compared["how"])
 
 
 def operators(private: Mapping[str, int], public: Mapping[str, int]) -> Json:

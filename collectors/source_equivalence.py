@@ -15,7 +15,7 @@ import torch
 
 from . import context, outputs, rungs, source
 from .alike import same
-from .equivalence import Run, Waiting, operators
+from .equivalence import Run, Waiting, gradients_how, operators
 from .torch_functions import replaced
 
 Json = Dict[str, Any]
@@ -56,8 +56,7 @@ def _compared(private: Json, public: Run) -> Json:
     gradients = [public.gradients.get(label) for label in labels]
     after = [public.tensors[label].detach() for label in labels]
     back = same([private["gradients"].get(label) for label in labels], gradients)
-    if private["freed"] != public.freed:
-        back["how"] = "differ"
+    back["how"] = gradients_how(back, private, public)
     return {
         "outputs": same(expected, [leaf.detach() for leaf in public.results]),
         "gradients": back,
@@ -96,6 +95,8 @@ def _public(call: rungs.Call, request: Json, rng: torch.Tensor) -> Run:
                 if ours.requires_grad != theirs.requires_grad:
                     ours.requires_grad_(theirs.requires_grad)
                 _fill(ours, theirs)
+                if theirs.is_leaf and theirs.grad is not None:
+                    ours.grad = theirs.grad.detach().clone()
                 tensors.setdefault(label, ours)
                 copies.append(ours)
     _complete(function, given, copies)
