@@ -24,6 +24,8 @@ import traceback
 import types
 from typing import Any, Callable
 
+from . import early_end
+
 CANNOT_JUDGE = 125
 _PR_SET_PDEATHSIG = 1
 #: What a text raises in its own lines when a reduction has cut it wrongly.
@@ -125,6 +127,8 @@ def run(request: dict[str, Any], folder: str) -> int:
             )
         else:
             _execute(request["text"], path)
+        answer = {"outcome": "passes", "failure": None, "exit": 0}
+    except early_end.Reached:
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except SystemExit as stop:
         answer = _stopped(stop)
@@ -252,14 +256,19 @@ def _apply(overrides: dict[str, Any]) -> Any:
 
     Keys: ``backend``, ``dynamic``, ``mode``, ``fullgraph``, ``options``, ``disable`` (arguments of
     ``torch.compile``; a backend other than inductor drops mode and options), ``config``, a
-    mapping of full names such as ``torch._inductor.config.fallback_random`` to values, and those
-    of ``bisection.apply``, whose counter is returned.  Raises Unsupported.
+    mapping of full names such as ``torch._inductor.config.fallback_random`` to values, ``end``
+    (``"compiler"``: where a C++ compiler would start, the candidate has passed), and those of
+    ``bisection.apply``, whose counter is returned.  Raises Unsupported.
     """
+    if overrides.get("end") == "compiler":
+        early_end.at_compiler()
     for name, value in (overrides.get("config") or {}).items():
         _set_config(name, value)
     variation = {key: overrides[key] for key in _VARIATION if key in overrides}
     arguments = {
-        key: value for key, value in overrides.items() if key != "config" and key not in variation
+        key: value
+        for key, value in overrides.items()
+        if key not in ("config", "end") and key not in variation
     }
     if arguments:
         import torch

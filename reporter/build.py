@@ -26,6 +26,7 @@ from reporter.operators import operators
 from reporter.others import Other, Others
 from reporter.progress import Progress
 from reporter.recorded import Recorded
+from reporter.reduce import early
 from reporter.reduce.answer import Answer
 from reporter.reduce.cold import run_cold
 from reporter.reduce.journal import Journal
@@ -129,6 +130,7 @@ class Builder:
         started = time.monotonic()
         self._stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
+        self._end_early(seed)
         before = reduction.size_of(seed)
         self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
         reduced = whole.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
@@ -136,6 +138,7 @@ class Builder:
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
             different = whole.differs_from_stock(self.recorded, reduced, self.ask)
+        self.ask.overrides = {}
         self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)
@@ -259,12 +262,26 @@ class Builder:
     def _slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
         check = self._check()
+        if self._comes_early(check):
+            self.ask.overrides = early.ENDS_AT_COMPILER
         for captured, way in self.recorded.captures:
             for graph, make in seeds.slices(captured, way, check, self.recorded.layer):
                 found = Slices(self.ask, make).find(graph, self.recorded.failure)
                 if found is not None:
                     return found
+        self.ask.overrides = {}
         return None
+
+    def _comes_early(self, check: Check) -> bool:
+        """Whether candidates may end where the C++ compiler starts; elsewhere they have to show that they pass."""
+        return not self.places and early.comes_early(self.recorded.failure, check)
+
+    def _end_early(self, seed: Candidate) -> None:
+        """From here on candidates end where the C++ compiler starts, if the seed shows the failure before."""
+        if not self.ask.overrides and self._comes_early(seed.check):
+            self.ask.overrides = early.ENDS_AT_COMPILER
+            if not self.ask.holds(seed):
+                self.ask.overrides = {}
 
     def _check(self) -> Check:
         """The recorded check; a backend of the user's own comes along as rewritten code."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anonymizer.ir import Graph
 from reporter.candidate import Candidate
-from reporter.reduce import passes, plainer, shapes
+from reporter.reduce import leap, passes, plainer, shapes
 from reporter.reduce.questions import Pass, Questions
 
 GRAPH_PASSES: Sequence[Pass] = (
@@ -16,6 +16,7 @@ GRAPH_PASSES: Sequence[Pass] = (
     passes.Outputs(),
     passes.Nodes(),
     # from here on a candidate is small, and each of the many questions cheap
+    leap.Leap(),
     plainer.Backward(),
     plainer.Options(),
     plainer.Unstock(),

@@ -298,6 +298,38 @@ def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     assert len(asked) == len(set(asked)) == 3
 
 
+_SURROUNDED = Check(
+    "crash",
+    arguments=(("dynamic", "True"), ("fullgraph", "True")),
+    config=(("torch._inductor.config.cpp.threads", "1"),),
+    contexts=("torch.no_grad()", "torch.inference_mode()"),
+    backward="randn",
+)
+_CUBE = Graph(
+    (tensor("x0", shape=(16, 3, 40)),), (call("s", "torch.sinh", Ref("x0")),), (Ref("s"),)
+)
+
+
+def test_what_needs_nothing_around_it_is_plain_after_one_question() -> None:
+    reduced, asked = reduce_by(_CUBE, lambda text: "torch.sinh" in text, _SURROUNDED)
+    assert reduced.check == Check("crash")
+    assert graph_of(reduced).inputs[0].meta.shape == (1,)
+    assert asked == 1
+
+
+@pytest.mark.parametrize(
+    "needed",
+    ["torch.no_grad()", "fullgraph=True", "config.cpp.threads = 1", "backward", "(2, 2, 2)"],
+)
+def test_the_one_thing_that_is_needed_stays_when_all_else_goes_at_once(needed: str) -> None:
+    reduced, asked = reduce_by(_CUBE, lambda text: "sinh" in text and needed in text, _SURROUNDED)
+    plain, _ = reduce_by(_CUBE, lambda text: "sinh" in text, _SURROUNDED)
+    extra = set(reduced.text().splitlines()) - set(plain.text().splitlines())
+    assert needed in reduced.text() and asked < 25
+    assert not any(word in "\n".join(extra) for word in ("dynamic", "inference_mode"))
+    assert ("torch.randn(1)" in reduced.text()) is (needed != "(2, 2, 2)")
+
+
 def test_fewer_dimensions_where_nothing_needs_them() -> None:
     graph = Graph(
         (tensor("x0", shape=(2, 3, 4, 5)),), (call("s", "torch.sinh", Ref("x0")),), (Ref("s"),)

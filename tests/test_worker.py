@@ -20,7 +20,7 @@ from collectors.worker_main import load_package
 from reporter.reduce.warm_cache import HEADERS, WarmCache, lend_headers, prefill
 
 FOLDER = Path(candidate.__file__).parent
-OURS = ("candidate.py", "slot.py", "worker.py", "worker_main.py")
+OURS = ("candidate.py", "early_end.py", "slot.py", "worker.py", "worker_main.py")
 
 
 def write(path: Path, text: str, age: float = 0.0) -> Path:

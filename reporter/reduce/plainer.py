@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from anonymizer import stock
+from anonymizer.harness import Check
 from anonymizer.ir import Graph, Input, Recipe
 from anonymizer.layouts import contiguous
 from reporter.candidate import Candidate
 from reporter.reduce.cuts import retyped, with_input
 from reporter.reduce.questions import Change, Questions, graph_of
+
+#: A plainer input made from one, or None where it is plain already.
+_Step = Callable[[Input], "Input | None"]
 
 
 class Options:
@@ -27,21 +31,45 @@ class Options:
 
     def _changes(self, candidate: Candidate) -> Iterator[Change]:
         check = candidate.check
-        # of a program that draws, nothing is dropped that makes both sides draw alike
-        fixed = candidate.draws and check.kind.startswith("wrong")
         for context in check.contexts:
             yield functools.partial(_without, "contexts", context)
-        for item in check.config:
+        for item in self._removable(candidate):
+            yield functools.partial(_without, "config", item)
+        for item in check.arguments:
+            if item[0] != "backend" or self.last and not _draws_alike(candidate):
+                yield functools.partial(_without, "arguments", item)
+        yield lambda c: c.with_check(evaluation=False)
+        yield lambda c: c.with_check(compare_inputs=False)
+
+    @staticmethod
+    def _removable(candidate: Candidate) -> Iterator[tuple[str, str]]:
+        """The config assignments that may go without making the comparison itself wrong."""
+        fixed = _draws_alike(candidate)
+        for item in candidate.check.config:
             if fixed and item[0].endswith("fallback_random"):
                 continue
             if item[0].endswith("emulate_precision_casts") and candidate.coarse:
                 continue  # without it the difference could be a skipped rounding, which is no bug
-            yield functools.partial(_without, "config", item)
-        for item in check.arguments:
-            if item[0] != "backend" or self.last and not fixed:
-                yield functools.partial(_without, "arguments", item)
-        yield lambda c: c.with_check(evaluation=False)
-        yield lambda c: c.with_check(compare_inputs=False)
+            yield item
+
+    @staticmethod
+    def without_config(candidate: Candidate) -> Candidate:
+        """Without any config assignment that may go."""
+        return _together(
+            (functools.partial(_without, "config", item) for item in Options._removable(candidate)),
+            candidate,
+        )
+
+    @staticmethod
+    def plainest(candidate: Candidate) -> Candidate:
+        """Without contexts and torch.compile arguments other than the backend; what is compared and config stay."""
+        backend = tuple(item for item in candidate.check.arguments if item[0] == "backend")
+        return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
+
+
+def _draws_alike(candidate: Candidate) -> bool:
+    """Whether values of a program that draws are compared: nothing goes then that makes both sides draw alike."""
+    return candidate.draws and candidate.check.kind.startswith("wrong")
 
 
 def _without(field: str, item: object, candidate: Candidate) -> Candidate:
@@ -55,15 +83,20 @@ class Backward:
     name = "backward"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        check = candidate.check
-        if check.backward == "none":
-            return candidate
-        options = []
-        if check.kind != "wrong_gradient":
-            options.append(candidate.with_check(backward="none"))
-        if check.backward != "sum":
-            options.append(candidate.with_check(backward="sum"))
+        options = [candidate.with_check(backward=how) for how in self._plainer(candidate.check)]
         return ask.first(options) or candidate
+
+    def plainest(self, candidate: Candidate) -> Candidate:
+        """Without gradients, or with those of a sum where they are what is wrong."""
+        plainer = self._plainer(candidate.check)
+        return candidate.with_check(backward=plainer[0]) if plainer else candidate
+
+    @staticmethod
+    def _plainer(check: Check) -> list[str]:
+        if check.backward == "none":
+            return []
+        options = [] if check.kind == "wrong_gradient" else ["none"]
+        return options if check.backward == "sum" else [*options, "sum"]
 
 
 class Inputs:
@@ -72,8 +105,18 @@ class Inputs:
     name = "inputs"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        names = [item.name for item in graph_of(candidate).inputs]
-        steps = (
+        changes = list(self._changes(candidate, (*self._steps(), self._dtype)))
+        everything = _together(changes, candidate)
+        if everything != candidate and (found := ask.first([everything])) is not None:
+            return found
+        return ask.sweep(candidate, changes)
+
+    def plainest(self, candidate: Candidate) -> Candidate:
+        """All of it at once, except that every dtype stays."""
+        return _together(self._changes(candidate, self._steps()), candidate)
+
+    def _steps(self) -> tuple[_Step, ...]:
+        return (
             self._no_grad,
             self._argument,
             self._no_alias,
@@ -81,15 +124,13 @@ class Inputs:
             self._recipe,
             self._ordinary,
             self._small,
-            self._dtype,
         )
-        changes = [functools.partial(_changed, name, step) for name in names for step in steps]
-        everything = candidate
-        for change in changes:
-            everything = change(everything) or everything
-        if everything != candidate and (found := ask.first([everything])) is not None:
-            return found
-        return ask.sweep(candidate, changes)
+
+    @staticmethod
+    def _changes(candidate: Candidate, steps: Iterable[_Step]) -> Iterator[Change]:
+        for item in graph_of(candidate).inputs:
+            for step in steps:
+                yield functools.partial(_changed, item.name, step)
 
     @staticmethod
     def _no_grad(item: Input) -> Input | None:
@@ -154,9 +195,13 @@ class Inputs:
         return None
 
 
-def _changed(
-    name: str, step: Callable[[Input], Input | None], candidate: Candidate
-) -> Candidate | None:
+def _together(changes: Iterable[Change], candidate: Candidate) -> Candidate:
+    for change in changes:
+        candidate = change(candidate) or candidate
+    return candidate
+
+
+def _changed(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
     graph = graph_of(candidate)
     item = graph.input(name)
     new = step(item) if item is not None else None
@@ -187,18 +232,23 @@ class Unstock:
     name = "parameters"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        plain = self.plainest(candidate)
+        return candidate if plain == candidate else ask.first([plain]) or candidate
+
+    def plainest(self, candidate: Candidate) -> Candidate:
+        """All of them as arguments; gradients that are wrong stay those of parameters."""
         graph = graph_of(candidate)
-        loose = [
-            item for item in graph.inputs if item.kind == "param" and not self._owned(graph, item)
-        ]
-        if not loose or candidate.check.kind == "wrong_gradient":
+        if candidate.check.kind == "wrong_gradient":
             return candidate
-        names = {item.name for item in loose}
         inputs = tuple(
-            replace(item, kind="input") if item.name in names else item for item in graph.inputs
+            (
+                replace(item, kind="input")
+                if item.kind == "param" and not self._owned(graph, item)
+                else item
+            )
+            for item in graph.inputs
         )
-        plain = candidate.with_graph(replace(graph, inputs=inputs))
-        return ask.first([plain]) or candidate
+        return candidate.with_graph(replace(graph, inputs=inputs))
 
     @staticmethod
     def _owned(graph: Graph, item: Input) -> bool:

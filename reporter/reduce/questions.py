@@ -6,8 +6,8 @@ depend on how many run side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 from anonymizer.expressions import NotPublic
 from anonymizer.ir import Graph
@@ -29,10 +29,14 @@ def written(candidate: Candidate | None) -> str | None:
 
 
 class Questions:
-    """Candidates in, answers out; a candidate that cannot be written down is not interesting."""
+    """Candidates in, answers out; a candidate that cannot be written down is not interesting.
+
+    `overrides` go with every candidate, until they are changed.
+    """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
         self.scheduler = scheduler
+        self.overrides: Mapping[str, Any] = {}
         self._progress = progress
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
@@ -46,7 +50,7 @@ class Questions:
                     kept.append((tag, candidate))
                     yield text
 
-        index = self.scheduler.first(texts())
+        index = self.scheduler.first(texts(), self.overrides)
         if index is None:
             return None
         self._progress(kept[index][1])
@@ -63,7 +67,7 @@ class Questions:
         if text is None or candidate is None:
             return False
         ahead = [hint for hint in map(written, hints) if hint is not None]
-        if not self.scheduler.ask(text, ahead):
+        if not self.scheduler.ask(text, ahead, self.overrides):
             return False
         self._progress(candidate)
         return True
@@ -85,7 +89,7 @@ class Questions:
     def passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
         text = written(candidate)
-        answer = self.scheduler.answer(text) if text is not None else None
+        answer = self.scheduler.answer(text, self.overrides) if text is not None else None
         return answer is not None and answer.outcome == "passes"
 
 

@@ -7,7 +7,7 @@ nodes, and its multiples in proportion. Layers follow by themselves, since they 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,12 +52,16 @@ class Shapes:
         if len(sizes) < 2:
             return
         for targets in ([2] * len(sizes), list(range(2, 2 + len(sizes)))):
-            made: Graph | None = graph
-            for size, target in zip(sizes, targets):
-                if made is not None and size > target:
-                    made = resize(made, size, target, True)
-            if made is not None and made != graph:
+            made = _resized(graph, sizes, targets)
+            if made != graph:
                 yield candidate.with_graph(made)
+
+    @staticmethod
+    def plainest(candidate: Candidate, size: int) -> Candidate:
+        """Every size above `size` as that one."""
+        graph = graph_of(candidate)
+        sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
+        return candidate.with_graph(_resized(graph, sizes, [size] * len(sizes)))
 
     def _candidates(self, candidate: Candidate, size: int) -> Iterator[Candidate]:
         graph = graph_of(candidate)
@@ -67,7 +71,7 @@ class Shapes:
         for step in steps:
             for proportional in (True, False):
                 made = resize(graph, size, step, proportional)
-                if made is not None and made != graph:
+                if made != graph:
                     yield candidate.with_graph(made)
 
 
@@ -109,6 +113,10 @@ class Ranks:
             if found is None:
                 return candidate
             candidate = found
+
+    def plainest(self, candidate: Candidate) -> Candidate:
+        """Vectors instead of the tensors of the largest rank, where that can be."""
+        return next(self._candidates(graph_of(candidate), candidate), candidate)
 
     def _candidates(self, graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
         ranks = [len(item.meta.shape) for item in graph.inputs if item.kind == "input"]
@@ -185,7 +193,15 @@ def _constants(graph: Graph) -> set[int]:
     return found
 
 
-def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph | None:
+def _resized(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Graph:
+    """Each size replaced by its target where that is smaller, multiples in proportion."""
+    for size, target in zip(sizes, targets):
+        if size > target:
+            graph = resize(graph, size, target, True)
+    return graph
+
+
+def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph:
     """The graph with `size` replaced by `step` everywhere, and its multiples in proportion if asked."""
 
     def change(value: Any) -> Any:
