@@ -89,10 +89,14 @@ class Session:
         return Runs(self._program(), folder, self.cache, at_once, self.timeout, ahead)
 
     def _listen(self) -> socket.socket:
-        """The server at the socket `s` of the folder, which answers from now on."""
+        """The server at the socket `s` of the folder, which answers as soon as it can be seen there."""
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        server.bind(str(self.recording.folder / "s"))
+        bound = (
+            self.recording.folder / "b"
+        )  # a name of its own: bound sockets refuse until they listen
+        server.bind(str(bound))
         server.listen(64)
+        bound.rename(self.recording.folder / "s")
         threading.Thread(target=self._accept, args=(server,), daemon=True).start()
         return server
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -248,3 +249,31 @@ def test_unusual_scripts_end_as_they_do_alone(kind: str, record: Record) -> None
     recording = record(text)
     assert recording.exit == code
     assert symptoms(recording) == []
+
+
+def test_a_socket_is_seen_only_once_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for the file would be refused between its making and the first listening."""
+    seen_before: list[list[str]] = []
+
+    class Watched(socket.socket):
+        def listen(self, backlog: int = 0) -> None:
+            seen_before.append([path.name for path in session.recording.folder.iterdir()])
+            super().listen(backlog)
+
+    monkeypatch.setattr(socket, "socket", Watched)
+    session = Session(
+        Path(sys.executable),
+        ["-c", "pass"],
+        module=False,
+        cwd=tmp_path,
+        timeout=60.0,
+        cache=tmp_path / "cache",
+        echo=None,
+        talk=lambda _: None,
+    )
+    with session._listen():
+        assert (session.recording.folder / "s").is_socket()
+        assert len(seen_before) == 1 and "s" not in seen_before[0]
+    session.recording.close()
