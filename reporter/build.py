@@ -134,11 +134,11 @@ class Builder:
         before = reduction.size_of(seed)
         self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
         reduced = whole.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
+        self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
             different = whole.differs_from_stock(self.recorded, reduced, self.ask)
-        self.ask.overrides = {}
         self._stage("verify", f"{COLD_RUNS} fresh processes")
         text = formatted(reduced.text())
         cold = self._cold(text)
@@ -273,8 +273,9 @@ class Builder:
         return None
 
     def _comes_early(self, check: Check) -> bool:
-        """Whether candidates may end where the C++ compiler starts; elsewhere they have to show that they pass."""
-        return not self.places and early.comes_early(self.recorded.failure, check)
+        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend of the user's own, some have to pass."""
+        ours = not self.places and self.backend is None
+        return ours and early.comes_early(self.recorded.failure, check)
 
     def _end_early(self, seed: Candidate) -> None:
         """From here on candidates end where the C++ compiler starts, if the seed shows the failure before."""

@@ -91,9 +91,7 @@ class Session:
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen there."""
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        bound = (
-            self.recording.folder / "b"
-        )  # a name of its own: bound sockets refuse until they listen
+        bound = self.recording.folder / "b"  # bound sockets refuse until they listen
         server.bind(str(bound))
         server.listen(64)
         bound.rename(self.recording.folder / "s")
