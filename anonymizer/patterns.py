@@ -157,13 +157,18 @@ def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
     """What looks like a key or a token. `allowed` are public values that look like one, such as a git revision."""
     offset = 0
     for line in text.splitlines(keepends=True):
-        for detector in _detectors():
-            for secret in detector.analyze_line(
-                filename="report", line=line.rstrip("\r\n"), line_number=1
-            ):
-                value = secret.secret_value or ""
-                if value and value not in allowed:
-                    yield Match(
-                        offset + max(0, line.find(value)), value, f"credential ({secret.type})"
-                    )
+        for value, kind in _secrets(line.rstrip("\r\n")):
+            if value not in allowed:
+                yield Match(offset + max(0, line.find(value)), value, f"credential ({kind})")
         offset += len(line)
+
+
+@functools.lru_cache(maxsize=4096)
+def _secrets(line: str) -> tuple[tuple[str, str], ...]:
+    """The values in a line that look secret, with their kinds; the same lines are checked when written and when filed."""
+    return tuple(
+        (secret.secret_value, secret.type)
+        for detector in _detectors()
+        for secret in detector.analyze_line(filename="report", line=line, line_number=1)
+        if secret.secret_value
+    )

@@ -9,6 +9,7 @@ has no business, and not in prose, where everybody uses them.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import math
 import re
@@ -74,9 +75,7 @@ class Terms:
         """The terms that do not occur in `text`, which is the same whatever the private program says."""
         if not text:
             return self
-        tokens = set(re.findall(r"\w+", text))
-        parts = {part for token in tokens for part in subwords(token)}
-        spoken = " ".join(words_of(text))
+        tokens, parts, spoken = _said_in(text)
         return Terms(
             {name: kind for name, kind in self.names.items() if name not in tokens},
             {name: kind for name, kind in self.code_names.items() if name not in tokens},
@@ -88,6 +87,14 @@ class Terms:
             self.numbers,
             self.code_numbers,
         )
+
+
+@functools.lru_cache(maxsize=8)
+def _said_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
+    """The identifiers, their words and the prose of a text that is constant, so it is read once."""
+    tokens = frozenset(re.findall(r"\w+", text))
+    parts = frozenset(part for token in tokens for part in subwords(token))
+    return tokens, parts, " ".join(words_of(text))
 
 
 def words_of(text: str) -> list[str]:

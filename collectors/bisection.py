@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import os
 import re
+import sys
 from typing import Any, Callable, Dict, List, Optional
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for them.
@@ -187,6 +188,15 @@ def leave_whole(name: str) -> None:
         importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
     except Exception as error:
         raise Unsupported("{} is not decomposed".format(name)) from error
+    forget_decompositions()
+
+
+def forget_decompositions() -> None:
+    """Makes the next compile read the table of decompositions again, of which Inductor keeps a copy from the first on."""
+    table = sys.modules.get("torch._inductor.decomposition")
+    forget = getattr(getattr(table, "fast_random_decomps", None), "cache_clear", None)
+    if forget is not None:
+        forget()
 
 
 def _operator(name: str) -> Any:

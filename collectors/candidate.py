@@ -263,7 +263,7 @@ def _apply(overrides: dict[str, Any]) -> Any:
     if overrides.get("end") == "compiler":
         early_end.at_compiler()
     for name, value in (overrides.get("config") or {}).items():
-        _set_config(name, value)
+        set_config(name, value)
     variation = {key: overrides[key] for key in _VARIATION if key in overrides}
     arguments = {
         key: value
@@ -273,7 +273,7 @@ def _apply(overrides: dict[str, Any]) -> Any:
     if arguments:
         import torch
 
-        torch.compile = _overridden(torch.compile, arguments)
+        torch.compile = overridden(torch.compile, arguments)
     if not variation:
         return None
     from . import bisection
@@ -284,7 +284,9 @@ def _apply(overrides: dict[str, Any]) -> Any:
         raise Unsupported(str(error)) from error
 
 
-def _overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+    """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that contradicts them."""
+
     def compile(model: Any = None, **given: Any) -> Any:
         if arguments.get("mode") is not None:  # torch takes either
             given.pop("options", None)
@@ -297,7 +299,8 @@ def _overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Call
     return compile
 
 
-def _set_config(name: str, value: Any) -> None:
+def set_config(name: str, value: Any) -> None:
+    """Give the setting of that full name a value.  Raises Unsupported where there is none."""
     parts = name.split(".")
     owner: Any = None
     for end in range(len(parts) - 1, 0, -1):

@@ -9,14 +9,14 @@ tensors have other shapes is not asked, since nothing that it answered would be 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import os
+import signal
 import sys
 import threading
 import traceback
 from typing import Any, Dict, List, Tuple
 
-from . import candidate
+from . import candidate, stopping
 from .channel import Channel
 from .recorder import Recorder
 
@@ -130,6 +130,10 @@ class Rerun(Recorder):
     def _begin(self, call: Any, number: int, watched: Any) -> None:
         if number != self.spec["call"]:
             return
+        with contextlib.suppress(
+            ValueError
+        ):  # a program's own handler can be put aside in the main thread only
+            signal.signal(stopping.SIGNAL, signal.SIG_DFL)
         # a new thread has torch's switches at their defaults, as in a standby: the call's own come from its state
         thread = threading.Thread(target=self._serve, args=(call, _device()))
         thread.start()
@@ -152,7 +156,7 @@ class Rerun(Recorder):
             why = str(error) if changed else traceback.format_exc()[-4000:]
             self.channel.send({"role": "rerun", "changed": why})
             return
-        self.channel.send({"role": "rerun"})
+        self.channel.send({"role": "rerun", "pid": os.getpid()})
         while True:
             request = self.channel.receive()
             if request is None or request["op"] == "stop":
@@ -168,13 +172,11 @@ class Rerun(Recorder):
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-        faulthandler.enable(file=2)
-        faulthandler.dump_traceback_later(max(1.0, request["timeout"] - 1.0), file=2)
+        stopping.prepare()
         try:
             answer = asked.perform(call, request)
         except BaseException:
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
-        faulthandler.cancel_dump_traceback_later()
         if _is_out_of_memory(answer):
             # the recorded program is still there and holds its part: this failure is of our making
             return {

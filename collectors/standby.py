@@ -21,7 +21,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Optional
 
-from . import asked, process_groups, rungs
+from . import asked, process_groups, rungs, stopping
 from .channel import Channel
 
 
@@ -95,8 +95,6 @@ def leave_the_program() -> None:
 _LEFT: List[Any] = []  # closing them would write what they hold
 #: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have a hundred of them.
 _MOST_OF_LOG = 30_000
-#: How faulthandler begins the stacks that it writes when a limit is near.
-_STOPPED = "Timeout ("
 
 
 class Standby:
@@ -144,7 +142,8 @@ class Standby:
         self.children[pid] = {
             "id": request["id"],
             "path": path,
-            "limit": time.time() + request["timeout"],
+            "limit": time.monotonic() + request["timeout"],
+            "stopped": None,
         }
 
     def _child(self, request: Dict[str, Any], path: str) -> None:
@@ -158,10 +157,7 @@ class Standby:
         )
         os.dup2(log, 1)
         os.dup2(log, 2)
-        import faulthandler
-
-        faulthandler.enable(file=2)
-        faulthandler.dump_traceback_later(max(1.0, request["timeout"] - 1.0), file=2)
+        stopping.prepare()
         try:
             process_groups.revive()
             answer = asked.perform(self.call, request)
@@ -172,26 +168,31 @@ class Standby:
         os.replace(path + ".part", path)
 
     def _reap(self) -> None:
+        """Answers for the children that have ended; one that has reached its limit first says where it is."""
         for pid, child in list(self.children.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                del self.children[pid]
-                self.channel.send({"answer": child["id"], **self._answer(child, status)})
-            elif time.time() > child["limit"]:
-                _kill_group(pid)
-                os.waitpid(pid, 0)
-                del self.children[pid]
-                self.channel.send(
-                    {"answer": child["id"], "outcome": "timeout", "detail": self._log(child)}
-                )
+            now = time.monotonic()
+            if done and child["stopped"] is None:
+                self._answered(pid, self._answer(child, status))
+            elif (
+                done or child["stopped"] is not None and now > child["stopped"] + stopping.PATIENCE
+            ):
+                _kill_group(pid)  # the compilers that it has started as well
+                if not done:
+                    os.waitpid(pid, 0)
+                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})
+            elif child["stopped"] is None and now > child["limit"]:
+                child["stopped"] = now
+                stopping.stop(pid)
+
+    def _answered(self, pid: int, answer: Dict[str, Any]) -> None:
+        self.channel.send({"answer": self.children.pop(pid)["id"], **answer})
 
     def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
+        """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
-            number, log = os.WTERMSIG(status), self._log(child)
-            if number == signal.SIGSEGV and _STOPPED in log:
-                # dumping the stacks of running threads may itself crash: it was our limit, not the program
-                return {"outcome": "timeout", "detail": log}
-            return {"outcome": "died", "signal": signal.Signals(number).name, "detail": log}
+            name = signal.Signals(os.WTERMSIG(status)).name
+            return {"outcome": "died", "signal": name, "detail": self._log(child)}
         answer = load_answer(child["path"])
         return answer or {
             "outcome": "died",

@@ -9,7 +9,7 @@ import random
 import shutil
 import warnings
 
-from . import candidate
+from . import bisection, candidate
 
 _SEED = 0
 
@@ -40,6 +40,7 @@ def warm_up(backend: str) -> str:
             name = "import"
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
+    bisection.forget_decompositions()
     torch.manual_seed(_SEED)
     return name
 

@@ -46,11 +46,11 @@ class Attached(Session):
 
     def run(self) -> Recording:
         """Waits for the program, watches it to its end, and returns what was seen. Raises CannotJudgeError."""
-        started = time.monotonic()
+        started = self.clock()
         server = self._listen()
         try:
             while not self.hello:
-                if time.monotonic() - started > _CONNECT_SECONDS:
+                if self.clock() - started > _CONNECT_SECONDS:
                     raise CannotJudgeError("no program has connected")
                 time.sleep(0.01)
             while not self.finished.wait(timeout=0.25):
@@ -61,14 +61,14 @@ class Attached(Session):
             raise
         finally:
             server.close()
-        self.recording.seconds = time.monotonic() - started
+        self.recording.seconds = self.clock() - started
         self._conclude(self.recording.exit)
         return self.recording
 
     def _is_over(self) -> bool:
         """Whether the program is gone, or stuck in a call for longer than one run may take."""
         call, since = self.open_call, self.open_since
-        if call is not None and time.monotonic() - since > self.timeout:
+        if call is not None and self.clock() - since > self.timeout:
             self._add(call, "hang")
             return True
         try:

@@ -46,13 +46,16 @@ class Session:
         variables: Mapping[str, str] | None = None,
         reruns: int = 0,
         gpu: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`way`: how the target starts the command (see `reporter.ways`), where it is no script or module.
 
         `reruns`: with more than 0, nothing is forked; that many runs of the program at a time answer what is asked. With
-        `gpu`, none of them is started before it is needed while the program itself holds memory there.
+        `gpu`, none of them is started before it is needed while the program itself holds memory there. `clock`: seconds, for
+        the script's own limit; its repetitions are timed by the process that makes them.
         """
         self.every_call = every_call
+        self.clock = clock
         self.way = dict(way or {"way": "module" if module else "script"})
         self.variables = dict(variables or {})
         self.python = python
@@ -108,7 +111,7 @@ class Session:
             facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
         if self.every_call:
             facts["check_first"] = 1 << 30
-        started = time.monotonic()
+        started = self.clock()
         process = self._program().start(
             spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -125,7 +128,7 @@ class Session:
             server.close()
         pump.join(timeout=2)
         self.finished.wait(timeout=2)
-        self.recording.seconds = time.monotonic() - started
+        self.recording.seconds = self.clock() - started
         self.recording.output = bytes(self._log).decode(errors="replace")
         self._conclude(process.returncode)
         return self.recording
@@ -139,7 +142,7 @@ class Session:
             if self.recording.unsupported == "CUDA":
                 target.kill_group(process)  # it has to be run again in another way
                 return
-            now = time.monotonic()
+            now = self.clock()
             stuck = self.open_call is not None and now - self.open_since > self.timeout
             if stuck or now - started - self._judging > self.timeout:
                 with self._lock:
@@ -228,17 +231,17 @@ class Session:
         if event == "begin":
             self.begun[call] = message
             self.recording.calls = max(self.recording.calls, call + 1)
-            self.open_call, self.open_since = call, time.monotonic()
+            self.open_call, self.open_since = call, self.clock()
             self.standbys.begin(call, int(message["watched"]))
             self._reply()
             return
-        since = time.monotonic()
+        since = self.clock()
         if self.open_call == call:
             self.took[call] = since - self.open_since
         self.open_call = None
         self._judge(event, call, message)
         if self.runs:  # what the runs of it take is not the program's time
-            self._judging += time.monotonic() - since
+            self._judging += self.clock() - since
 
     def _judge(self, event: str, call: int, message: Json) -> None:
         """Answers the script, which waits for it, about a call that has ended."""

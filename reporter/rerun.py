@@ -6,7 +6,9 @@ that changes nothing (`compare`, the names of tensors) is answered by the run th
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -26,9 +28,9 @@ from reporter.lab import Connection, Json
 _READING = ("compare", "tensors", "environment", "subsystems")
 #: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred of them.
 _MOST_OF_LOG = 30_000
-#: How faulthandler begins the stacks that it writes when a limit is near.
-_STOPPED = "Timeout ("
 _PATIENCE = 60.0
+#: Seconds for a process that has reached its limit to write its stacks (see `collectors.stopping`).
+_LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -131,15 +133,20 @@ class _Again:
         try:
             answered = answer.result(timeout=timeout)
         except TimeoutError:
-            self.end()
+            self._stop(int(greeting["pid"]))
             return {"outcome": "timeout", "detail": self._read(log_file)}
         return self._died(answered["gone"], log_file) if "gone" in answered else answered
 
+    def _stop(self, pid: int) -> None:
+        """Ends it with its stacks in the log. `pid` is the program's own: what was started may have started another."""
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGUSR2)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_LAST_WORDS)
+        self.end()
+
     def _died(self, code: int, log_file: Path) -> Json:
         log = self._read(log_file)
-        if code == -signal.SIGSEGV and _STOPPED in log:
-            # dumping the stacks of running threads may itself crash: it was our limit, not the program
-            return {"outcome": "timeout", "detail": log}
         name = signal.Signals(-code).name if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}
 

@@ -45,10 +45,14 @@ def find(
     abilities: Abilities = USUAL,
     device: str = "cpu",
     mode: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Culprit:
-    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of torch.compile, if any."""
+    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of torch.compile, if any.
+
+    `clock` measures the budget, in seconds.
+    """
     return _Search(
-        experiment, layer, kind, budget_seconds, jobs, say, abilities, device, mode
+        experiment, layer, kind, budget_seconds, jobs, say, abilities, device, mode, clock
     ).find()
 
 
@@ -71,9 +75,11 @@ class _Search:
         abilities: Abilities,
         device: str,
         mode: str | None,
+        clock: Callable[[], float],
     ) -> None:
-        self.started = time.monotonic()
-        self.runner = Runner(experiment, jobs, self.started + budget)
+        self.clock = clock
+        self.started = clock()
+        self.runner = Runner(experiment, jobs, self.started + budget, clock)
         self.budget = budget
         self.layer = layer
         self.say = say
@@ -119,7 +125,7 @@ class _Search:
             switches=tuple(_tried(switch, self.tried[switch]) for switch in order),
             not_tried=tuple(self.not_tried),
             runs=self.runner.runs,
-            seconds=round(time.monotonic() - self.started, 1),
+            seconds=round(self.clock() - self.started, 1),
             measured_seconds=round(self.runner.measured, 1),
         )
 

@@ -125,22 +125,30 @@ def profile(
     timeout: float,
     jobs: int,
     say: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
 ) -> Profile | None:
     """Where eager and compiled first part, or None if there is no graph to look at.
 
     `backend` replaces the call's own; `config` holds torch settings for the measurement, such as
-    `fallback_random`; `timeout` is for one fork, `budget_seconds` for everything.
+    `fallback_random`; `timeout` is for one fork, `budget_seconds` of the `clock` for everything.
     """
     lab, replay = (source.lab, source.replay) if isinstance(source, Finding) else (source, False)
     asked = {"op": "divergence", "replay": replay, "config": dict(config)}
-    deadline = time.monotonic() + budget_seconds
+    deadline = clock() + budget_seconds
     answer = lab.request({**asked, "ask": "nodes"}, min(timeout, budget_seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
     benches = [
         _Bench(
-            lab, {**asked, "grads": grads, "backend": backend}, graph, deadline, timeout, jobs, say
+            lab,
+            {**asked, "grads": grads, "backend": backend},
+            graph,
+            deadline,
+            timeout,
+            jobs,
+            say,
+            clock,
         )
         for graph in graphs[:_GRAPHS]
     ]
@@ -167,6 +175,7 @@ class _Bench:
     timeout: float
     jobs: int
     say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
     points: dict[int, Point] = field(default_factory=dict)
     tried: set[int | None] = field(default_factory=set)
     whole: bool | None = None
@@ -197,7 +206,7 @@ class _Bench:
         )
 
     def _left(self) -> float:
-        return self.deadline - time.monotonic()
+        return self.deadline - self.clock()
 
     def _usable(self) -> list[int]:
         wanted = "differentiable" if self.asked["grads"] else "measurable"

@@ -20,12 +20,19 @@ _PATIENCE = 6
 
 
 class Runner:
-    """Runs variations, at most `jobs` at a time and none after the deadline; each variation once."""
+    """Runs variations, at most `jobs` at a time and none after the deadline of `clock`; each variation once."""
 
-    def __init__(self, experiment: Experiment, jobs: int, deadline: float) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        jobs: int,
+        deadline: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.experiment = experiment
         self.jobs = max(1, jobs)
         self.deadline = deadline
+        self.clock = clock
         self.runs = 0
         self.measured = 0.0
         self._known: dict[Variation, Trial] = {}
@@ -39,7 +46,7 @@ class Runner:
         waiting = [key for key in dict.fromkeys(keys) if key not in self._known]
         flying: dict[Future[Trial], Variation] = {}
         while waiting or flying:
-            left = limit - time.monotonic()
+            left = limit - self.clock()
             while waiting and left > 0 and len(flying) < self.jobs:
                 key = waiting.pop(0)
                 flying[self.experiment(key)] = key

@@ -7,7 +7,6 @@ attempt, in this run or in a later one. What was sent and by whom is in the stor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -112,7 +111,7 @@ class Desk:
                 if is_last or error.wait is None or error.wait > LONGEST_WAIT:
                     raise
                 self.say(f"{error}; waiting {error.wait:.0f} s")
-                time.sleep(error.wait)
+                self.pace.sleep(error.wait)
                 landed = delivery.look(started)
                 if landed is not None:
                     return self._confirm(path, delivery, landed, "found by its mark")
@@ -138,9 +137,10 @@ class Desk:
 
     def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Landed | None:
         """Looks until `seconds` are over, and once more then. A failed look counts only if it is the last."""
-        end = time.monotonic() + seconds
+        clock = self.pace.clock
+        end = clock() + seconds
         while True:
-            is_last = time.monotonic() >= end
+            is_last = clock() >= end
             try:
                 landed = delivery.look(since)
             except TrackerError:
@@ -149,7 +149,7 @@ class Desk:
                 landed = None
             if landed is not None or is_last:
                 return landed
-            time.sleep(max(0.0, min(self.pace.settle / _LOOKS, end - time.monotonic())))
+            self.pace.sleep(max(0.0, min(self.pace.settle / _LOOKS, end - clock())))
 
     def _rest(self, row: Filing) -> float:
         """Seconds for which the request of an earlier process may still be under way."""

@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -40,11 +40,14 @@ class Pace:
     """Seconds: how long an answer may take, and what follows from it.
 
     `settle` is when a request without an answer can no longer be under way: GitHub itself gives up after ten seconds,
-    so twice our own patience is ample. `pause` lies between two requests that change something.
+    so twice our own patience is ample. `pause` lies between two requests that change something. `clock` and `sleep` are
+    what the run waits with; a test gives a clock that only its waits move.
     """
 
     timeout: float = _TIMEOUT
     pause: float = 1.0
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     @property
     def settle(self) -> float:
@@ -78,8 +81,22 @@ def is_incomplete(results: object) -> bool:
 class ReadRetry(Retry):
     """Repeats what only reads, after server errors and where the server says how soon; nothing else, ever.
 
-    urllib3 makes copies of a retry for each attempt, so it has no state of its own.
+    urllib3 makes copies of a retry for each attempt, so it has no state of its own but the way it waits.
     """
+
+    def __init__(self, *given: Any, wait: Callable[[float], None] = time.sleep, **more: Any):
+        super().__init__(*given, **more)
+        self._wait = wait
+
+    def new(self, **more: Any) -> ReadRetry:
+        return super().new(wait=self._wait, **more)
+
+    def sleep(self, response: urllib3.BaseHTTPResponse | None = None) -> None:
+        """As long as the server asked for, else a growing while."""
+        asked = self.get_retry_after(response) if response is not None else None
+        seconds = asked or self.get_backoff_time()
+        if seconds > 0:
+            self._wait(seconds)
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
         if method.upper() not in _READS:
@@ -129,6 +146,7 @@ class Session:
                 backoff_factor=self.pace.backoff,
                 raise_on_status=False,
                 respect_retry_after_header=True,
+                wait=self.pace.sleep,
             ),
             seconds_between_requests=None,
             seconds_between_writes=self.pace.pause,

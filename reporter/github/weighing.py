@@ -1,7 +1,7 @@
 """How much speaks for two issues being one bug: the words of an error say most, then the operators that few programs have.
 
 The weights were fitted to issues of pytorch/pytorch whose maintainers or authors said which are the same (README, "Likely
-duplicates"; `tests/github/weighing.py` has the rows). What is everywhere counts little: wrappers that every failure is raised
+duplicates"; `tests/support/github/weighing.py` has the rows). What is everywhere counts little: wrappers that every failure is raised
 in, messages of plain Python, operators that are in every second program.
 """
 
@@ -214,7 +214,7 @@ def _sort_of(
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
     sort = _SORTS.get(parcel.stored.kind, "wrong")
-    dies, raises = _DEATH.search(text) is not None, _RAISED.search(text) is not None
+    dies, raises = _shown(text)
     if sort == "dies":
         pattern = _SIGNALS.get(exception_of(parcel))
         if pattern is not None and pattern.search(text):
@@ -230,6 +230,12 @@ def _sort_of(
     if dies or raises:
         return weights.other_sort, 0.0, ""
     return 1.0, weights.sort, ""
+
+
+@functools.lru_cache(maxsize=128)
+def _shown(text: str) -> tuple[bool, bool]:
+    """Whether a process dies in a text, and whether a compiler's exception is raised in it."""
+    return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 
 
 def exception_of(parcel: Parcel) -> str:

@@ -84,6 +84,7 @@ class Scheduler:
     stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
     ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
     limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
+    ``clock`` says what time it is, in seconds.
     `out_of_memory` counts settled candidates that ran out of it.
     Raises whatever the pool's futures raise.
     """
@@ -100,6 +101,7 @@ class Scheduler:
         max_candidates: int | None = None,
         max_seconds: float | None = None,
         on_refused: Callable[[str, str, Answer], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stages = (Stage(pool, judge), *contrast)
         self.seed = seed
@@ -113,7 +115,8 @@ class Scheduler:
         self._on_refused = on_refused
         self._max_candidates = max_candidates
         self._max_seconds = max_seconds
-        self._started = time.monotonic()
+        self._clock = clock
+        self._started = clock()
         self._memo: dict[str, Answer] = {}
         self._settled: set[str] = set()
         self._running: dict[str, Future[Answer]] = {}
@@ -127,7 +130,7 @@ class Scheduler:
     @property
     def counts(self) -> Counts:
         """Progress so far."""
-        seconds = time.monotonic() - self._started
+        seconds = self._clock() - self._started
         return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
 
     def random(self, purpose: str) -> random.Random:
@@ -286,7 +289,7 @@ class Scheduler:
         """Wait for at least one end (or the time limit) and remember everything that has ended."""
         left = None
         if self._max_seconds is not None:
-            left = max(0.0, self._started + self._max_seconds - time.monotonic())
+            left = max(0.0, self._started + self._max_seconds - self._clock())
         try:
             ended = [self._ended.get(timeout=left)]
         except queue.Empty:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,12 +34,15 @@ class _Flight:
     futures: dict[str, tuple[Cell, Any]] = field(default_factory=dict)
     deaths: dict[Cell, int] = field(default_factory=dict)
     copies: dict[Cell, int] = field(default_factory=dict)
-    since: float = field(default_factory=time.monotonic)
+    since: float = 0.0
     done: queue.Queue[str] = field(default_factory=queue.Queue)
 
 
 class Cluster:
-    """The engine behind `--executor dask`; `slow` is after how many silent seconds tasks get a second copy elsewhere."""
+    """The engine behind `--executor dask`; `slow` is after how many silent seconds tasks get a second copy elsewhere.
+
+    `clock` tells the seconds that pass while nothing is heard.
+    """
 
     def __init__(
         self,
@@ -47,10 +50,12 @@ class Cluster:
         options: Options,
         patience: float = PATIENCE,
         slow: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address = address
         self._given = {"memory": options.memory, "isolation": options.workers}
         self._patience = patience
+        self._clock = clock
         self._slow = slow if slow is not None else 4 * options.timeout + 600
 
     def run(self, tasks: Sequence[Task], keep: Keep) -> None:
@@ -66,12 +71,12 @@ class Cluster:
                 _close(client)
 
     def _connect(self, distributed: Any, left: int) -> Any:
-        end = time.monotonic() + self._patience
+        end = self._clock() + self._patience
         while True:
             try:
                 return distributed.Client(self._address, timeout=min(10.0, self._patience))
             except (OSError, TimeoutError, ValueError) as error:
-                if time.monotonic() > end:
+                if self._clock() > end:
                     raise CannotJudgeError(
                         f"the scheduler {self._address} does not answer ({type(error).__name__}) and {left} checks are left; "
                         "start it and give the same command again, which goes on where this one was"
@@ -82,17 +87,17 @@ class Cluster:
         """Hand everything out and take results in, until all is done or the scheduler is lost."""
         for cell in list(flight.tasks):
             self._submit(client, flight, cell)
-        flight.since = time.monotonic()
+        flight.since = self._clock()
         while flight.tasks:
             try:
                 key = flight.done.get(timeout=_POLL)
             except queue.Empty:
                 if client.status not in ("running", "connecting"):
                     return
-                if time.monotonic() - flight.since > self._slow:
+                if self._clock() - flight.since > self._slow:
                     self._copy(client, flight)
                 continue
-            flight.since = time.monotonic()
+            flight.since = self._clock()
             if not self._take(client, flight, key, keep):
                 return
 
@@ -151,7 +156,7 @@ class Cluster:
 
     def _copy(self, client: Any, flight: _Flight) -> None:
         """Nothing has come for long: what is under way gets one copy each on workers that do not have it."""
-        flight.since = time.monotonic()
+        flight.since = self._clock()
         busy = {key: worker for worker, keys in client.processing().items() for key in keys}
         workers = set(client.scheduler_info(n_workers=-1)["workers"])
         for key, (cell, _) in list(flight.futures.items()):

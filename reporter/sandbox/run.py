@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -64,6 +64,7 @@ class Sandbox:
 
     `argv` alone can be handed to whoever starts processes in their own way; then the kernel's limits hold, wall time, memory of
     all processes and their number are the caller's to watch. bubblewrap dies with the *thread* that started it.
+    `clock` tells the seconds that a run takes.
     """
 
     command: tuple[str, ...]
@@ -73,6 +74,7 @@ class Sandbox:
     texts: Mapping[str, str]
     folders: Mapping[str, Path]
     trust: bool
+    clock: Callable[[], float] = time.monotonic
     _place: tempfile.TemporaryDirectory[str] = field(
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
     )
@@ -174,7 +176,7 @@ class Sandbox:
     def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> Result:
         assert process.stdout is not None and process.stderr is not None
         streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
-        started = time.monotonic()
+        started = self.clock()
         ending: Ending | None = None
         _RUNNING.add(process)
         try:
@@ -187,7 +189,7 @@ class Sandbox:
         if process in _STOPPED:
             _STOPPED.discard(process)
             raise CannotJudgeError("the run in the sandbox was stopped")
-        seconds = round(time.monotonic() - started, 3)
+        seconds = round(self.clock() - started, 3)
         code = process.returncode
         if ending is None and code is not None:
             # bubblewrap tells of a signal as a shell does, by an exit code above 128
@@ -217,11 +219,11 @@ class Sandbox:
                 return None
             except subprocess.TimeoutExpired:
                 pass
-            before = time.monotonic()
-            if before - started > limits.seconds:
+            if self.clock() - started > limits.seconds:
                 return "timeout"
             if any(stream.count > limits.flood for stream in streams):
                 return "flood"
+            before = time.monotonic()
             found = watch.usage(process.pid)
             if found.tasks > limits.tasks:
                 return "tasks"
