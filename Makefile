@@ -10,7 +10,7 @@ REPORT ?= build/demo-report
 TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples
 
-.PHONY: demo test test-releases test-slow test-models lint bench clean
+.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint bench clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -24,17 +24,43 @@ demo: $(VENV)/installed
 	$(BIN)/bugreport create --no-input --python $(BIN)/python --output $(REPORT) --force $(EXAMPLE)
 	@echo "The report lies in $(REPORT): start with issue.md, then run repro.py."
 
+# What has to pass before a change is accepted, on all cores.
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -m "not releases and not slow and not models" $(TESTS)
+	$(BIN)/python -m pytest $(TESTS)
 
-test-releases: $(VENV)/installed
-	$(BIN)/python -m pytest -m releases $(TESTS)
+test-unit: $(VENV)/installed
+	$(BIN)/python -m pytest -m unit $(or $(TESTS),tests/unit)
 
+test-live: $(VENV)/installed
+	$(BIN)/python -m pytest -m "live and not slow and not matrix" $(or $(TESTS),tests/live)
+
+test-e2e: $(VENV)/installed
+	$(BIN)/python -m pytest -m "e2e and not slow" $(or $(TESTS),tests/e2e)
+
+# The rest takes longer, or needs what not every machine has (see CONTRIBUTING.md).
 test-slow: $(VENV)/installed
 	$(BIN)/python -m pytest -m slow $(TESTS)
 
+test-matrix: $(VENV)/installed
+	$(BIN)/python -m pytest -m matrix $(or $(TESTS),tests/live)
+
+test-releases: $(VENV)/installed
+	$(BIN)/python -m pytest -m releases $(or $(TESTS),tests/releases)
+
 test-models: $(VENV)/installed
-	$(BIN)/python -m pytest -m models $(TESTS)
+	$(BIN)/python -m pytest -m models $(or $(TESTS),tests/models)
+
+test-gpu: $(VENV)/installed
+	$(BIN)/python -m pytest -m gpu $(or $(TESTS),tests/gpu)
+
+# Lines and branches of the host side that the default tests run.
+coverage: $(VENV)/installed
+	$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)
+
+# A fixed sample of small faults in the product: how many of them the tests find.
+mutants: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[mutants]'
+	$(BIN)/python -m tests.mutation $(AREAS)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check $(LINTED)

@@ -1,26 +1,68 @@
-"""What all tests share: no settings of the developer's own, and interpreters with other packages than this one."""
+"""What all tests share: a home of their own, a folder for each run, and the markers of the folders.
+
+A folder says what its tests need (see CONTRIBUTING.md): `unit` no torch process, `live` the warm interpreter, `e2e` the
+command from its beginning to its end, `releases`, `models` and `gpu` what not every machine has.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support import interpreter
+
+HERE = Path(__file__).parent
+FOLDERS = ("unit", "live", "e2e", "releases", "models", "gpu")
 RELEASES = {"v20": "2.0.1", "v26": "2.6.0", "v213": "2.13.0", "v215": "2.15.0"}
+_HOMES = {
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The run's own folder, home and caches, before anything is imported that looks for them."""
+    if hasattr(config, "workerinput"):
+        return
+    os.environ.setdefault("BUGREPORT_TEST_ENVS", str(Path("~/.cache/bugreport-eval").expanduser()))
+    folder = interpreter.begin()
+    for name in list(os.environ):
+        if name.startswith("BUGREPORT_") and not name.startswith("BUGREPORT_TEST_"):
+            del os.environ[name]
+    os.environ["HOME"] = str(folder / "home")
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    for name, place in _HOMES.items():
+        os.environ[name] = str(folder / "home" / place)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
+    os.environ["TMPDIR"] = str(folder / "tmp")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The run's folder goes, and with it the servers of the warm interpreter."""
+    if not hasattr(config, "workerinput") and interpreter.VARIABLE in os.environ:
+        shutil.rmtree(interpreter.session(), ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test has the marker of its folder."""
+    for item in items:
+        folder = item.path.relative_to(HERE).parts[0]
+        if folder in FOLDERS:
+            item.add_marker(getattr(pytest.mark, folder))
 
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A test sees defaults unless it sets something itself, and writes no log and no store into the real home."""
-    for name in list(os.environ):
-        if name.startswith("BUGREPORT_") and not name.startswith("BUGREPORT_TEST_"):
-            monkeypatch.delenv(name)
+    """A test sees defaults unless it sets something itself, and no log, store or setting of another test."""
     # Torch's own tools take up to a minute per report; what tests them asks for them.
     monkeypatch.setenv("BUGREPORT_EVIDENCE", "0")
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+    for name in _HOMES:
         monkeypatch.setenv(name, str(tmp_path / "no-such-home" / name))
 
 

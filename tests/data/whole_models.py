@@ -4,19 +4,14 @@
 """
 
 import json
-import os
 import sys
-import tempfile
 
 sys.path.insert(0, sys.argv[1])
 
 import torch  # noqa: E402
 import transformers as hf  # noqa: E402
 
-from anonymizer import model, traced, values  # noqa: E402
-from anonymizer.harness import imports_of  # noqa: E402
-from collectors import context, equivalence, rungs, trace  # noqa: E402
-from collectors.standby import fork_from_fresh_thread  # noqa: E402
+from tests.support.round_trips import rewriting  # noqa: E402
 
 IDS = torch.randint(5, 90, (2, 11))
 TEXT = {"vocab_size": 100, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64}
@@ -82,50 +77,19 @@ def mamba(layers):
     return hf.MambaForCausalLM(config), (IDS,), {"use_cache": False}
 
 
-def elsewhere(body):
-    """What a function returns, computed in a process of its own, as the tool does it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "answer.json")
-
-        def write():
-            with open(path, "w") as file:
-                json.dump(body(), file)
-
-        os.waitpid(fork_from_fresh_thread(write), 0)
-        with open(path) as file:
-            return json.load(file)
-
-
-def rewritten(make, layers, training):
-    torch.manual_seed(0)
-    function, args, kwargs = make(layers)
-    function.train(training)
-    call = rungs.Call(function, None, args, kwargs, {}, [], context.capture(), {})
-    folder = tempfile.mkdtemp()
-
-    document = elsewhere(lambda: trace.trace(call, {})["trace"])
-    written = model.write(traced.program(document, values.recipe_for("plain")))
-    text = "\n".join([*imports_of(written.body), "", written.body.definitions])
-    request = {
-        "text": text,
-        "callable": written.body.callable,
-        "mapping": dict(written.mapping),
-        "arguments": list(written.arguments),
-        "layers": {},
-        "training": written.training,
-        "file": folder + "/values.pt",
-    }
-    found = elsewhere(lambda: equivalence.check(call, request))
-    return {"text": text, "reasons": document["reasons"], "equivalence": found}
-
-
 def main():
     for make in (t5, opt, gpt2, bert, whisper, vit, llama, mamba):
         for training in (False, True):
-            found = rewritten(make, 3, training)
-            longer = rewritten(make, 5, training)["text"]
-            name = make.__name__ + ("_training" if training else "")
-            print(json.dumps({"name": name, "longer": longer, **found}), flush=True)
+            found = rewriting(lambda: make(3), training)
+            longer = rewriting(lambda: make(5), training).text
+            row = {
+                "name": make.__name__ + ("_training" if training else ""),
+                "text": found.text,
+                "longer": longer,
+                "reasons": found.trace["reasons"],
+                "same": found.same,
+            }
+            print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

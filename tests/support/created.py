@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,11 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.reduce.cold import run_cold
+import black
 
-SCRIPTS = Path(__file__).parent / "data" / "scripts"
+from reporter.candidate import seen
+from reporter.cli.main import run
+from reporter.reduce.cold import run_cold
+from reporter.signature import same_failure
+from tests.support import interpreter
+from tests.support.places import DATA, ROOT
+
+SCRIPTS = DATA / "scripts"
 #: `-m reporter` would run whatever checkout is installed, which need not be this one.
-_START = f"import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r}); from reporter.__main__ import main; main()"
+_START = (
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reporter.__main__ import main; main()"
+)
 #: Names everybody's script may share with a repro.
 COMMON = {"main", "forward", "repro", "inputs", "model", "run", "step", "compile", "expected"}
 
@@ -54,10 +66,25 @@ def bugreport(
     )
 
 
+def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The tool's command in this process: where a process of its own is not what a test is about."""
+    words = [str(argument) for argument in arguments]
+    said, talk, stdin, here = io.StringIO(), io.StringIO(), sys.stdin, os.getcwd()
+    os.chdir(cwd)
+    sys.stdin = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(talk):
+            code = run(words)
+    finally:
+        sys.stdin = stdin
+        os.chdir(here)
+    return subprocess.CompletedProcess(words, code, said.getvalue(), talk.getvalue())
+
+
 def create(
     name: str, tmp_path: Path, python: Path | None = None, *more: str, scripts: Path = SCRIPTS
 ) -> Created:
-    """`bugreport create` on a stored script, in a folder of its own."""
+    """`bugreport create` on a stored script, in a folder of its own; `python` is the warm interpreter unless given."""
     script = tmp_path / "script.py"
     script.write_text((scripts / f"{name}.py").read_text())
     folder = tmp_path / "report"
@@ -68,7 +95,7 @@ def create(
         "--evidence",  # what it costs is for its own tests to pay; a later one wins
         "0",
         "--python",
-        python or sys.executable,
+        python or interpreter.WARM,
         "-o",
         folder,
         *more,
@@ -89,14 +116,8 @@ def check_report(
     seen, of = verdict["reproduced"]
     assert of == 3 and seen >= 2
     assert created.document["audit"]["passed"]
-    interpreter = python or Path(sys.executable)
-    _fails_alone(created, interpreter)
-    assert (
-        subprocess.run(
-            [sys.executable, "-m", "black", "--check", "-q", created.folder / "repro.py"]
-        ).returncode
-        == 0
-    )
+    _fails_alone(created, python or interpreter.WARM)
+    assert black.format_str(created.repro, mode=black.Mode()) == created.repro
     script = (created.folder.parent / "script.py").read_text()
     known = set(secrets or ())
     for name, text in created.outgoing().items():
@@ -106,6 +127,16 @@ def check_report(
             assert not re.search(
                 rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text
             ), f"{word} in {name}"
+
+
+def check_smallest(created: Created, python: Path | None = None) -> None:
+    """Nothing can be dropped by hand: without any one statement the repro no longer shows the failure."""
+    python = python or interpreter.WARM
+    wanted = seen(run_cold(python, created.repro, 300, describe=True))
+    assert wanted is not None
+    for text in without_statement(created.repro):
+        found = seen(run_cold(python, text, 300, describe=True))
+        assert found is None or not same_failure(wanted, found), text
 
 
 def _fails_alone(created: Created, python: Path) -> None:

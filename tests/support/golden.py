@@ -1,7 +1,7 @@
 """Golden files: for each kind of verdict a report of a real run, and the texts that are rendered from it.
 
-    python -m tests.golden                   renders all texts anew from the stored documents; look at `git diff`
-    python -m tests.golden --run KIND…       makes documents anew by real runs, which takes minutes for each
+    python -m tests.support.golden                   renders all texts anew from the stored documents; look at `git diff`
+    python -m tests.support.golden --run KIND…       makes documents anew by real runs, which takes minutes for each
 
 The runs need the interpreters of BUGREPORT_TEST_ENVS. A document is stored as the run wrote it, but for what is about this machine.
 """
@@ -19,9 +19,10 @@ from typing import Any
 from templates import forms
 from templates.diagnosis import ladder_lines, verdict_lines
 from templates.issue import Evidence, render_issue
+from tests.support.places import DATA
 
-HOME = Path(__file__).parent / "data" / "golden"
-SCRIPTS = Path(__file__).parent / "data" / "scripts"
+HOME = DATA / "golden"
+SCRIPTS = DATA / "scripts"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def main(arguments: list[str]) -> None:
 
 def _run(kind: str) -> str:
     from tests.conftest import python_in
-    from tests.created import bugreport
+    from tests.support.created import bugreport
 
     case = BUGS.get(kind) or NO_BUGS[kind]
     python = python_in(case.environment)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from reporter.labels import labels
@@ -11,8 +12,9 @@ from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Ver
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
+from tests.support.places import DATA
 
-DATA = Path(__file__).parent / "data" / "outgoing"
+OUTGOING = DATA / "outgoing"
 CRASH, GRADIENT = "honest_crash", "honest_gradient"
 GIT = "cf30153c4c131c8164ee7798e5022d810682e2cb"
 ENVIRONMENT: dict[str, Any] = {
@@ -47,11 +49,11 @@ INTERNALS = (
 
 
 def text(name: str) -> str:
-    return (DATA / f"{name}.txt").read_text(encoding="utf-8")
+    return (OUTGOING / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def secrets(name: str) -> list[str]:
-    found: list[str] = json.loads((DATA / "secrets.json").read_text(encoding="utf-8"))[name]
+    found: list[str] = json.loads((OUTGOING / "secrets.json").read_text(encoding="utf-8"))[name]
     return found
 
 
@@ -133,7 +135,9 @@ def files(report: Report, repro: str, log: str) -> dict[str, str]:
     }
 
 
-def honest_files(name: str) -> dict[str, str]:
+@functools.cache
+def honest_files(name: str) -> Mapping[str, str]:
+    """The files of a report that holds nothing of the private programs."""
     if name == CRASH:
         return files(crash_report(), text(CRASH), text("crash_log"))
     return files(

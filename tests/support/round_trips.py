@@ -1,7 +1,13 @@
-"""Models through the rewriter and back: traced, written as public code, and compared with the original by running both."""
+"""Models through the rewriter and back: traced, written as public code, and compared with the original by running both.
+
+All of it happens in forks of this process, as the tool works in forks of the user's. So torch is imported here once, and
+what is there then is frozen for the garbage collector: a fork that looks at every object, as the tracer does, would copy
+most of the memory otherwise. Tensors that a test module makes later are seen as those of any other program.
+"""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import tempfile
@@ -10,9 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+import torch._dynamo
+import torch.utils.checkpoint
+
 from anonymizer import model, traced, values
+from collectors import context, equivalence, rungs, trace
 from collectors.standby import fork_from_fresh_thread
 from reporter.whole import text_of
+
+gc.collect()
+gc.freeze()
 
 
 @dataclass(frozen=True)
@@ -41,48 +55,44 @@ def in_a_fork(body: Callable[[], Any]) -> Any:
         return json.loads(path.read_text())
 
 
-def rewriting(make: Callable[[], tuple[Any, ...]], training: bool = False) -> Rewriting:
-    """Rewrites what `make` returns: a callable, its arguments, and perhaps its keyword arguments."""
-    import torch._dynamo
-    import torch.utils.checkpoint  # noqa: F401
+def call_of(made: tuple[Any, ...], options: dict[str, Any] | None = None) -> rungs.Call:
+    """A callable with its arguments, and perhaps its keyword arguments, as a recorded call."""
+    function, args, *more = made
+    kwargs = more[0] if more else {}
+    return rungs.Call(function, None, args, kwargs, options or {}, [], context.capture(), {})
+
+
+def rewriting(
+    make: Callable[[], tuple[Any, ...]],
+    training: bool = False,
+    change: Callable[[str], str] = lambda text: text,
+) -> Rewriting:
+    """Rewrites what `make` returns: a callable, its arguments, and perhaps its keyword arguments.
+
+    `change` makes another program of the rewritten text, for tests that ask whether this is noticed.
+    """
 
     def work() -> dict[str, Any]:
-        import torch
-
-        from collectors import context, equivalence, rungs, trace
-
         torch.manual_seed(0)
-        function, args, *more = make()
-        if isinstance(function, torch.nn.Module):
-            function.train(training)
-        call = rungs.Call(
-            function, None, args, more[0] if more else {}, {}, [], context.capture(), {}
-        )
-        traces: list[Any] = []
-
-        def traced_elsewhere() -> None:
-            with open(folder + "/trace.json", "w") as file:
-                json.dump(trace.trace(call, {})["trace"], file)
-
-        folder = tempfile.mkdtemp()
-        os.waitpid(fork_from_fresh_thread(traced_elsewhere), 0)
-        with open(folder + "/trace.json") as file:
-            traces.append(json.load(file))
-        program = traced.program(traces[0], values.recipe_for("plain"))
-        written = model.write(program)
-        text = text_of(written.body)
-        stock = {entry["id"] for entry in traces[0]["modules"] if entry["stock"]}
-        request = {
-            "text": text,
-            "callable": written.body.callable,
-            "mapping": dict(written.mapping),
-            "arguments": list(written.arguments),
-            "layers": {path: n for path, n in written.blocks.items() if n in stock},
-            "training": written.training,
-            "stand_ins": list(written.operators),
-            "file": folder + "/values.pt",
-        }
-        found = equivalence.check(call, request)
-        return {"text": text, "trace": traces[0], "equivalence": found}
+        call = call_of(make())
+        if isinstance(call.function, torch.nn.Module):
+            call.function.train(training)
+        document = in_a_fork(lambda: trace.trace(call, {})["trace"])
+        written = model.write(traced.program(document, values.recipe_for("plain")))
+        text = change(text_of(written.body))
+        stock = {entry["id"] for entry in document["modules"] if entry["stock"]}
+        with tempfile.TemporaryDirectory() as folder:
+            request = {
+                "text": text,
+                "callable": written.body.callable,
+                "mapping": dict(written.mapping),
+                "arguments": list(written.arguments),
+                "layers": {path: n for path, n in written.blocks.items() if n in stock},
+                "training": written.training,
+                "stand_ins": list(written.operators),
+                "file": folder + "/values.pt",
+            }
+            found = equivalence.check(call, request)
+        return {"text": text, "trace": document, "equivalence": found}
 
     return Rewriting(**in_a_fork(work))

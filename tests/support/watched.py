@@ -1,31 +1,58 @@
-"""Runs a script's text under the recorder, as `bugreport` does, for tests that ask the recording something."""
+"""Runs a script under the recorder, as `bugreport` does, for tests that ask the recording something."""
 
 from __future__ import annotations
 
-import sys
-import tempfile
+import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from reporter.findings import Recording
 from reporter.recording import Session
+from tests.support import interpreter, scripts
 
-#: One for all: probing the C++ compiler anew would take longer than most tests. It goes when the tests end.
-_CACHE = tempfile.TemporaryDirectory(prefix="bugreport-tests-", ignore_cleanup_errors=True)
+#: Modules that a script may import from beside it.
+BESIDE = scripts.HOME / "verdicts" / "beside"
 
 
-def watch(text: str, folder: Path, timeout: float = 120) -> Recording:
-    """The recording of a script; the caller closes it."""
-    script = folder / "job" / "script.py"
-    script.parent.mkdir(exist_ok=True)
-    script.write_text(text)
-    session = Session(
-        Path(sys.executable),
-        [str(script)],
-        module=False,
+def session(
+    command: list[str],
+    folder: Path,
+    *,
+    python: Path | None = None,
+    module: bool = False,
+    timeout: float = 600,
+    clock: Callable[[], float] = time.monotonic,
+) -> Session:
+    """What would watch a command that is started in `folder`, by default with the warm interpreter."""
+    return Session(
+        python or interpreter.WARM,
+        command,
+        module=module,
         cwd=folder,
         timeout=timeout,
-        cache=Path(_CACHE.name),
+        # one for all: probing the C++ compiler anew would take longer than most tests
+        cache=interpreter.session() / "inductor",
         echo=None,
         talk=lambda _: None,
+        clock=clock,
     )
-    return session.run()
+
+
+def watch(text: str, folder: Path, timeout: float = 600) -> Recording:
+    """The recording of a script; the caller closes it. A script that holds a clock (`held_clock`) is timed by it."""
+    job = folder / "job"
+    job.mkdir(exist_ok=True)
+    for module in BESIDE.glob("*.py"):
+        if f"import {module.stem}" in text or f"from {module.stem} import" in text:
+            shutil.copy(module, job)
+    (job / "script.py").write_text(text, encoding="utf-8")
+
+    def clock() -> float:
+        try:
+            passed = sum(map(float, (job / "passed").read_text().split()))
+        except FileNotFoundError:
+            passed = 0.0
+        return time.monotonic() + passed
+
+    return session([str(job / "script.py")], folder, timeout=timeout, clock=clock).run()

@@ -1,0 +1,9 @@
+def helper1(x):
+    if x.dim() > 1:
+        return x
+    return x.sin()
+
+
+class Repro(nn.Module):
+    def forward(self, x):
+        return helper1(x)

@@ -1,0 +1,14 @@
+import torch._dynamo
+import torch._functorch.config
+import torch._inductor.config
+
+before = module.environment()
+torch._inductor.config.fallback_random = True
+torch._inductor.config.triton.cudagraphs = not torch._inductor.config.triton.cudagraphs
+torch._dynamo.config.debug_dir_root = "/home/somebody/secret"
+env, cost = measured(module.environment)
+words, cost_of_words = measured(module.vocabulary)
+print(json.dumps({
+    "before": before["configs"], "env": env, "cost": cost, "words": words,
+    "cost_of_words": cost_of_words, "internals": len(module.internals()),
+}))

@@ -1,0 +1,7 @@
+os.environ.update({
+    "OMP_NUM_THREADS": "3",
+    "TORCH_COMPILE_DEBUG": "/data/secret/x",
+    "MY_API_TOKEN": "abc",
+    "CXX": "/opt/secret-toolchain/bin/g++",
+})
+print(json.dumps(module.environment()))

@@ -1,0 +1,6 @@
+import bugreport
+
+bugreport.watch()
+print("goes on", flush=True)
+with bugreport.capture():
+    pass

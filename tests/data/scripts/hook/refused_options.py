@@ -1,0 +1,4 @@
+import bugreport
+
+with bugreport.capture("--jobs", "many"):
+    print("never")

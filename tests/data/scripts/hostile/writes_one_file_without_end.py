@@ -1,0 +1,3 @@
+with open("/tmp/big", "wb") as file:
+    while True:
+        file.write(b"x" * (1 << 20))

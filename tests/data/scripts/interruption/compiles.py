@@ -1,0 +1,3 @@
+import torch
+
+torch.compile(lambda x: x.sin() + 1)(torch.ones(8))

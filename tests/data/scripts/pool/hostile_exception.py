@@ -1,0 +1,6 @@
+class Hostile(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+raise Hostile

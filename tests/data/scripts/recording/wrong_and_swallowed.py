@@ -1,0 +1,12 @@
+import torch
+
+
+def wrong(gm, inputs):
+    return lambda *args: tuple(out + 1 for out in gm(*args))
+
+
+f = torch.compile(lambda x: x * 2, backend=wrong)
+try:
+    assert f(torch.ones(3))[0] == 2
+except AssertionError:
+    pass

@@ -1,0 +1,9 @@
+import torch
+
+
+def wrong(gm, inputs):
+    return lambda *args: tuple(out + 1 for out in gm(*args))
+
+
+m = torch.compile(torch.nn.Linear(3, 3), backend=wrong)
+m(torch.ones(2, 3))

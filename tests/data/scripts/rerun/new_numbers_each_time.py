@@ -1,0 +1,5 @@
+torch.manual_seed(time.time_ns() % 1000003)
+model = torch.nn.BatchNorm1d(4)
+model.running_mean += random.random()
+function = torch.compile(lambda x: model(x) + torch.rand(4) * random.random(), backend=wrong)
+function(torch.randn(3, 4) + random.random())

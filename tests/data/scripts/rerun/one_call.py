@@ -1,0 +1,1 @@
+torch.compile(torch.nn.ReLU(), backend=wrong)(torch.rand(3))

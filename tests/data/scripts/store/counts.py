@@ -1,0 +1,17 @@
+"""Takes twenty numbers from a store, each the next one after the greatest that is there."""
+
+import sys
+from pathlib import Path
+
+from reporter.store.database import opened, transaction
+
+GREATEST = "SELECT COALESCE(MAX(number), 0) FROM filings"
+
+with opened(Path(sys.argv[1])) as store:
+    for _ in range(20):
+        with transaction(store):
+            number = store.execute(GREATEST).fetchone()[0] + 1
+            store.execute(
+                "INSERT INTO filings VALUES (?, 'r', 'sent', ?, '', '', '')",
+                (f"k{number}", number),
+            )

@@ -1,0 +1,1 @@
+"""Tests that run the command from its beginning to its end."""

@@ -1,0 +1,1 @@
+"""What ends up in a tracker when processes file, race and die."""

@@ -1,0 +1,1 @@
+"""Foreign code in the real sandbox."""

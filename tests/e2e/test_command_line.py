@@ -1,0 +1,73 @@
+"""The command as a process of its own: its exit code and streams, and what it imports before it knows what is wanted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.places import ROOT
+
+
+def tool(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return python("-m", "reporter", *arguments, **more)
+
+
+def python(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """A process that imports this checkout."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **more},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_installed_program_ends_with_the_exit_code() -> None:
+    done = tool("create", "--bogus")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert tool("--version").stdout.startswith("bugreport 0.")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = [sys.executable, "-m", "reporter", "--help"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_terminal_without_unicode_is_no_error() -> None:
+    done = tool("frob\N{SNOWMAN}", PYTHONIOENCODING="ascii")
+    assert done.returncode == 2 and "no such command" in done.stderr
+
+
+HEAVY = (
+    "torch",
+    "triton",
+    "jinja2",
+    "github",
+    "black",
+    "rich",
+    "requests",
+    "tomllib",
+    "reporter.create",
+)
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "create --help", "env --help"])
+def test_start_up_imports_nothing_heavy(line: str) -> None:
+    code = "import sys; from reporter.cli.main import run; run(sys.argv[1:]);"
+    code += f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    assert python("-c", code, *line.split()).stderr == "[]\n"
+
+
+def test_the_bare_help_does_not_even_need_a_parser() -> None:
+    code = "import sys; from reporter.cli.main import run; run(['--help']);"
+    code += "sys.exit('typer' in sys.modules)"
+    assert python("-c", code).returncode == 0

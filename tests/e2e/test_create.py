@@ -1,0 +1,87 @@
+"""`create` end to end on real bugs of the torch at hand: each report is held against what its reader demands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reporter.reduce.cold import run_cold
+from tests.support import interpreter
+from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
+
+SECRETS = json.loads((SCRIPTS / "secrets.json").read_text())
+#: script, kind, layers that are right, most statements a repro may have; the first ends before any C++ is compiled
+BUGS = [
+    ("toy", "crash", {"backend"}, 1),
+    ("foobar", "crash", {"inductor"}, 1),
+    ("inference_mode_transpose", "crash", {"aot_autograd"}, 3),
+    ("large_diffusion_block", "crash", {"inductor"}, 3),
+    ("large_seq2seq_alibi", "wrong_gradient", {"aot_autograd"}, 4),
+    ("floor_divide_transposed_strides", "wrong_metadata", {"inductor", "decomposition"}, 1),
+    ("alias_view_after_mutation_wrong_base", "wrong_result", {"aot_autograd"}, 2),
+    ("index_oob_embedding_offsets_abort", "process_death", {"inductor", "decomposition"}, 4),
+    ("setattr_rejected_is_replayed", "crash", {"dynamo"}, 3),
+    ("stale_offset_backend", "stale_graph", {"backend"}, 6),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "layers", "most"),
+    [
+        pytest.param(*bug, id=bug[0], marks=() if bug in BUGS[:1] else pytest.mark.slow)
+        for bug in BUGS
+    ],
+)
+def test_a_report_of_a_real_bug_is_one_that_a_maintainer_would_accept(
+    name: str, kind: str, layers: set[str], most: int, tmp_path: Path
+) -> None:
+    created = create(name, tmp_path)
+    check_report(created, secrets=SECRETS.get(name))
+    assert created.document["verdict"]["kind"] == kind
+    assert created.document["verdict"]["layer"] in layers
+    assert created.document["repro"]["statements"] <= most
+    check_smallest(created)
+
+
+@pytest.mark.slow
+def test_a_reduced_backend_still_compiles_what_it_is_not_about(tmp_path: Path) -> None:
+    """The shortest way to an error is a backend that always raises, and that tells its owner nothing."""
+    created = create("create/lacking_backend", tmp_path)
+    assert created.code == 0, created.talk[-3000:]
+    assert created.document["verdict"]["exception"] == "backend_Error1"
+    repro = created.repro
+    assert "class backend_Error1(RuntimeError):" in repro and "acme" not in repro.lower()
+    assert repro.count("import torch.nn.functional as F") <= 1
+    start, end = repro.index("def repro("), repro.index("def inputs(")
+    control = f"{repro[:start]}def repro(x):\n    return torch.relu(x)\n\n\n{repro[end:]}"
+    assert run_cold(interpreter.WARM, control, 300).outcome == "passes"
+
+
+@pytest.mark.slow
+def test_spawned_workers_lead_to_the_same_report(tmp_path: Path) -> None:
+    """Where a fork is unsafe each candidate is a fresh process: slower, and nothing else."""
+    reports = {}
+    for workers in ("fork", "spawn"):
+        (tmp_path / workers).mkdir()
+        made = create("toy", tmp_path / workers, None, "--workers", workers)
+        check_report(made, secrets=SECRETS.get("toy"))
+        reports[workers] = made
+    fork, spawn = reports["fork"], reports["spawn"]
+    assert spawn.repro == fork.repro
+    assert spawn.document["repro"]["candidates"] == fork.document["repro"]["candidates"]
+
+
+def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
+    created = create("both_nan_compare", tmp_path)
+    assert created.code == 1, created.document["verdict"]
+    assert created.document["verdict"]["kind"] == "not_reproduced"
+    assert not created.folder.exists()
+
+
+def test_the_command_prints_one_document_and_the_script_its_own_output(tmp_path: Path) -> None:
+    options = ["--json", "--python", interpreter.WARM]
+    done = bugreport("diagnose", *options, SCRIPTS / "toy.py", cwd=tmp_path)
+    assert json.loads(done.stdout)["verdict"]["kind"] == "crash"
+    assert "relu is not supported" in done.stderr

@@ -1,0 +1,78 @@
+"""Nothing is lost on Ctrl-C or kill -9: a run goes on from its folder, without the script and without repeating candidates."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import interpreter
+from tests.support.created import bugreport
+from tests.support.places import ROOT
+from tests.support.scripts import script, text
+from tests.support.waiting import PATIENCE, until
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> None:
+    program = tmp_path / "script.py"
+    program.write_text(text("toy"))
+    folder = tmp_path / "report"
+    words = ["create", "--no-input", "--python", str(interpreter.WARM), "-o", str(folder)]
+    journal = folder / "private" / "journal.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-m", "reporter", *words, str(program)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a suite that a shell started in the background would hand down an ignored Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        until(lambda: len(lines(journal)) >= 3 or process.poll() is not None)
+        process.send_signal(how)
+        _, talk = process.communicate(timeout=PATIENCE)
+    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL), talk
+    if how == signal.SIGINT:
+        assert "Traceback" not in talk.split("bugreport:")[-1] and "--resume" in talk
+    assert {path.name for path in folder.iterdir()} == {"private"}
+    assert folder.joinpath("private").stat().st_mode & 0o777 == 0o700
+    known = lines(journal)
+    program.unlink()  # the second half never needs it again
+    done = bugreport("create", "--json", "--no-input", "--resume", folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"]["layer"] == "backend"
+    assert (folder / "issue.md").exists()
+    after = lines(journal)
+    keys = [json.loads(line).get("key") for line in after[1:]]
+    assert after[: len(known) - 1] == known[: len(known) - 1]  # kept, but for a torn last line
+    assert len(keys) == len(set(keys))  # nothing was asked twice
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def diagnosed(program: Path, python: Path, **more: str) -> tuple[int, str]:
+    """Exit code and talk of `bugreport diagnose` with other variables set."""
+    done = subprocess.run(
+        [sys.executable, "-m", "reporter", "diagnose", "--python", str(python), str(program)],
+        cwd=ROOT,
+        env={**os.environ, **more},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_machine_without_a_compiler_is_no_bug() -> None:
+    program = script("interruption/compiles")
+    # torch has looked for a compiler before a warm interpreter runs anything
+    code, talk = diagnosed(program, interpreter.COLD, PATH="/nonexistent", CXX="no-such-compiler")
+    assert code == 125 and "no working C++ compiler" in talk, talk

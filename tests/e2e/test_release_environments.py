@@ -1,0 +1,158 @@
+"""Environments are made once, shared, noticed when they are broken, and never half there."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reporter.errors import CannotJudgeError
+from reporter.releases.environments import IN_USE, Environments
+from reporter.releases.install import Installer, find_uv
+from reporter.releases.release import Release, parse
+from tests.support.checking import start
+from tests.support.created import bugreport
+from tests.support.waiting import PATIENCE
+from tests.support.wheels import make_shelf, no_shims
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Two wheels, and installers that know nothing else."""
+    no_shims(monkeypatch)
+    wheels = make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
+    for name, value in {
+        "UV_FIND_LINKS": str(tmp_path / "wheels"),
+        "UV_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(tmp_path / "wheels"),
+        "PIP_NO_INDEX": "1",
+        "BUGREPORT_RELEASES": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    return wheels
+
+
+def environments(tmp_path: Path, uv: bool = True) -> tuple[Environments, list[str]]:
+    said: list[str] = []
+    root = tmp_path / "cache"
+    installer = Installer(find_uv() if uv else None, root / "uv-cache")
+    return Environments(root, said.append, installer), said
+
+
+SLOWLY = pytest.param(False, marks=pytest.mark.slow, id="venv and pip")
+
+
+@pytest.mark.parametrize("uv", [pytest.param(True, id="uv"), SLOWLY])
+def test_made_once_and_made_anew_when_broken(
+    uv: bool, shelf: dict[str, Path], tmp_path: Path
+) -> None:
+    home, said = environments(tmp_path, uv)
+    release = parse(str(shelf["2.99.0"]))
+    place = home.place(release)
+    assert (place.torch, place.git, place.label) == ("2.99.0", "c0ffee", "2.99.0")
+    assert said == ["installing torch 2.99.0"]
+    again, said = environments(tmp_path, uv)
+    assert again.place(release) == place and said == []
+    next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/version.py")).unlink()
+    broken, said = environments(tmp_path, uv)
+    assert not broken.all()[0].is_whole
+    assert broken.place(release) == place
+    assert [line.split()[0] for line in said] == ["the", "installing"]
+
+
+def test_damage_that_no_file_size_shows_is_found_by_looking_closely(
+    shelf: dict[str, Path], tmp_path: Path
+) -> None:
+    home, said = environments(tmp_path)
+    release = parse(str(shelf["2.99.0"]))
+    place = home.place(release)
+    module = next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/__init__.py"))
+    text = module.read_text()
+    module.unlink()  # a hard link: what is written must not reach the package cache
+    module.write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')\n")
+    assert home.place(release) == place  # nobody has looked
+    assert home.place(release, again=True) == place
+    assert "made anew" in said[1]
+    module = next((tmp_path / "cache").glob("*/env/lib/*/site-packages/torch/__init__.py"))
+    assert module.read_text() == text
+
+
+def test_a_killed_installation_is_begun_anew(shelf: dict[str, Path], tmp_path: Path) -> None:
+    home, said = environments(tmp_path)
+    release = parse(str(shelf["2.99.0"]))
+    half = tmp_path / "cache" / release.folder_name / "env" / "bin"
+    half.mkdir(parents=True)
+    (half / "python").symlink_to(sys.executable)
+    assert home.place(release).torch == "2.99.0"
+    assert "unfinished" in said[0]
+
+
+def test_commands_at_the_same_time_share_the_work(shelf: dict[str, Path], tmp_path: Path) -> None:
+    words: list[str | Path] = ["install", tmp_path / "cache", shelf["2.99.0"]]
+    started = [start(words, tmp_path / "store") for _ in range(3)]
+    made = [int(process.communicate(timeout=PATIENCE)[0]) for process in started]
+    assert sorted(made) == [0, 0, 1]
+
+
+def test_prune_removes_the_longest_unused_and_leaves_what_may_be_in_use(
+    shelf: dict[str, Path], tmp_path: Path
+) -> None:
+    home, _ = environments(tmp_path)
+    old, new = (parse(str(shelf[version])) for version in ("2.98.0", "2.99.0"))
+    home.place(old)
+    home.place(new)
+    assert [item.release.label for item in home.all()] == ["2.98.0", "2.99.0"]
+    assert home.prune(None) == []  # both may be in use
+    for release, age in ((old, 3), (new, 2)):
+        marker = tmp_path / "cache" / release.folder_name / "made.json"
+        then = time.time() - age * IN_USE
+        os.utime(marker, (then, then))
+    assert home.prune(home.size()) == []
+    sizes = {item.release.label: item.size for item in home.all()}
+    assert min(sizes.values()) > 0
+    gone = home.prune(home.size() - 1)
+    assert [item.release.label for item in gone] == ["2.98.0"]
+    assert [item.release.label for item in home.all()] == ["2.99.0"]
+    assert environments(tmp_path)[0].place(new).torch == "2.99.0"  # its files are its own
+    (tmp_path / "cache" / "2.97.0-default").mkdir()  # a killed installation
+    assert [item.name for item in home.prune(10**12)] == ["2.97.0-default"]
+
+
+def test_a_cache_that_cannot_be_written_can_be_used(shelf: dict[str, Path], tmp_path: Path) -> None:
+    home, _ = environments(tmp_path)
+    place = home.place(parse(str(shelf["2.98.0"])))
+    # root ignores permission bits, so the folder is replaced by a view in which nothing can be made
+    (tmp_path / "locked").write_text("a file where a folder is wanted")
+    other = Environments(tmp_path / "locked", lambda _: None, home.installer)
+    with pytest.raises(CannotJudgeError, match="cannot be used"):
+        other.place(parse(str(shelf["2.99.0"])))
+    assert home.place(parse(str(shelf["2.98.0"]))) == place
+
+
+def test_what_no_index_has_cannot_be_judged(
+    shelf: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    home, _ = environments(tmp_path)
+    release = Release("2.55.0", version="2.55.0", backend="cpu")
+    with pytest.raises(
+        CannotJudgeError, match=r"torch 2\.55\.0 cannot be installed: .*(index|wheel)"
+    ):
+        home.place(release)
+    assert not (tmp_path / "cache" / release.folder_name).exists()
+
+
+def test_the_command_lists_adds_and_prunes(shelf: dict[str, Path], tmp_path: Path) -> None:
+    assert "no environment" in bugreport("releases", cwd=tmp_path).stdout
+    added = bugreport("releases", "add", shelf["2.99.0"], cwd=tmp_path)
+    assert added.returncode == 0 and "torch 2.99.0 on Python" in added.stdout, added.stderr
+    assert "torch 2.99.0" in bugreport("releases", cwd=tmp_path).stdout
+    pruned = bugreport("releases", "prune", "--keep", "1", cwd=tmp_path)
+    assert pruned.returncode == 0 and "0.0 GiB freed" in pruned.stdout
+    for words in (["prune", "2.6.0"], ["add"], ["fetch"], ["add", "no-such.whl"]):
+        refused = bugreport("releases", *words, cwd=tmp_path)
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1, refused.stderr

@@ -1,0 +1,1 @@
+"""What the rewriters of `anonymizer` write computes what it was written from."""

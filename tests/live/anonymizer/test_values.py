@@ -1,0 +1,130 @@
+"""Every recipe, in every layout, makes a tensor of the promised shape, strides, dtype and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from anonymizer.emit import emit
+from anonymizer.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
+from anonymizer.layouts import tensor_text
+from anonymizer.values import ALLOWED, LEVELS, recipe_for, weight_recipes
+from collectors.spans import literal, statistics
+
+LAYOUTS = {
+    "contiguous": ((2, 3), (3, 1)),
+    "transposed": ((2, 3), (1, 2)),
+    "permuted": ((2, 3, 4), (1, 2, 6)),
+    "expanded": ((2, 3), (1, 0)),
+    "strided": ((2, 3), (8, 2)),
+    "scalar": ((), ()),
+}
+
+
+RECIPES = {
+    "uniform": Recipe("uniform", -4.0, 2.0),
+    "normal": Recipe("normal", 3.0, 0.01),
+    "ties": Recipe("ties", -1, 3, step=0.25),
+    "sparse": Recipe("normal", 0.0, 2.0, specials=(("0.0", 0.9), ('float("-inf")', 0.1))),
+    "full": Recipe("full", 0.5),
+}
+
+
+def made(meta: TensorMeta, recipe: Recipe) -> torch.Tensor:
+    torch.manual_seed(0)
+    tensor: torch.Tensor = eval(tensor_text(meta, recipe, meta.shape), {"torch": torch})
+    assert tuple(tensor.shape) == meta.shape
+    if meta.numel > 1:
+        kept = [
+            (n, a, b) for n, a, b in zip(meta.shape, tensor.stride(), meta.stride or ()) if n > 1
+        ]
+        assert all(a == b for _, a, b in kept)
+    assert str(tensor.dtype) == f"torch.{meta.dtype}"
+    return tensor
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_keep_their_layout(name: str, dtype: str, layout: str) -> None:
+    shape, stride = LAYOUTS[layout]
+    made(TensorMeta(shape, dtype, stride), RECIPES[name])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_an_input_that_needs_gradients_is_a_leaf(name: str) -> None:
+    meta = TensorMeta((2, 3), "float32", (3, 1), requires_grad=True)
+    node = Node("n0", "method", "exp", (Ref("x0"),), meta=meta)
+    body = emit(Graph((Input("x0", "input", meta, RECIPES[name]),), (node,), (Ref("n0"),)))
+    names: dict[str, Any] = {"torch": torch}
+    exec("def inputs():\n    " + "\n    ".join(body.inputs), names)
+    (x,) = names["inputs"]()
+    assert x.requires_grad and x.is_leaf
+
+
+CLOSE = {
+    "sparse": (
+        torch.randn(1000).masked_fill(torch.rand(1000) < 0.8, 0.0),
+        lambda x: 0.6 < (x == 0).double().mean() < 0.95,
+    ),
+    "mask": (
+        torch.zeros(64, 64).masked_fill(torch.ones(64, 64).triu(1) > 0, -float("inf")),
+        lambda x: bool((x == -float("inf")).any()) and not bool((x > 0).any()),
+    ),
+    "both infinities": (
+        torch.tensor([1.5, -float("inf"), float("inf"), 2.5] * 50),
+        lambda x: bool((x == -float("inf")).any() and (x == float("inf")).any()),
+    ),
+    "ties": (torch.tensor([0.1, 0.35, 0.6] * 100), lambda x: x.unique().numel() <= 4),
+    "nan": (torch.tensor([1.5, float("nan")] * 100), lambda x: bool(x.isnan().any())),
+}
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_the_closest_level_keeps_what_is_special(name: str) -> None:
+    tensor, kept = CLOSE[name]
+    meta = TensorMeta(tuple(tensor.shape), "float32", tuple(tensor.stride()))
+    recipe = recipe_for("close")(meta, statistics(tensor))
+    assert kept(made(meta, recipe)), recipe
+    plain = recipe_for("plain")(meta, statistics(tensor))
+    assert not kept(made(meta, plain)), "the plainest level would do, so this shows nothing"
+
+
+def test_moments_are_matched_to_one_digit() -> None:
+    tensor = torch.randn(10_000, generator=torch.Generator().manual_seed(1)) * 37.3 + 512.9
+    meta = TensorMeta((10_000,), "float32", (1,))
+    recipe = recipe_for("moments")(meta, statistics(tensor))
+    assert (recipe.kind, recipe.low, recipe.high) == ("normal", 500.0, 40.0)
+
+
+def test_no_level_but_the_allowed_one_has_a_value_of_the_tensor() -> None:
+    tensor = torch.tensor([[0.12345, -7.77123], [31.41592, 2.71828]])
+    stats = {**statistics(tensor), "values": literal(tensor)}
+    meta = TensorMeta((2, 2), "float32", (2, 1))
+    numbers = [f"{value:.4g}" for value in tensor.flatten().tolist()]
+    for level in LEVELS:
+        text = tensor_text(meta, recipe_for(level)(meta, stats), meta.shape)
+        assert not any(number in text for number in numbers), text
+    assert not any(number in text for text in weight_recipes([stats]) for number in numbers)
+    assert torch.equal(made(meta, recipe_for(ALLOWED)(meta, stats)), tensor)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "scalar"])
+def test_allowed_values_come_back_in_every_layout(layout: str) -> None:
+    shape, stride = LAYOUTS[layout]
+    tensor = torch.empty_strided(shape, stride)
+    tensor.copy_(torch.randn(shape))
+    if shape:
+        tensor[0, 1] = -float("inf")
+    stats = {**statistics(tensor), "values": literal(tensor)}
+    meta = TensorMeta(shape, "float32", stride)
+    assert torch.equal(made(meta, recipe_for(ALLOWED)(meta, stats)), tensor)
+
+
+def test_allowed_values_are_cut_with_their_tensor() -> None:
+    tensor = torch.arange(12.0).reshape(3, 4)
+    meta = TensorMeta((2, 2), "float32", (2, 1))
+    recipe = Recipe("literal", values=tuple(tensor.flatten().tolist()), shape=(3, 4))
+    assert torch.equal(made(meta, recipe), tensor[:2, :2])

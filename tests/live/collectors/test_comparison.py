@@ -1,0 +1,175 @@
+"""The rule for wrong values, on tensors: what counts as a difference, what is excused, and with which numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from collectors import comparison, outputs, rule
+
+
+def judged(a: Any, b: Any, exact: Any = None, **more: Any) -> dict[str, Any]:
+    tensors = [torch.as_tensor(value) if value is not None else None for value in (a, b, exact)]
+    return dict(rule.judge_values(*tensors, **more))
+
+
+def test_equal_means_the_same_values_with_nan_in_the_same_places() -> None:
+    assert judged([1.0, float("nan")], [1.0, float("nan")])["equal"]
+    assert not judged([1.0, 2.0], [1.0, 2.5])["equal"]
+
+
+def test_a_result_nearer_to_float64_than_eager_is_the_same_however_far_from_eager() -> None:
+    exact = torch.linspace(0, 1, 2000, dtype=torch.float64)
+    eager, compiled = (exact + 0.01).float(), (exact - 0.001).float()
+    found = judged(eager, compiled, exact)
+    assert found["same"] and not found["tight"]
+    assert found["eager_error_vs_fp64"] == pytest.approx(0.01, rel=1e-3)
+    assert found["error_vs_fp64"] == pytest.approx(0.001, rel=1e-3)
+    assert not judged(compiled, eager, exact)["same"]
+
+
+def test_nan_that_moves_is_never_the_same() -> None:
+    eager = torch.zeros(5000)
+    compiled = eager.clone()
+    compiled[7] = float("nan")
+    found = judged(eager, compiled, eager.double())
+    assert not found["same"] and found["nan_moved"] and found["nan"] == [0, 1]
+
+
+def test_infinities_are_counted_on_both_sides() -> None:
+    found = judged([1.0, float("inf")], [1.0, 3.0])
+    assert found["inf"] == [1, 0] and not found["same"]
+
+
+def test_what_is_infinite_on_all_sides_leaves_the_rest_to_float64() -> None:
+    exact = torch.linspace(0, 1, 2000, dtype=torch.float64)
+    exact[::5] = -math.inf
+    eager, compiled = (exact + 0.01).float(), (exact - 0.001).float()
+    assert judged(eager, compiled, exact)["same"] and not judged(compiled, eager, exact)["same"]
+    compiled[0] = 0.0
+    assert not judged(eager, compiled, exact)["same"]
+
+
+def test_float64_is_no_judge_where_it_drew_other_random_numbers() -> None:
+    eager, exact = torch.randn(2000), torch.randn(2000, dtype=torch.float64)
+    assert judged(eager, eager + 0.8, exact)["same"]
+    assert not judged(eager, eager + 0.8, exact, random=True)["same"]
+    near = judged(eager, eager + 2e-4, eager.double() + 3e-4, random=True)
+    assert near["same"] and "error_vs_fp64" in near
+
+
+def test_the_largest_difference_is_told_in_units_in_the_last_place() -> None:
+    eager = torch.tensor([1.0, 100.0])
+    found = judged(eager, torch.nextafter(eager, torch.tensor(1e9)))
+    assert found["max_ulp"] == pytest.approx(1.0) and found["mismatched"] == 2
+
+
+def test_an_integer_off_by_rounding_is_excused_only_if_float64_says_so() -> None:
+    assert judged([3, 4], [2, 4], [2, 4])["same"]
+    assert not judged([3, 4], [2, 4], [3, 4])["same"]
+    assert not judged([3, 4], [2, 4])["same"]
+
+
+VALUES = [[5.0, 1.0, 5.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled", "stable", "right"),
+    [
+        ([0], [2], False, True),  # argmax: both maxima are right
+        ([0], [1], False, False),
+        ([[0, 2]], [[2, 0]], False, True),  # topk
+        ([[0, 2]], [[2, 2]], False, False),  # one of them twice
+        ([[1, 3, 0, 2]], [[1, 3, 2, 0]], False, True),  # argsort
+        ([[1, 3, 0, 2]], [[1, 3, 2, 0]], True, False),  # a stable sort has one answer
+        ([0], [4], False, False),  # outside
+    ],
+)
+def test_indices_may_differ_where_values_tie(
+    eager: Any, compiled: Any, stable: bool, right: bool
+) -> None:
+    tie = {"values": torch.tensor(VALUES), "dim": 1, "stable": stable}
+    found = judged(eager, compiled, tie=tie)
+    assert found["same"] is right and bool(found.get("tied")) is right
+
+
+def test_an_index_of_nan_does_not_tie_with_an_index_of_a_number() -> None:
+    values = torch.tensor([[1.0, float("nan"), 9.0]])
+    tie = {"values": values, "dim": 1, "stable": False}
+    assert not judged([1], [2], tie=tie)["same"]
+
+
+def snapshot(result: Any, state: dict[str, Any], stamps: Any = None) -> dict[str, Any]:
+    return dict(outputs.take(result, state, stamps or outputs.stamps(state)))
+
+
+def test_an_input_written_to_without_its_version_counter_is_seen() -> None:
+    x = torch.arange(4.0)
+    stamps = outputs.stamps({"arg0": x})
+    view = torch.frombuffer(x.numpy().data, dtype=torch.float32)
+    view[2] = 9.0  # as generated code does: the same memory, another counter
+    assert x._version == stamps["arg0"][0]
+    assert list(snapshot(None, {"arg0": x}, stamps)["changed"]) == ["arg0"]
+
+
+def test_a_swap_of_two_elements_is_a_change() -> None:
+    x = torch.arange(4.0)
+    stamps = outputs.stamps({"arg0": x})
+    x.data = x.flip(0)
+    assert list(snapshot(None, {"arg0": x}, stamps)["changed"]) == ["arg0"]
+
+
+def test_a_write_on_one_side_only_is_held_against_the_value_before() -> None:
+    before = {"arg0": torch.zeros(3)}
+    eager, compiled = {"arg0": torch.zeros(3)}, {"arg0": torch.zeros(3)}
+    stamps = outputs.stamps(eager), outputs.stamps(compiled)
+    eager["arg0"].add_(1)
+    pair = snapshot(None, eager, stamps[0]), snapshot(None, compiled, stamps[1])
+    found = comparison.compare(*pair, baseline=before)
+    assert not found["same"] and found["values"][0]["property"] == "changed input"
+
+
+METADATA: list[tuple[str, Any]] = [
+    ("dtype", lambda x: x.double()),
+    ("shape", lambda x: x[:, :1]),
+    ("stride", lambda x: x.t().contiguous().t()),
+    ("alias", lambda x: x),
+    ("requires_grad", lambda x: x.clone().requires_grad_()),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), METADATA, ids=[name for name, _ in METADATA])
+def test_metadata_is_compared(name: str, change: Any) -> None:
+    x = torch.randn(3, 2)
+    state = {"arg0": x}
+    pair = snapshot(x.clone(), state), snapshot(change(x), state)
+    found = comparison.compare(*pair)
+    assert name in {item["property"] for item in found["metadata"]} and not found["same"]
+
+
+def test_a_leaf_is_not_an_intermediate_result() -> None:
+    x = torch.randn(3, requires_grad=True)
+    pair = snapshot(x * 1.0, {}), snapshot((x * 1.0).detach().requires_grad_(), {})
+    found = comparison.compare(*pair)
+    assert [item["property"] for item in found["metadata"]] == ["is_leaf"]
+
+
+def test_metadata_of_a_changed_input_is_compared() -> None:
+    eager, compiled = {"arg0": torch.zeros(2, 3)}, {"arg0": torch.zeros(2, 3)}
+    stamps = outputs.stamps(eager), outputs.stamps(compiled)
+    eager["arg0"].t_()
+    compiled["arg0"].add_(0.0)
+    pair = snapshot(None, eager, stamps[0]), snapshot(None, compiled, stamps[1])
+    found = comparison.compare(*pair)
+    assert {"shape", "stride"} & {item["property"] for item in found["metadata"]}
+
+
+def test_a_missing_gradient_and_a_zero_gradient_mean_the_same() -> None:
+    def grads(value: Any) -> dict[str, Any]:
+        return {"leaves": [], "changed": {}, "grads": {"arg0": value}}
+
+    assert comparison.compare(grads(None), grads(torch.zeros(2)))["same"]
+    assert not comparison.compare(grads(None), grads(torch.ones(2)))["same"]

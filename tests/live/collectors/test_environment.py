@@ -1,0 +1,36 @@
+"""What is said about the machine: quick, complete enough, and without a name of anybody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support import interpreter
+from tests.support.environments import check_settings, check_superset, probe
+
+
+def test_it_is_a_superset_of_collect_env() -> None:
+    check_superset(interpreter.WARM)
+
+
+def test_changed_settings_are_told_and_nobody_is_named() -> None:
+    check_settings(interpreter.WARM)
+
+
+def test_packages_are_those_of_a_public_list(tmp_path: Path) -> None:
+    for name in ("acme_torch", "torch_acme", "torchmetrics"):
+        folder = tmp_path / f"{name}-1.2.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2+acme.7\n"
+        )
+    found = probe(interpreter.WARM, "packages", tmp_path)
+    assert found["packages"]["torchmetrics"] == "1.2+custom"
+    assert "acme" not in json.dumps(found)
+
+
+def test_variables_are_told_by_an_allow_list_and_with_harmless_values() -> None:
+    found = probe(interpreter.WARM, "variables")
+    assert found["variables"]["OMP_NUM_THREADS"] == "3"
+    assert found["variables"]["TORCH_COMPILE_DEBUG"] == "<set>"
+    assert "secret" not in json.dumps(found) and "MY_API_TOKEN" not in json.dumps(found)

@@ -1,0 +1,50 @@
+"""What a report's pictures show is measured on the public repro, in a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reporter.exhibits import gathered
+from reporter.reduce.cold import look_cold
+from tests.support import interpreter
+from tests.support.scripts import text
+
+WISH = {"values": True, "positions": 8, "seconds": 60}
+
+
+def look(name: str, **changes: Any) -> list[dict[str, object]]:
+    return look_cold(interpreter.WARM, text(f"exhibits/{name}"), 120, {**WISH, **changes})
+
+
+def test_errors_along_the_graph_and_in_the_output() -> None:
+    numbers, cells = gathered(look("wrong_from_the_second_operation"))
+    points = numbers["divergence"]["points"]
+    assert [point["operator"] for point in points] == ["operator.add", "torch.cumsum", "torch.mul"]
+    # the backend adds one to whatever is larger than five: not after the first operation, but from the second on
+    assert [bool(point["compiled"]) for point in points] == [False, True, True]
+    assert [point["eager"] for point in points] == [0.0, 0.0, 0.0]
+    assert {point["reference"] for point in points} == {"float64"}
+    spread = numbers["error_map"]
+    assert spread["shape"] == [6, 100] and spread["step"] == [1, 2] and spread["max"] == 1.0
+    assert spread["off"] == 500 and "cells" not in spread
+    assert [row[0] for row in cells] == [0.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert {len(row) for row in cells} == {50}
+    assert numbers["graph_breaks"] == [] and numbers["graphs"] == 1
+
+
+def test_graph_breaks_are_lines_of_the_repro() -> None:
+    lines = text("exhibits/graph_break").splitlines()
+    numbers, _ = gathered(look("graph_break"))
+    line = lines.index("    torch._dynamo.graph_break()") + 1
+    assert [found["line"] for found in numbers["graph_breaks"]] == [line]
+    assert numbers["graphs"] == 2
+
+
+def test_an_exception_of_the_compiler_is_placed() -> None:
+    points = gathered(look("backend_refuses_cumsum"))[0]["divergence"]["points"]
+    assert [point.get("error") for point in points] == [None, "AssertionError", "AssertionError"]
+
+
+def test_a_process_that_dies_leaves_what_it_had_measured() -> None:
+    points = gathered(look("dies_at_the_end", values=False))[0]["divergence"]["points"]
+    assert points[-1]["error"] == "no end"  # the last operation is measured first

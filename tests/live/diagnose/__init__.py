@@ -1,0 +1,1 @@
+"""What is concluded about programs that really run."""

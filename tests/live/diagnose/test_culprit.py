@@ -1,0 +1,118 @@
+"""A faulty decomposition of torch's is named as the culprit, in the recorded call and in a repro."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reporter.diagnose.culprit import candidates, find
+from reporter.diagnose.experiment import (
+    Abilities,
+    lab_abilities,
+    lab_experiment,
+    pool_experiment,
+    shown,
+)
+from reporter.diagnose.judge import judge
+from reporter.diagnose.verdict import Diagnosis
+from reporter.lab import Json
+from reporter.reduce.pool import WorkerPool
+from reporter.signature import Signature, of_assertion
+from tests.support import interpreter
+from tests.support.recorded import recorded
+from tests.support.scripts import text
+
+FAULTY = "culprit/faulty_decomposition"
+SPEC = {"backend": "aot_eager_decomp_partition", "subsystem": "decomposition"}
+#: Seconds for one run and for a whole search; none of them counts on a quiet machine.
+RUN, SEARCH = 120.0, 1200.0
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def diagnosis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diagnosis]:
+    with recorded(FAULTY, tmp_path_factory.mktemp("culprit")) as recording:
+        yield judge(recording, RUN, lambda _: None)
+
+
+def ask(diagnosis: Diagnosis, **rung: object) -> Json:
+    assert diagnosis.finding is not None
+    lab = diagnosis.finding.lab
+    path = str(lab.folder / f"ask-{next(_NUMBERS)}.pt")
+    return lab.request({"op": "run", "rung": {"how": "compiled", "snapshot": path, **rung}}, RUN)
+
+
+def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
+    assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
+    assert diagnosis.finding is not None
+    names = candidates(diagnosis.layer, diagnosis.kind)
+    abilities = lab_abilities(diagnosis.finding.lab, names, RUN)
+    experiment = lab_experiment(diagnosis, RUN)
+    culprit = find(
+        experiment, diagnosis.layer, diagnosis.kind, SEARCH, 2, lambda _: None, abilities
+    )
+    assert culprit.subsystem == "aot_eager_decomp_partition/decomposition"
+    assert culprit.exact and culprit.operator == "aten.hardswish.default"
+    assert culprit.application is not None and culprit.of is not None
+    assert culprit.application <= culprit.of
+    assert culprit.workaround == (
+        "torch._inductor.decomposition.decompositions.pop(torch.ops.aten.hardswish.default)",
+    )
+    assert culprit.confirmed
+    assert "zebra" not in str(culprit.to_json()) and "giraffe" not in str(culprit.to_json())
+
+
+def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
+    wanted = of_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
+    assert wanted is not None
+    abilities = Abilities(((SPEC["backend"], SPEC["subsystem"]),), {})
+    with WorkerPool(interpreter.WARM, 2, {}, tmp_path, warm_backend="eager") as pool:
+        experiment = pool_experiment(pool, text(FAULTY), wanted)
+        culprit = find(
+            experiment, "decomposition", "wrong_result", SEARCH, 2, lambda _: None, abilities
+        )
+    assert culprit.stable
+    assert culprit.operator == "aten.hardswish.default" and culprit.exact
+
+
+def test_all_applications_are_counted_and_those_above_the_limit_left_out(
+    diagnosis: Diagnosis,
+) -> None:
+    everything = ask(diagnosis, bisect={**SPEC, "max": None})
+    assert everything["outcome"] == "ok", everything
+    total = everything["bisect"]["applications"]
+    assert total >= 3 and everything["bisect"]["operator"] is None
+    nothing = ask(diagnosis, bisect={**SPEC, "max": 0})
+    # what is left whole hides the operators it would have been decomposed into
+    assert 3 <= nothing["bisect"]["applications"] <= total
+    assert nothing["bisect"]["operator"].startswith("aten.")  # the first that was left out
+
+
+@pytest.mark.parametrize(
+    "rung",
+    [
+        {"bisect": {"backend": "inductor", "subsystem": "no_such_passes", "max": 0}},
+        {"config": {"torch._inductor.config.no_such_setting": 1}},
+        {"config": {"torch._inductor.config.cpp.no_such_setting": 1}},
+        {"fallback": ["aten.no_such_operator.default"]},
+        {"undecomposed": ["aten.no_such_operator.default"]},
+    ],
+    ids=["subsystem", "setting", "setting_of_cpp", "operator", "decomposition"],
+)
+def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Json) -> None:
+    answer = ask(diagnosis, backend="aot_eager_decomp_partition", **rung)
+    assert answer["outcome"] == "skipped", answer
+    assert shown(Signature("wrong_result"), answer, None, None)[0] is None
+
+
+def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:
+    assert diagnosis.finding is not None
+    names = candidates("inductor", "crash")
+    wanted = [*names, "torch._inductor.config.nothing"]
+    settings = lab_abilities(diagnosis.finding.lab, wanted, RUN).settings
+    assert settings is not None and "torch._inductor.config.nothing" not in settings
+    assert settings["torch._inductor.config.pattern_matcher"] is True
+    assert "torch._inductor.config.cpp.simdlen" in settings

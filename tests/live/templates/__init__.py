@@ -1,0 +1,1 @@
+"""Tests of `templates` that ask a real torch."""

@@ -1,0 +1,70 @@
+"""Torch's own tools, switched on in a process with the repro and in a fork of the private call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from reporter.evidence.call import of_call
+from reporter.evidence.repro import of_repro
+from tests.support import interpreter
+from tests.support.evidence import of_breaks
+from tests.support.scripts import text
+from tests.support.waiting import PATIENCE
+from tests.support.watched import watch
+
+
+def test_every_tool_says_something_of_a_repro(tmp_path: Path) -> None:
+    found = of_breaks(interpreter.WARM, "aot_eager", tmp_path / "kept")
+    document = found.to_json()
+    assert document["graphs"] == 4 and document["operations"] == [1, 1, 1, 1]
+    assert [item["count"] for item in document["graph_breaks"]] == [2]
+    assert document["graph_breaks"][0]["reason"]
+    assert document["recompiles"] == 2
+    assert document["compile_seconds"]["dynamo"] >= document["compile_seconds"]["aot_autograd"] > 0
+    assert {item.name: item.outcome for item in found.collected} == {
+        "logs": "ok",
+        "trace": "ok",
+        "inductor": "skipped",
+        "phases": "ok",
+        "explain": "ok",
+    }
+    assert found.excerpt is not None and "torch.ops.aten.mul" in found.excerpt.text
+    logs = {path.stem for path in (tmp_path / "kept" / "logs").iterdir()}
+    assert {"all", "guards", "graph_breaks", "recompiles", "graph_code", "aot_graphs"} <= logs
+
+
+def test_a_repro_that_does_not_end_is_no_evidence() -> None:
+    found = of_repro(
+        interpreter.WARM,
+        "import time\nwhile True:\n    time.sleep(1)\n",
+        kind="hang",
+        layer="inductor",
+        suspects=(),
+        error="",
+        budget=2,
+    )
+    assert found.excerpt is None and found.no_excerpt == "not done within 2 s"
+    assert {item.outcome for item in found.collected} == {"skipped"}
+
+
+def test_the_evidence_of_a_private_call_stays_in_a_private_folder(tmp_path: Path) -> None:
+    recording = watch(text("evidence/private"), tmp_path)
+    try:
+        lab = recording.findings[0].lab
+        found = of_call(lab, tmp_path / "evidence", PATIENCE)
+        one = of_call(lab, tmp_path / "one", PATIENCE, {"function": "helper_of_acme"})
+    finally:
+        recording.close()
+    outcomes = {item.name: item.outcome for item in found.collected}
+    assert outcomes["explain"] == outcomes["logs"] == outcomes["trace"] == "ok"
+    assert outcomes["one_function"] == "skipped"
+    written = json.loads((tmp_path / "evidence" / "evidence.json").read_text())
+    breaks = next(c for c in written["collectors"] if c["collector"] == "explain")["facts"]
+    place = breaks["graph_breaks"][0]
+    assert place["function"] == "forward" and place["file"].endswith("script.py")
+    assert "secret_rows" in (tmp_path / "evidence" / "logs" / "all.log").read_text()
+    assert (tmp_path / "evidence" / "evidence.json").stat().st_mode & 0o077 == 0
+    # only the named function was compiled: one graph, and no break in the one that calls it
+    compiled = next(item for item in one.collected if item.name == "explain").facts
+    assert compiled["graphs"] == 1 and compiled["graph_breaks"] == []

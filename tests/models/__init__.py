@@ -1,0 +1,1 @@
+"""Models that somebody else wrote; they need an interpreter with transformers."""

@@ -1,0 +1,73 @@
+"""What is mutated, and by which tests a mutant may be found: the one place to edit when modules move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Another seed draws another sample.
+SEED = "1"
+#: At least so many of an area's mutants have to be found.
+WANTED = 0.85
+
+
+@dataclass(frozen=True)
+class Area:
+    """Modules with one promise. `modules` are patterns below the root of the repository, `sample` is how many mutants are drawn."""
+
+    name: str
+    sample: int
+    modules: tuple[str, ...]
+
+
+AREAS = (
+    Area(
+        "verdicts",
+        90,
+        (
+            "reporter/diagnose/judge.py",
+            "reporter/diagnose/differences.py",
+            "reporter/diagnose/evidence.py",
+            "reporter/diagnose/ladder.py",
+            "reporter/diagnose/verdict.py",
+            "reporter/releases/judging.py",
+            "reporter/triage/decide.py",
+        ),
+    ),
+    Area("signature", 50, ("reporter/signature.py",)),
+    Area(
+        "leak check",
+        50,
+        (
+            "anonymizer/audit.py",
+            "anonymizer/terms.py",
+            "anonymizer/patterns.py",
+            "anonymizer/vocabulary.py",
+        ),
+    ),
+    Area(
+        "delivery",
+        60,
+        (
+            "reporter/github/delivery.py",
+            "reporter/github/letters.py",
+            "reporter/github/parcel.py",
+            "reporter/filing.py",
+        ),
+    ),
+    Area("store", 50, ("reporter/store/*.py", "reporter/releases/keeping.py")),
+    Area(
+        "sandbox",
+        50,
+        (
+            "reporter/sandbox/limits.py",
+            "reporter/sandbox/view.py",
+            "reporter/sandbox/bubblewrap.py",
+            "reporter/sandbox/watch.py",
+            "reporter/sandbox/run.py",
+        ),
+    ),
+)
+
+#: Tests that may find a mutant: no torch process, and no program that means harm. A sandbox with a fault in it must
+#: never be given a hostile program: it would be this machine that the program then has.
+TESTS = ("tests/unit", "tests/e2e/sandbox/test_run.py")

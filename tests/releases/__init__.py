@@ -1,0 +1,1 @@
+"""Tests that need interpreters with other torch releases."""

@@ -1,0 +1,29 @@
+"""`test_repro.py` fails where the repro fails and passes where it passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reporter.build import formatted
+from reporter.candidate import judge, seen
+from reporter.reduce.cold import run_cold
+from templates.regression import failing_text, render_tests
+from tests.support.mended import MENDED, document, repro
+
+
+@pytest.mark.parametrize("kind", MENDED)
+def test_it_fails_on_the_broken_and_passes_on_the_mended_release(
+    kind: str, release_python: Callable[[str], Path]
+) -> None:
+    report = document(kind, "inductor", MENDED[kind][0])
+    wanted = seen(run_cold(release_python("v26"), repro(kind), 300, describe=True))
+    assert wanted is not None
+    for rendered in render_tests(report, repro(kind)):
+        test = formatted(rendered)
+        probe = failing_text(test, report)
+        assert judge(wanted)(run_cold(release_python("v26"), probe, 300, describe=True)), test
+        right = run_cold(release_python("v213"), test, 300)
+        assert right.exit == 0 and "OK" in right.stderr and "skipped" not in right.stderr

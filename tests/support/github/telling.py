@@ -1,0 +1,36 @@
+"""What checks found out about a filed report, and what its issue hears of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reporter.releases.announce import Told
+from reporter.releases.telling import announce
+from reporter.releases.work import Check
+from reporter.store.database import opened
+from tests.support.github.desk import Somebody
+from tests.support.github.tracker import Tracker
+
+
+def result(outcome: Any, torch: str = "2.14.0", key: str = "", **more: Any) -> Check:
+    """A finished check of the report that was filed."""
+    return Check(
+        "r", key or known_key(), torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), **more
+    )
+
+
+def known_key() -> str:
+    """The key of the report that was filed."""
+    with opened() as store:
+        row = store.execute("SELECT key FROM filings").fetchone()
+    return str(row["key"])
+
+
+def told(*results: Check, person: Somebody | None = None) -> list[Told]:
+    """What `check --comment` says, with --yes where there is no person."""
+    return announce(results, person or Somebody(is_there=False), is_sure=person is None)
+
+
+def comments(tracker: Tracker) -> list[str]:
+    """The texts below the first issue."""
+    return [comment["body"] for comment in tracker.repo.issues[0]["comments"]]

@@ -1,0 +1,24 @@
+"""The leak check as a run asks it: private terms of a program, and the audit of outgoing files."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from anonymizer.audit import Audit, Identity, Terms, private_terms
+from reporter.outgoing import check_outgoing
+from tests.support import outgoing_data as data
+
+NOBODY = Identity()
+SOMEBODY = Identity("/home/jdoe77", "jdoe77", "tycho-gpu3.lab.example")
+
+
+@functools.cache
+def terms_of(source: str, *extra: str, path: str = "script.py") -> Terms:
+    """The private terms of a program, beside the words of a torch."""
+    return private_terms({path: source}, data.torch_vocabulary(), extra)
+
+
+def run(files: Mapping[str, str], terms: Terms, who: Identity = NOBODY) -> Audit:
+    """The audit of outgoing files, with the house words of all templates."""
+    return check_outgoing(files, terms, internals=data.INTERNALS, identity=who, allowed=[data.GIT])

@@ -1,0 +1,78 @@
+"""Starting programs in every way that the command knows, recorded and refused as the command does it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from reporter.findings import Recording
+from reporter.places import resolve
+from reporter.recording import Session
+from reporter.settings import Options
+from reporter.ways import check_early, facts_for, refuse_run, way_of
+from tests.support.places import ROOT
+from tests.support.scripts import text
+
+#: The last line of a program that makes the call of `ways/tallies`, which has a real bug.
+CALL = "\nprint(len(fast_tally()))\n"
+
+
+def tally_script() -> str:
+    """A script whose only compiled call raises."""
+    return text("ways/tallies") + CALL
+
+
+def options(folder: Path, *words: str) -> Options:
+    """What `bugreport diagnose WORDS` would have read in `folder`."""
+    given = {"module": words[1]} if words[0] == "-m" else {}
+    script, rest = (None, words[2:]) if given else (Path(words[0]), words[1:])
+    return resolve(given, script, tuple(rest), cwd=folder)
+
+
+def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Recording:
+    """The recording of what `words` start, refused as the command would refuse it."""
+    asked = options(folder, *words)
+    check_early(asked)
+    way = way_of(asked, python)
+    session = Session(
+        python,
+        list(way.command),
+        module=way.kind == "module",
+        cwd=way.cwd,
+        timeout=timeout,
+        cache=folder / "cache",
+        echo=None,
+        talk=lambda _: None,
+        way=facts_for(way),
+        variables=way.variables(),
+    )
+    recording = session.run()
+    refuse_run(way, recording)
+    return recording
+
+
+def found(recording: Recording) -> list[tuple[str, str, str]]:
+    """(symptom, exception, place) of each finding; closes the recording."""
+    rows = [
+        (item.symptom, str((item.failure or {}).get("exception")), item.place)
+        for item in recording.findings
+    ]
+    recording.close()
+    return rows
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Files by name, `_py` for `.py`."""
+    for name, content in files.items():
+        (folder / name.replace("_py", ".py")).write_text(content)
+    return folder
+
+
+def tool(*more: str | Path) -> list[str]:
+    """The command of this checkout; `more` stands behind whatever it is given."""
+    last = [str(word) for word in more]
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv += {last!r}; "
+        "from reporter.__main__ import main; main()"
+    )
+    return [sys.executable, "-c", code]

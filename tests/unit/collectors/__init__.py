@@ -1,0 +1,1 @@
+"""The parts of the target side that need no torch."""

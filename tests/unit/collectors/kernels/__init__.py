@@ -1,0 +1,1 @@
+"""Tests of `collectors.kernels`, as far as they need no torch."""

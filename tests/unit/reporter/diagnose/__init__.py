@@ -1,0 +1,1 @@
+"""What is concluded from measurements, over measurements that are made up."""

@@ -1,0 +1,151 @@
+"""The culprit is named only where the bug comes with one application more; a workaround makes everything right.
+
+The compilers here are rules over variations, and time passes only where a test says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from reporter.diagnose.culprit import BACKENDS, find
+from reporter.diagnose.experiment import Abilities, Trial, Variation
+from reporter.diagnose.suspect import Culprit
+from reporter.diagnose.switches import applicable
+from reporter.lab import Json
+
+Rule = Callable[[Variation], "bool | None"]
+#: How long one trial really takes where the trials are to overlap.
+OVERLAP = 0.01
+NOTHING = Abilities((), None)
+
+
+class Compiler:
+    """A compiler whose bug is a rule over variations, with a clock that moves on by `seconds` with each trial."""
+
+    def __init__(self, bug: Rule, seconds: float = 0.0, bisect: Json | None = None) -> None:
+        self.bug = bug
+        self.bisect = bisect
+        self.seconds = seconds
+        self.now = 0.0
+        self.running = 0
+        self.most = 0
+        self.lock = threading.Lock()
+
+    def clock(self) -> float:
+        return self.now
+
+    def __call__(self, variation: Variation) -> Future[Trial]:
+        trial: Future[Trial] = Future()
+
+        def work() -> None:
+            time.sleep(OVERLAP if self.seconds else 0.0)
+            with self.lock:
+                self.running -= 1
+                self.now += self.seconds
+            if trial.set_running_or_notify_cancel():
+                trial.set_result(Trial(self.bug(variation), bisect=self.bisect))
+
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        if self.seconds:
+            threading.Thread(target=work).start()
+        else:
+            work()
+        return trial
+
+
+def searched(
+    compiler: Compiler,
+    layer: str = "inductor",
+    jobs: int = 2,
+    abilities: Abilities = NOTHING,
+) -> Culprit:
+    budget, kind = 1.0, "wrong_result"
+    return find(
+        compiler, layer, kind, budget, jobs, lambda _: None, abilities, clock=compiler.clock
+    )
+
+
+def search(bug: Rule, layer: str = "inductor") -> Culprit:
+    return searched(Compiler(bug), layer)
+
+
+FUSION = "torch._inductor.config.epilogue_fusion"
+ORDER = "torch._inductor.config.pick_loop_orders"
+
+
+def test_the_cheapest_switch_is_the_workaround() -> None:
+    culprit = search(lambda v: dict(v.config).get(ORDER, True) and v.threads != 1)
+    gone = {row.setting for row in culprit.switches if row.gone}
+    assert gone == {ORDER + " = False", "torch.set_num_threads(1)"}
+    assert culprit.workaround == (ORDER + " = False",)
+    assert culprit.confirmed and not culprit.not_tried
+
+
+def test_two_switches_are_found_where_one_alone_does_nothing() -> None:
+    culprit = search(lambda v: not {(ORDER, False), (FUSION, False)} <= set(v.config))
+    assert sorted(culprit.workaround) == [FUSION + " = False", ORDER + " = False"]
+    assert not any(row.gone for row in culprit.switches)
+    assert culprit.minimal
+
+
+def test_a_switch_that_brings_another_failure_hides_no_other_switch() -> None:
+    def bug(v: Variation) -> bool | None:
+        config = dict(v.config)
+        return None if FUSION in config else config.get(ORDER, True)
+
+    culprit = search(bug)
+    rows = {row.setting: row.gone for row in culprit.switches}
+    assert rows[FUSION + " = False"] is None and rows[ORDER + " = False"] is True
+
+
+def test_a_bug_that_comes_and_goes_has_no_culprit() -> None:
+    culprit = search(lambda v: False)
+    assert not culprit.stable and not culprit.workaround and not culprit.switches
+    assert search(lambda v: None).stable is False
+
+
+def test_a_bug_of_a_cached_graph_is_blamed_on_the_cache() -> None:
+    culprit = search(lambda v: not v.fresh)
+    assert culprit.workaround == ("torch._inductor.config.force_disable_caches = True",)
+
+
+def test_a_workaround_of_the_layer_is_checked_in_the_users_backend() -> None:
+    name = "torch._functorch.config.cse"
+
+    def bug(v: Variation) -> bool:
+        return v.backend != BACKENDS["aot_autograd"] or dict(v.config).get(name, True)
+
+    culprit = search(bug, "aot_autograd")
+    assert culprit.workaround == (name + " = False",) and culprit.confirmed is False
+
+
+def test_time_is_kept_and_what_was_not_tried_is_said() -> None:
+    compiler = Compiler(lambda v: True, seconds=0.2)
+    culprit = searched(compiler, jobs=3)
+    assert compiler.most <= 3
+    assert culprit.stable and culprit.runs <= 5 + 3
+    assert culprit.not_tried and len(culprit.switches) + len(culprit.not_tried) >= len(
+        applicable("inductor", "cpu", None)
+    )
+
+
+def test_where_no_lowering_can_be_left_out_operators_are_tried_one_by_one() -> None:
+    pair = ("inductor", "lowerings")
+    names = [f"aten.op{number}.default" for number in range(20)]
+    counted: Json = {"counts": {"/".join(pair): 20}, "operators": names}
+
+    def bug(v: Variation) -> bool | None:
+        if v.bisect is not None and v.bisect[2] == 0 or names[3] in v.fallback:
+            return None
+        return names[11] not in v.fallback
+
+    abilities = Abilities((pair,), {})
+    compiler = Compiler(bug, bisect=counted)
+    culprit = searched(compiler, abilities=abilities)
+    assert (culprit.operator, culprit.application, culprit.exact) == (names[11], None, False)
+    assert culprit.workaround == (f"torch._inductor.lowering.make_fallback(torch.ops.{names[11]})",)

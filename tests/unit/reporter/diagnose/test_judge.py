@@ -1,0 +1,475 @@
+"""The order of proof for what raises, dies or hangs, and the verdict on a recording as a whole."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reporter.diagnose.explain import command
+from reporter.diagnose.judge import judge, script_failed, tight
+from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
+from reporter.diagnose.verdict import BUGS, Diagnosis
+from reporter.errors import CannotJudgeError
+from reporter.settings import Options
+from tests.support.made_up_call import (
+    DEADLY,
+    LIMIT,
+    STUCK,
+    WITHIN,
+    WRONG,
+    MadeUp,
+    finding,
+    raises,
+    recording,
+    verdict,
+)
+from tests.support.verdict_table import CASES
+
+OWN = {"backend": {"callable": "mine"}}
+RUNGS_OF_INDUCTOR = (
+    EAGER,
+    "compiled",
+    "eager",
+    "aot_eager",
+    "aot_eager_decomp_partition",
+    "inductor",
+)
+
+
+def both(answer: Any) -> dict[str, Any]:
+    """The same answer of the reused and of the fresh compile."""
+    return {"compiled": answer, "inductor": answer}
+
+
+def test_what_is_a_bug_is_what_the_table_says() -> None:
+    assert BUGS == {case.kind for case in CASES.values() if case.is_bug}
+    for case in CASES.values():
+        assert Diagnosis(case.kind, case.layer, "").is_bug == case.is_bug
+
+
+# -- eager first ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symptom", ["raised", "died", "hang", "differs", "accepts"])
+@pytest.mark.parametrize(("answer", "how"), [(DEADLY, "SIGSEGV"), (STUCK, "timeout")])
+def test_a_program_that_does_not_survive_eager_is_invalid(
+    symptom: str, answer: Any, how: str
+) -> None:
+    found, lab = verdict({**both(raises()), EAGER: answer}, symptom)
+    assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
+    assert found.summary == f"Eager alone does not survive the call: {how}."
+    assert found.cited == (EAGER,) and "compiled" not in lab.measured()
+
+
+@pytest.mark.parametrize("symptom", ["raised", "hang"])
+def test_where_eager_raises_too_the_program_is_invalid(symptom: str) -> None:
+    found, _ = verdict({**both(raises()), EAGER: raises("TypeError", "odd")}, symptom)
+    assert (found.kind, found.layer) == ("invalid_program", "eager")
+    assert found.summary == "Eager fails as well: TypeError: odd."
+    assert found.cited == (EAGER, "compiled")
+
+
+def test_a_difference_where_eager_raises_is_judged_as_a_difference() -> None:
+    found, _ = verdict({EAGER: raises()})
+    assert found.kind == "rounding"
+
+
+@pytest.mark.parametrize(
+    ("rungs", "layer", "seen"),
+    [
+        ({}, "dynamo", (3, 3)),
+        ({"eager": raises()}, "aot_autograd", (3, 3)),
+        ({"eager": raises(), "aot_eager": raises()}, "decomposition", (3, 3)),
+        ({"inductor": raises()}, "dynamo", (2, 3)),
+    ],
+)
+def test_a_result_where_eager_refuses_is_accepted_too_much(
+    rungs: Any, layer: str, seen: tuple[int, int]
+) -> None:
+    refused = raises("ValueError", "refused")
+    found, _ = verdict({EAGER: refused, AGAIN: refused, **rungs}, "accepts")
+    assert (found.kind, found.layer, found.is_bug) == ("accepts_invalid", layer, True)
+    assert found.summary == (
+        "Eager refuses the call with ValueError; the compiled call returns a result."
+    )
+    assert found.cited == (EAGER, AGAIN, *RUNGS_OF_INDUCTOR[1:])
+    assert found.failure is not None and found.failure["first_line"] == "refused"
+    assert found.signature is not None and found.signature.exception == "ValueError"
+    assert (found.signature.kind, found.signature.layer) == ("accepts_invalid", layer)
+    assert found.reproduced == seen
+
+
+def test_eager_that_refuses_in_one_run_only_is_nondeterministic() -> None:
+    found, _ = verdict({EAGER: raises()}, "accepts")
+    assert (found.kind, found.layer) == ("nondeterministic", "eager")
+    assert found.cited == (EAGER, AGAIN)
+
+
+@pytest.mark.parametrize("compiled", [STUCK, raises("ValueError")])
+def test_a_call_that_does_not_return_accepts_nothing(compiled: Any) -> None:
+    found, _ = verdict({EAGER: raises(), AGAIN: raises(), "compiled": compiled}, "accepts")
+    assert found.kind == "invalid_program"
+
+
+def test_a_process_that_dies_where_eager_raises_is_a_death() -> None:
+    refused = {EAGER: raises("ValueError"), AGAIN: raises("ValueError")}
+    for symptom, rungs in (("died", {}), ("accepts", both(DEADLY)), ("raised", both(DEADLY))):
+        more = {"signal": "SIGABRT"} if symptom == "died" else {}
+        found, _ = verdict({**both(DEADLY), **refused, **rungs}, symptom, **more)
+        assert (found.kind, found.layer) == ("process_death", "inductor")
+        assert found.summary.endswith("; eager raises ValueError.")
+
+
+# -- deaths ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_death_is_told_with_its_signal_and_its_place() -> None:
+    log = 'Thread 0x0:\n  File "/x/site-packages/torch/_inductor/graph.py", line 1 in run'
+    found, _ = verdict(both({**DEADLY, "detail": log}), "died", signal="SIGABRT")
+    assert (found.kind, found.layer, found.is_bug) == ("process_death", "inductor", True)
+    assert found.summary == (
+        "The compiled call ends the process with SIGABRT while compiling in torch/_inductor/graph.py:run; eager returns."
+    )
+    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.place is not None and found.place.phase == "compiling"
+    assert found.signature is not None and found.signature.signal == "SIGABRT"
+
+
+def test_a_death_without_a_signal_of_the_scripts_has_that_of_a_repetition() -> None:
+    found, _ = verdict(both(DEADLY), "died")
+    assert "with SIGSEGV; eager returns" in found.summary and found.place is None
+    assert found.signature is not None and found.signature.signal == "SIGSEGV"
+
+
+def test_a_kill_is_most_likely_for_memory() -> None:
+    found, _ = verdict(both({**DEADLY, "signal": "SIGKILL"}), "died", signal="SIGKILL")
+    assert "SIGKILL, most likely because memory ran out; eager" in found.summary
+    assert "memory" not in verdict(both(DEADLY), "died", signal="SIGABRT")[0].summary
+
+
+def test_a_death_that_some_repetitions_show_is_counted() -> None:
+    found, _ = verdict({"repeat 2": DEADLY}, "died", signal="SIGABRT")
+    assert found.kind == "process_death" and found.reproduced == (2, 8)
+    assert found.summary.endswith("; seen in 2 of 8 runs.") and found.layer == "inductor"
+
+
+def test_a_death_that_no_repetition_shows_is_not_reproduced() -> None:
+    found, _ = verdict({}, "died", signal="SIGABRT")
+    assert (found.kind, found.layer, found.is_bug) == ("not_reproduced", "none", False)
+    assert found.summary == (
+        "The script's compiled call ended the process with SIGABRT, but none of 7 repetitions did."
+    )
+    assert found.cited == ("compiled",) and found.reproduced == (1, 8)
+
+
+def test_the_lowest_backend_that_dies_is_the_layer() -> None:
+    found, _ = verdict({**both(DEADLY), "eager": DEADLY}, "died", signal="SIGSEGV")
+    assert found.layer == "dynamo"
+
+
+# -- hangs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
+    found, _ = verdict(both(STUCK), "hang")
+    assert (found.kind, found.layer, found.is_bug) == ("hang", "inductor", True)
+    assert found.summary == (
+        "The compiled call does not end within 100 s; eager takes 2.0 s. It is stuck while running in torch/a.py:f."
+    )
+    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.signature is not None and found.signature.kind == "hang"
+
+
+def test_a_hang_without_a_stack_has_no_place() -> None:
+    found, _ = verdict(both({"outcome": "timeout", "detail": ""}), "hang")
+    assert found.kind == "hang" and found.place is None
+    assert found.summary.endswith("eager takes 2.0 s.")
+
+
+def test_the_lowest_backend_that_hangs_is_the_layer() -> None:
+    rungs = {**both(STUCK), "aot_eager": STUCK, "eager": raises()}
+    assert verdict(rungs, "hang")[0].layer == "aot_autograd"
+
+
+def test_a_call_that_ends_when_repeated_was_slow() -> None:
+    found, _ = verdict({}, "hang")
+    assert (found.kind, found.layer) == ("not_reproduced", "none")
+    assert "but ends when repeated (2 s); give it more time with --timeout" in found.summary
+    assert found.cited == ("compiled",)
+
+
+def test_a_slow_call_that_dies_in_the_end_is_a_death() -> None:
+    found, _ = verdict(both(DEADLY), "hang")
+    assert found.kind == "process_death" and "SIGSEGV" in found.summary
+
+
+def test_a_slow_call_that_raises_in_the_end_is_a_crash_without_the_scripts_own_call() -> None:
+    found, _ = verdict(both(raises("ValueError")), "hang")
+    assert (found.kind, found.reproduced) == ("crash", (2, 2))
+    assert found.failure is not None and found.failure["exception"] == "ValueError"
+    assert found.finding is not None and found.finding.symptom == "raised"
+
+
+def test_a_slow_call_that_is_wrong_in_the_end_is_wrong_without_the_scripts_own_call() -> None:
+    found, _ = verdict(both(WRONG), "hang")
+    assert (found.kind, found.reproduced) == ("wrong_result", (2, 2))
+    assert found.finding is not None and found.finding.symptom == "differs"
+    assert found.finding.comparison == WRONG
+
+
+# -- exceptions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_crash_has_its_exception_its_layer_and_its_signature() -> None:
+    found, _ = verdict(both(raises()), "raised")
+    assert (found.kind, found.layer, found.is_bug) == ("crash", "inductor", True)
+    assert found.summary == "Compiling raises KeyError; eager runs."
+    assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
+    assert found.signature is not None and found.signature.exception == "KeyError"
+    assert found.signature.frames == ("torch/a.py:f",)
+    assert found.failure == raises()["failure"]
+
+
+def test_the_scripts_own_failure_is_what_is_told() -> None:
+    own = raises("IndexError", "own")["failure"]
+    found, _ = verdict(both(raises()), "raised", failure=own)
+    assert found.failure == own and "IndexError" in found.summary
+
+
+def test_where_the_script_has_none_the_failure_is_that_of_the_repetition() -> None:
+    found, _ = verdict(both(raises("IndexError")), "raised", failure=None)
+    assert found.failure is not None and found.failure["exception"] == "IndexError"
+    rungs = {"compiled": raises("IndexError"), "inductor": raises("KeyError", phase="backward")}
+    found, _ = verdict(rungs, "raised", failure=None, grads="flows.pt")
+    assert found.failure is not None and found.failure["exception"] == "KeyError"
+    assert found.summary.startswith("The compiled backward pass raises KeyError")
+
+
+@pytest.mark.parametrize(
+    ("compiled", "inductor", "what"),
+    [
+        ("backward", "forward", "The compiled backward pass"),
+        ("forward", "backward", "Compiling"),
+        ("", "backward", "The compiled backward pass"),
+    ],
+)
+def test_the_phase_is_that_of_the_users_call(compiled: str, inductor: str, what: str) -> None:
+    rungs = {"compiled": raises(phase=compiled), "inductor": raises(phase=inductor)}
+    assert verdict(rungs, "raised")[0].summary.startswith(f"{what} raises")
+
+
+def test_a_machine_without_a_compiler_cannot_judge() -> None:
+    failure = raises("InvalidCxxCompiler")["failure"]
+    with pytest.raises(CannotJudgeError, match="no working C.. compiler .InvalidCxxCompiler."):
+        verdict(both(raises()), "raised", failure=failure)
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "request_"),
+    [
+        ("RecompileError", "no", "error_on_recompile"),
+        ("FailOnRecompileLimitHit", "no", "fail_on_recompile_limit_hit"),
+        ("FailOnCacheLimitHit", "no", "fail_on_cache_limit_hit"),
+        (
+            "RuntimeError",
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'",
+            'set_stance("fail_on_recompile")',
+        ),
+    ],
+)
+def test_a_program_that_asks_torch_to_fail_gets_what_it_asks_for(
+    exception: str, message: str, request_: str
+) -> None:
+    failure = raises(exception, message)["failure"]
+    found, _ = verdict(both(raises()), "raised", failure=failure)
+    assert (found.kind, found.layer, found.is_bug) == ("recompiles", "dynamo", False)
+    assert request_ in found.summary and found.cited == RUNGS_OF_INDUCTOR
+
+
+def test_a_message_that_only_mentions_a_stance_is_a_crash() -> None:
+    failure = raises("RuntimeError", "x Detected recompile when torch.compile stance is")["failure"]
+    assert verdict(both(raises()), "raised", failure=failure)[0].kind == "crash"
+
+
+def test_a_crash_that_no_repetition_shows_is_not_reproduced() -> None:
+    found, _ = verdict({}, "raised")
+    assert (found.kind, found.layer) == ("not_reproduced", "none")
+    assert found.summary == (
+        "The script's compiled call raised KeyError, but none of 7 repetitions did."
+    )
+    assert found.reproduced == (1, 8)
+
+
+def test_a_crash_that_some_repetitions_show_is_counted() -> None:
+    found, _ = verdict({"repeat 1": raises()}, "raised")
+    assert found.reproduced == (2, 8)
+    assert found.summary == "Compiling raises KeyError; eager runs; seen in 2 of 8 runs."
+
+
+FRESH = ("fresh compile", "dynamic=True", "mark_dynamic")
+
+
+def test_a_crash_that_only_recompiling_shows() -> None:
+    found, lab = verdict(both(raises()), "raised", replay=True)
+    assert (found.kind, found.layer) == ("crash_on_recompile", "inductor")
+    assert found.signature is not None and found.signature.kind == "crash_on_recompile"
+    assert tuple(lab.measured()[-3:]) == FRESH
+
+
+@pytest.mark.parametrize("name", FRESH)
+def test_a_crash_that_a_fresh_compile_shows_too_is_a_crash(name: str) -> None:
+    found, _ = verdict({**both(raises()), name: raises()}, "raised", replay=True)
+    assert found.kind == "crash"
+
+
+def test_only_a_call_with_calls_before_it_can_crash_on_recompiling() -> None:
+    found, lab = verdict(both(raises()), "raised")
+    assert found.kind == "crash" and not set(FRESH) & set(lab.measured())
+    found, lab = verdict({"compiled": raises()}, "raised", replay=True)
+    assert found.kind == "crash" and not set(FRESH) & set(lab.measured())
+
+
+def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
+    found, lab = verdict({"compiled": raises()}, "raised", seconds=31.0)
+    assert (found.kind, found.layer, found.reproduced) == ("crash", "inductor", (2, 2))
+    assert found.cited == (EAGER, "compiled", "aot_eager_decomp_partition")
+    assert not {"eager", "aot_eager", "inductor"} & set(lab.measured())
+
+
+# -- a recording as a whole -----------------------------------------------------------------------------------------
+
+
+def said(*args: Any, **facts: Any) -> Diagnosis:
+    return judge(recording(*args, **facts), LIMIT, lambda _: None)
+
+
+def test_the_first_finding_that_is_a_bug_is_the_verdict() -> None:
+    excused = finding(MadeUp({AGAIN: WRONG}))
+    wrong = finding(MadeUp(both(WRONG)))
+    last = finding(MadeUp(both(raises())), "raised")
+    assert said(excused, wrong, last).finding is wrong
+
+
+def test_without_a_bug_the_first_finding_is_explained() -> None:
+    first, second = finding(MadeUp({AGAIN: WRONG})), finding(MadeUp({EAGER: DEADLY}))
+    found = said(first, second)
+    assert found.finding is first and found.kind == "nondeterministic"
+
+
+def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
+    lab = MadeUp(both(WITHIN))
+    one = finding(lab, "suspicious", comparison=WITHIN)
+    assert tight(one)
+    assert said(one).kind == "not_reproduced" and lab.asked == []
+    assert said(one, exit=1).kind == "rounding" and lab.asked != []
+
+
+def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
+    loose = {**WITHIN, "tight": False}
+    one = finding(MadeUp(both(loose)), "suspicious", comparison=loose)
+    assert not tight(one) and said(one).kind == "rounding"
+    assert not tight(finding(MadeUp({}), "suspicious", comparison=None))
+
+
+def test_what_is_suspicious_is_looked_at_where_a_finding_before_it_was_explained() -> None:
+    lab = MadeUp(both(WRONG))
+    suspicious = finding(lab, "suspicious", comparison=WITHIN)
+    assert said(finding(MadeUp({AGAIN: WRONG})), suspicious).kind == "wrong_result"
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "stopped", "failed"),
+    [(0, False, False), (None, False, False), (1, False, True), (-9, True, False)],
+)
+def test_when_a_script_has_failed(exit_status: int | None, stopped: bool, failed: bool) -> None:
+    assert script_failed(recording(exit=exit_status, stopped=stopped)) == failed
+
+
+def test_a_script_that_fails_before_anything_is_compiled_is_invalid() -> None:
+    raised = {"class": "ValueError", "place": "cell 3"}
+    found = said(calls=0, compared=0, exit=1, script_exception=raised)
+    assert (found.kind, found.layer) == ("invalid_program", "eager")
+    assert "fails without the compiler: ValueError in cell 3 before anything" in found.summary
+
+
+def test_a_script_that_compiled_nothing_shows_nothing() -> None:
+    found = said(calls=0, compared=0)
+    assert (found.kind, found.layer) == ("not_reproduced", "none")
+    assert found.summary.startswith("Nothing was compiled")
+
+
+def test_a_script_that_was_stopped_before_it_compiled_anything_cannot_be_judged() -> None:
+    with pytest.raises(CannotJudgeError, match="had compiled nothing by then"):
+        said(calls=0, compared=0, stopped=True, exit=None)
+    raised = {"class": "ValueError"}
+    assert said(calls=0, stopped=True, script_exception=raised).kind == "invalid_program"
+
+
+def test_calls_that_could_not_be_compared_cannot_be_judged() -> None:
+    with pytest.raises(CannotJudgeError, match="none of the 2 compiled calls"):
+        said(calls=2, compared=0)
+
+
+REJECTED = raises("TypeError", "odd")["failure"]
+
+
+def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
+    found = said(exit=1, rejected=REJECTED)
+    assert (found.kind, found.layer) == ("invalid_program", "eager")
+    assert found.summary == "Eager fails as well: TypeError: odd."
+    assert said(exit=0, rejected=REJECTED).kind == "not_reproduced"
+
+
+@pytest.mark.parametrize(
+    ("facts", "summary"),
+    [
+        ({}, "What 1 compiled call returned agrees with eager."),
+        ({"calls": 3, "compared": 3}, "What 3 compiled calls returned agrees with eager."),
+        (
+            {"calls": 3, "compared": 2},
+            "What 2 of 3 compiled calls, those that were compared, returned agrees with eager.",
+        ),
+        (
+            {"stopped": True, "exit": None},
+            "What 1 compiled call returned until the script was stopped after its time limit (--timeout) agrees with eager.",
+        ),
+        (
+            {"rejected": REJECTED},
+            "What 1 compiled call returned agrees with eager; where compiling raised, eager raises as well.",
+        ),
+        (
+            {"exit": 1, "script_exception": {"class": "A", "place": "test_x"}},
+            "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
+            "what fails is not the result of a compiled call.",
+        ),
+        (
+            {"exit": 1},
+            "The script fails, but what 1 compiled call returned agrees with eager on the same inputs: "
+            "what fails is not the result of a compiled call.",
+        ),
+    ],
+)
+def test_where_all_agree_it_is_said_what_was_looked_at(facts: Any, summary: str) -> None:
+    found = said(**facts)
+    assert (found.kind, found.layer, found.summary) == ("not_reproduced", "none", summary)
+
+
+def test_rungs_that_are_asked_for_are_measured_beside_the_judgement() -> None:
+    lab = MadeUp({AGAIN: WRONG})
+    judge(recording(finding(lab)), LIMIT, lambda _: None, ("mark_dynamic",))
+    assert lab.measured()[-1] == "mark_dynamic"
+    failing = finding(MadeUp({}), "raised", failure=raises("InvalidCxxCompiler")["failure"])
+    with pytest.raises(CannotJudgeError):
+        judge(recording(failing), LIMIT, lambda _: None, ("mark_dynamic",))
+    assert "mark_dynamic" in failing.lab.measured()  # type: ignore[attr-defined]
+
+
+def test_the_command_of_a_verdict_can_be_typed() -> None:
+    options = Options(script=Path("my train.py"), args=("--epochs", "1"))
+    words = shlex.split(command(options, ("eager mode", "custom", "fresh compile")))
+    named = words[words.index("--rungs") + 1].split(",")
+    assert named == ["eager mode", "fresh compile"] and set(named) <= set(RUNGS)
+    assert words[-3:] == ["my train.py", "--epochs", "1"]

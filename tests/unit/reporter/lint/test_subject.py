@@ -1,0 +1,18 @@
+"""What the lint reads, from an issue, a folder or a file alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reporter.lint.subject import program_in, read
+
+
+def test_a_program_is_found_in_an_issue() -> None:
+    assert program_in("text\n\n````python\na\n```\nb\n````\n") == "a\n```\nb\n"
+    assert program_in("```\nno language\n```\n") is None
+
+
+def test_a_file_alone_is_read_by_its_ending(tmp_path: Path) -> None:
+    (tmp_path / "body.md").write_text("### A\n\n```python\nx = 1\n```\n")
+    alone = read(tmp_path / "body.md")
+    assert alone.title is None and alone.repro == "x = 1\n"

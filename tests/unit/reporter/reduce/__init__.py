@@ -1,0 +1,1 @@
+"""How a program gets small, over programs that are rules."""

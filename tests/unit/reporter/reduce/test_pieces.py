@@ -1,0 +1,79 @@
+"""Pieces of graphs: programs of their own, equal wherever they stand."""
+
+from __future__ import annotations
+
+from anonymizer import emit, harness
+from anonymizer.harness import Check
+from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
+from reporter.candidate import Candidate
+from reporter.reduce.pieces import Cutter, levels, parts, quilt
+from tests.support.graphs import META, call, chain, tensor
+
+
+def deep(blocks: int, culprit: str, at: int) -> Graph:
+    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its `tanh`."""
+    nodes: list[Node] = []
+    previous = "x0"
+    for block in range(blocks):
+        for target in ("sin", "cos", "exp", "tanh", "sqrt", "abs"):
+            name = f"n{len(nodes)}"
+            chosen = culprit if (target, block) == ("tanh", at) else f"torch.{target}"
+            nodes.append(Node(name, "function", chosen, (Ref(previous),), (), META, (block,)))
+            previous = name
+    entry = Input("x0", "input", META, Recipe("randn"))
+    return Graph((entry,), tuple(nodes), (Ref(previous),))
+
+
+def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
+    nodes = (
+        Node("a", "enter", "torch.autocast", ("cpu", Atom("torch.bfloat16"), True, True), (), None),
+        Node("s", "method", "size", (Ref("x0"), 1), (), "int"),
+        call("t", "torch.chunk", Ref("x0"), 2, -1, meta=(META, META)),
+        call("u", "operator.getitem", Ref("t"), 0),
+        call("v", "torch.mul", Ref("u"), Ref("s")),
+        Node("e", "exit", "exit", (Ref("a"),), (), None),
+        call("w", "torch.sin", Ref("v")),
+    )
+    graph = Graph((tensor("x0"),), nodes, (Ref("w"),))
+    cutter = Cutter(graph)
+    alone = cutter.cut(["v"])
+    assert alone is not None
+    assert [node.op for node in alone.nodes] == ["enter", "method", "function", "exit"]
+    assert len(alone.inputs) == 2  # what it multiplies, and the tensor whose size it takes
+    text = Candidate(alone, Check("crash")).text()
+    assert "with torch.autocast" in text and ".size(1)" in text
+    chunk = cutter.cut(["t"])
+    assert chunk is not None and [node.target for node in chunk.nodes][1:3] == [
+        "torch.chunk",
+        "operator.getitem",
+    ]
+    assert cutter.cut(["w"]) is not None and "autocast" not in str(cutter.cut(["w"]))
+
+
+def test_equal_pieces_are_equal_wherever_they_stand() -> None:
+    graph = deep(20, "torch.sinh", 4)
+    first = next(levels(graph, ()))
+    assert first == []  # nothing is named
+    cutter = Cutter(graph)
+    assert cutter.cut(["n7"]) == cutter.cut(["n13"])
+    kinds = [len(level) for level in levels(graph)]
+    assert kinds[3] == 7  # six operations and the culprit
+
+
+def test_a_quilt_keeps_its_pieces_apart() -> None:
+    one = Graph((tensor("i0"),), (call("n0", "torch.sin", Ref("i0")),), (Ref("n0"),))
+    two = Graph(
+        (Input("i0", "input", TensorMeta((2,), "int64"), Recipe("randint", 0, 2)),),
+        (call("n0", "torch.cos", Ref("i0")),),
+        (Ref("n0"),),
+    )
+    whole = quilt([one, two])
+    assert whole.statements == 2 and len(whole.inputs) == 2 and len(whole.outputs) == 2
+    assert len(set(whole.names())) == 4
+
+
+def test_pieces_of_a_graph_are_programs() -> None:
+    graph = chain(25, 3)
+    for piece in parts(graph):
+        text = harness.render(emit.emit(piece), Check("wrong_result"))
+        compile(text, "piece", "exec")

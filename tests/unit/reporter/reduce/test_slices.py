@@ -1,0 +1,119 @@
+"""The search among the pieces of a graph, on the host alone: the failure is a predicate over texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from anonymizer.harness import Check
+from anonymizer.ir import Graph, Input, Node, Recipe, Ref
+from reporter.candidate import Candidate
+from reporter.reduce.answer import Outcome
+from reporter.reduce.questions import Questions
+from reporter.reduce.scheduler import Scheduler
+from reporter.reduce.slices import Slices, evidence
+from tests.support.graphs import META, TextPool, tensor
+
+
+def deep(blocks: int, culprit: str, at: int) -> Graph:
+    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its `tanh`."""
+    nodes: list[Node] = []
+    previous = "x0"
+    for block in range(blocks):
+        for target in ("sin", "cos", "exp", "tanh", "sqrt", "abs"):
+            name = f"n{len(nodes)}"
+            chosen = culprit if (target, block) == ("tanh", at) else f"torch.{target}"
+            nodes.append(Node(name, "function", chosen, (Ref(previous),), (), META, (block,)))
+            previous = name
+    entry = Input("x0", "input", META, Recipe("randn"))
+    return Graph((entry,), tuple(nodes), (Ref(previous),))
+
+
+def search(
+    graph: Graph, outcome: Callable[[str], Outcome], failure: dict[str, Any] | None = None
+) -> tuple[Candidate | None, list[str]]:
+    """What the search finds, and every text it asked about; `outcome` says how a text ends."""
+    pool = TextPool(outcome)
+    ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
+    found = Slices(ask, lambda piece: Candidate(piece, Check("crash"))).find(graph, failure)
+    return found, pool.asked
+
+
+def test_a_deeper_model_costs_no_more_questions() -> None:
+    def outcome(text: str) -> Outcome:
+        return "fails" if "torch.sinh" in text else "passes"
+
+    counts = {}
+    for blocks in (4, 40, 330):
+        found, asked = search(deep(blocks, "torch.sinh", blocks * 2 // 3), outcome)
+        assert found is not None and isinstance(found.content, Graph)
+        assert found.content.statements == 1
+        counts[blocks] = len(asked), max(len(text) for text in asked)
+    assert counts[330] == counts[40] == counts[4]
+
+
+def test_what_the_failure_names_is_asked_first() -> None:
+    failure = {"message": "LoweringException: target: aten.sinh.default", "frames": []}
+    found, asked = search(
+        deep(50, "torch.sinh", 20), lambda text: "fails" if "sinh" in text else "passes", failure
+    )
+    assert found is not None and len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (None, set()),
+        ({"message": "target: aten.take.default", "frames": []}, {"take"}),
+        ({"message": "", "first_line": "torch.ops.aten._foo_", "frames": []}, {"foo"}),
+        (
+            {
+                "message": "no",
+                "frames": [{"file": "torch/_inductor/lowering.py", "function": "index_put_"}],
+            },
+            {"index_put"},
+        ),
+        ({"message": "no", "frames": [{"file": "torch/fx/graph.py", "function": "run"}]}, set()),
+        ({"message": "no", "kernels": ["cpp_fused_add_layer_norm_2"]}, {"add", "layer_norm"}),
+    ],
+)
+def test_the_operators_that_a_failure_names_are_read_from_its_words(
+    failure: dict[str, Any] | None, words: set[str]
+) -> None:
+    assert words <= evidence(failure)
+    assert bool(words) == bool(evidence(failure) - {"ops"})
+
+
+def test_two_operations_that_fail_together_are_found_as_one_piece() -> None:
+    nodes = deep(30, "torch.sinh", 10).nodes
+    texts_with_both = "torch.sinh", "torch.exp"
+    graph = Graph((tensor("x0"),), nodes, (Ref(nodes[-1].name),))
+
+    def outcome(text: str) -> Outcome:
+        # sinh of what exp has just computed, in one expression chain of the same program
+        lines = [line.strip() for line in text.splitlines()]
+        exps = {line.split(" = ")[0] for line in lines if "torch.exp(" in line and " = " in line}
+        return "fails" if any(f"torch.sinh({name})" in text for name in exps) else "passes"
+
+    found, _ = search(graph, outcome)
+    assert found is not None and isinstance(found.content, Graph)
+    assert found.content.statements == 2
+    assert all(word in found.text() for word in texts_with_both)
+
+
+def test_a_piece_that_eager_refuses_does_not_hide_the_others() -> None:
+    def outcome(text: str) -> Outcome:
+        if "torch.abs" in text:
+            return "cannot_judge"
+        return "fails" if "torch.sinh" in text else "passes"
+
+    found, _ = search(deep(8, "torch.sinh", 3), outcome)
+    assert found is not None and "torch.sinh" in found.text() and "torch.abs" not in found.text()
+
+
+def test_nothing_is_found_where_nothing_small_fails() -> None:
+    found, asked = search(deep(100, "torch.sinh", 50), lambda text: "passes")
+    assert found is None
+    assert len(asked) < 24

@@ -1,0 +1,40 @@
+"""What `check` refuses, in the words of its user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reporter.cli.main import run
+
+REFUSED: list[tuple[list[str], str]] = [
+    ([], "nothing was given"),
+    (["--all"], "no report yet"),
+    (["gone.py"], "there is no file or report folder gone.py"),
+    (["pytorch#1"], "or an issue as OWNER/REPO#N"),
+    (["x.py", "--torch", "two"], "no torch release"),
+    (["x.py", "--python", "/nowhere/python"], "there is no interpreter"),
+    (["x.py", "--executor", "dask"], "go together"),
+    (["x.py", "--executor", "ray"], "local or dask"),
+    (["x.py", "--shard", "3/2"], "must be I/N"),
+    (["x.py", "--comment"], "add --yes"),
+    (["x.py", "--skip-known", "--fresh"], "give one of them"),
+    (["x.py", "--yes"], "--yes is for --comment"),
+    (["x.py", "--html", "no/such/folder.html"], "cannot be written"),
+    (["--merge", "x.py"], "no result file"),
+    (["x.py", "--timeout", "soon"], "must be a number of seconds"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    (tmp_path / "x.py").write_text("raise SystemExit(0)\n")
+    assert run(["check", *words]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1

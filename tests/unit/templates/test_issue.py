@@ -1,0 +1,137 @@
+"""The issue, read as the receiving side reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jinja2
+import pytest
+
+from reporter.report import Rung
+from templates import house_text, render
+from templates.issue import BODY_LIMIT, Evidence, render_issue
+from templates.text import cell, fence, size
+from templates.wording import title
+from tests.support import outgoing_data as data
+
+REPRO = data.text(data.CRASH)
+
+
+SECTIONS = ["### 🐛 Describe the bug", "### Error logs", "### Versions"]
+
+
+def evidence(**changes: Any) -> Evidence:
+    return replace(Evidence(REPRO, data.ENVIRONMENT, "0.1.0", "RuntimeError: no"), **changes)
+
+
+def issue(**changes: Any) -> str:
+    return render_issue(data.crash_report().to_json(), evidence(**changes))
+
+
+def test_issue_has_a_title_and_exactly_three_sections() -> None:
+    lines = issue().splitlines()
+    assert lines[0].startswith("[inductor] torch.compile raises RuntimeError: Not all inputs")
+    assert lines[1] == "" and lines[2] == SECTIONS[0]
+    assert [line for line in lines if line.startswith("#")] == SECTIONS
+
+
+def test_issue_says_what_is_asked_for() -> None:
+    text = issue(
+        culprit="lowerings, application 2 (take)",
+        workaround="`fullgraph=False`",
+        releases={"2.6.0": "right"},
+        key="1:ab",
+    )
+    for wanted in (
+        f"```python\n{REPRO.rstrip()}\n```",
+        "backends `eager`, `aot_eager`, `aot_eager_decomp_partition` are right, `inductor` is not",
+        "bisection names `lowerings, application 2 (take)`.",
+        "3 of 3 fresh processes",
+        '| `backend="inductor"` | **raises** | **raises** TypeError \\| x | – |',
+        '| `backend="eager"` | ok | – | – |',
+        "The repro needs no backward pass, setting of `dynamic`,",
+        "**Workaround**: `fullgraph=False`",
+        "| 2.6.0 | right |",
+        "written by the tool bugreport 0.1.0",
+        "<!-- bugreport-key: 1:ab -->",
+    ):
+        assert wanted in text, wanted
+
+
+def test_issue_with_wrong_numbers_shows_them() -> None:
+    report = data.gradient_report().to_json()
+    text = render_issue(report, evidence(repro=data.text(data.GRADIENT), error_log=""))
+    assert "| variant |" not in text  # one row of numbers, which the text has as well
+    more = (
+        *data.gradient_report().ladder,
+        Rung("mode=max-autotune", "differs", "", 0.5, 0.25, 0.0),
+    )
+    several = render_issue(
+        replace(data.gradient_report(), ladder=more).to_json(),
+        evidence(repro=data.text(data.GRADIENT), error_log=""),
+    )
+    assert "| aot_eager and 1 more | 0.01235 | 0.005152 | 0 |" in several
+    assert "| mode=max-autotune | 0.5 | 0.25 | 0 |" in several
+    assert '| `mode="max-autotune"` | **differs** |' in several
+    assert "largest absolute difference to eager 0.01235; error against float64 0.005152" in text
+    assert "| backward | yes |" in text and 'torch.autocast("cpu", dtype=torch.bfloat16)' in text
+    assert "No error is raised" in text
+
+
+def test_confirmation_is_claimed_only_with_human_words() -> None:
+    assert "confirmed" not in issue()
+    text = issue(human_words="Met while training.")
+    assert "Met while training." in text and "the reporter confirmed" in text
+
+
+def test_log_gives_way_and_the_repro_never() -> None:
+    log = "\n".join(f"{index} {'long ' * 500}" for index in range(100)) + "\nthe last line"
+    body = issue(error_log=log, key="1:ab").split("\n", 2)[2]
+    assert BODY_LIMIT - 200 < size(body) <= BODY_LIMIT
+    assert (
+        REPRO.rstrip() in body
+        and "the last line" in body
+        and "left out" in body
+        and "PyTorch version" in body
+    )
+    long = REPRO + "# x\n" * 15_800
+    body = issue(repro=long, error_log=log).split("\n", 2)[2]
+    assert long.rstrip() in body and size(body) <= BODY_LIMIT
+    with pytest.raises(ValueError, match="limit"):
+        issue(repro=REPRO + "# x\n" * 20_000)
+
+
+def test_fence_is_longer_than_any_run_inside() -> None:
+    assert fence("a ```` b", "text") == "`````text\na ```` b\n`````"
+    text = issue(error_log="before\n```\n### Versions\n```\nafter")
+    assert "````\nbefore" in text and "after\n````" in text
+
+
+def test_cells_stay_in_their_cell() -> None:
+    assert cell("a | b\n<c>") == "a \\| b &lt;c>"
+    report = replace(data.crash_report(), ladder=(Rung("eager", "raises", "x\ny | z"),))
+    wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
+    assert wanted in render_issue(report.to_json(), evidence())
+
+
+@pytest.mark.parametrize(
+    "kind", ["wrong_result", "process_death", "hang", "stale_graph", "accepts_invalid", "other"]
+)
+def test_every_kind_has_a_title_and_renders(kind: str) -> None:
+    report = data.crash_report()
+    report = replace(report, verdict=replace(report.verdict, kind=kind, message="long {} " * 60))
+    assert 10 < len(title(report.to_json())) <= 150
+    assert "None" not in render_issue(report.to_json(), evidence()).split("### Error logs")[
+        0
+    ].replace("(None)", "")
+
+
+def test_a_missing_name_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError):
+        render("issues/pytorch/issue.md.j2")
+
+
+def test_house_text_for_code_is_the_smaller() -> None:
+    assert "setUp" in house_text(code=True) and "Ablation" not in house_text(code=True)
+    assert "Ablation" in house_text() and "setUp" in house_text()

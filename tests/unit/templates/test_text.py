@@ -1,0 +1,65 @@
+"""Pieces of text inside of Markdown: code, cells, fences, and logs without what is private to a machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from templates.text import cell, code, open_fence, shorten, size, tidy_log
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'File "/home/jo/v/lib/python3.11/site-packages/torch/a.py", line 3',
+            'File "torch/a.py", line 3',
+        ),
+        ('File "/usr/lib/python3.11/threading.py", line 3', 'File "threading.py", line 3'),
+        ('File "/home/jo/secret-project/repro.py"', 'File "repro.py"'),
+        ("see /tmp/torchinductor_jo/ab/cab.cpp:12", "see cab.cpp:12"),
+        (r"see C:\Users\jo\x.py", "see x.py"),
+        ("/usr/bin/ld failed at 0x7f12ab34cd56", "/usr/bin/ld failed at 0x…"),
+        (
+            "see https://pytorch.org/docs/stable/x.html",
+            "see https://pytorch.org/docs/stable/x.html",
+        ),
+    ],
+)
+def test_a_log_loses_the_paths_and_addresses_of_its_machine(before: str, after: str) -> None:
+    assert tidy_log(before) == after
+
+
+def test_shorten_keeps_both_ends_and_whole_characters() -> None:
+    text = shorten("ä" * 5000 + "end", 300)
+    assert (
+        size(text) <= 300 and text.startswith("ä") and text.endswith("end") and "left out" in text
+    )
+    assert shorten("short", 10) == "short" and shorten("x" * 100, 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("a", "`a`"), ("a`b", "``a`b``"), ("`a`", "`` `a` ``"), ("", ""), ("a\nb", "`a b`")],
+)
+def test_code_spans_end_where_they_should(text: str, span: str) -> None:
+    assert code(text) == span
+
+
+def test_an_entity_is_written_only_where_it_is_read_as_one() -> None:
+    assert cell("`a<b>` <c> | `d|e`") == "`a<b>` &lt;c> \\| `d\\|e`"
+
+
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("```\na\n```", None),
+        ("```\na", "```"),
+        ("````\n```\n````", None),
+        ("~~~\n```\n~~~", None),
+        ("``` a`b", None),
+        ("```\n``` x\n", "```"),
+        ("    ```\n", None),
+    ],
+)
+def test_open_fences_are_found(text: str, opened: str | None) -> None:
+    assert open_fence(text) == opened
