@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support import interpreter
 from tests.support.created import bugreport
 from tests.support.scripts import text
@@ -48,6 +50,7 @@ def test_a_tensor_too_large_to_be_read_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2 and "16,000 numbers are too many" in done.stderr
 
 
+@pytest.mark.slow
 def test_sizes_that_the_failure_needs_are_listed(tmp_path: Path) -> None:
     """They are in no source text: the leak check knows them from the tensors."""
     (tmp_path / "config.json").write_text(json.dumps({"lexemes": 28311, "width": 1289}))

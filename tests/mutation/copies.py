@@ -34,11 +34,10 @@ class Copy:
         packages = [path.name for path in self.root.iterdir() if (path / "__init__.py").exists()]
         subprocess.run([sys.executable, *_COMPILE, *packages], cwd=self.root, check=True)
         places = {"PYTHONPATH": str(self.root), "TMPDIR": str(self._tmp), "HOME": str(self._tmp)}
-        self._environment = {**os.environ, **places, "PYTHONHASHSEED": "0"}
         self._warm = subprocess.Popen(
             [sys.executable, "-m", "tests.mutation.warm"],
             cwd=self.root,
-            env=self._environment,
+            env={**os.environ, **places},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

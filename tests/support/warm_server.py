@@ -253,8 +253,9 @@ def run(argv):
 
         sys.argv = list(argv)
         sys.path.insert(0, os.path.dirname(os.path.realpath(argv[0])))
-        program.__file__ = argv[0]
-        program.__loader__ = SourceFileLoader("__main__", argv[0])
+        path = os.path.abspath(argv[0])
+        program.__file__ = path
+        program.__loader__ = SourceFileLoader("__main__", path)
         try:
             with open(argv[0], "rb") as source:
                 text = source.read()
@@ -263,7 +264,7 @@ def run(argv):
             problem = f"can't open file {place!r}: [Errno {error.errno}] {error.strerror}"
             sys.stderr.write(f"{sys.executable}: {problem}\n")
             sys.exit(2)
-        code = compile(text, argv[0], "exec", dont_inherit=True)
+        code = compile(text, path, "exec", dont_inherit=True)
     exec(code, program.__dict__)
 
 

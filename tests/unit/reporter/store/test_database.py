@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from reporter.errors import UsageError
-from reporter.store.database import opened, transaction
+from reporter.store import database
+from reporter.store.database import opened, store_path, transaction
 from tests.support.places import ROOT
 from tests.support.scripts import script
 
@@ -44,3 +45,105 @@ def test_what_is_no_store_is_refused_in_one_sentence(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "new").execute("PRAGMA user_version = 99").connection.close()
     with pytest.raises(UsageError, match="newer bugreport"), opened(tmp_path / "new"):
         pass
+
+
+def test_the_store_lies_where_its_variable_says_or_in_the_users_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "mine"))
+    assert store_path() == tmp_path / "mine"
+    with opened():
+        assert (tmp_path / "mine").exists()
+    monkeypatch.setenv("BUGREPORT_STORE", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert store_path() == tmp_path / "data" / "bugreport" / "store.sqlite3"
+
+
+def test_what_was_said_is_on_the_disk_and_readers_do_not_wait(tmp_path: Path) -> None:
+    with opened(tmp_path / "deep" / "s") as store:
+        assert store.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        assert store.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
+        with transaction(store), opened(tmp_path / "deep" / "s") as reader:
+            assert reader.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
+    assert (tmp_path / "deep").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_store_whose_mode_cannot_be_set_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chmod(path: Path, mode: int) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "chmod", chmod)
+    with opened(tmp_path / "s") as store:
+        assert store.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
+
+
+def test_an_older_store_grows_and_keeps_what_it_knows(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with opened(path) as store:
+        newest = store.execute("PRAGMA user_version").fetchone()[0]
+        columns = [row["name"] for row in store.execute("PRAGMA table_info(checks)")]
+    old = sqlite3.connect(tmp_path / "old", isolation_level=None)
+    old.execute(
+        "CREATE TABLE checks (id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, repro TEXT NOT NULL, "
+        "key TEXT NOT NULL, release TEXT NOT NULL, torch TEXT NOT NULL, python TEXT NOT NULL, outcome TEXT NOT NULL, "
+        "detail TEXT NOT NULL, seconds REAL NOT NULL, UNIQUE (run, key, release))"
+    )
+    old.execute("INSERT INTO checks VALUES (1, 'r', 't', 'x', 'k', 'v', '2', '3', 'fixed', '', 1)")
+    old.execute("PRAGMA user_version = 1")
+    old.close()
+    for _ in range(2):
+        with opened(tmp_path / "old") as store:
+            assert store.execute("PRAGMA user_version").fetchone()[0] == newest
+            row = store.execute("SELECT * FROM checks").fetchone()
+            assert row.keys() == columns
+            assert (row["outcome"], row["hits"], row["build"], row["issue"]) == ("fixed", 0, "", "")
+
+
+class Busy:
+    """A connection whose file others have for a while."""
+
+    def __init__(self, *errors: str) -> None:
+        self.errors = list(errors)
+
+    def execute(self, statement: str) -> None:
+        if self.errors:
+            raise sqlite3.OperationalError(self.errors.pop(0))
+
+
+def test_a_store_that_is_locked_for_a_moment_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(database.time, "sleep", sleep)
+    monkeypatch.setattr(database.time, "monotonic", lambda: now[0])
+    busy = Busy("database is locked", "database is locked")
+    database._write_ahead(busy)  # type: ignore[arg-type]
+    assert busy.errors == [] and now == [pytest.approx(100.04)]
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        database._write_ahead(Busy(*["database is locked"] * 5000))  # type: ignore[arg-type]
+    assert now[0] == pytest.approx(130.06, abs=0.05)
+    with pytest.raises(sqlite3.OperationalError, match="disk"):
+        database._write_ahead(Busy("disk I/O error"))  # type: ignore[arg-type]
+
+
+def test_a_store_that_another_process_has_just_brought_up_to_date_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look without the lock and the look with it, the other one was quicker."""
+    with opened(tmp_path / "s"):
+        pass
+    true, looks = database._version, []
+
+    def version(connection: sqlite3.Connection) -> int:
+        looks.append(true(connection))
+        return 0 if len(looks) == 1 else looks[-1]
+
+    monkeypatch.setattr(database, "_version", version)
+    with opened(tmp_path / "s") as store:
+        assert len(looks) == 2 and true(store) == looks[0]

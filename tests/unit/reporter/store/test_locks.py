@@ -1,0 +1,67 @@
+"""Locks that end with whoever has them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from reporter.errors import UsageError
+from reporter.store import locks
+from reporter.store.locks import lock_beside, locked
+
+
+def never() -> None:
+    raise AssertionError("nobody has this lock")
+
+
+def test_a_lock_that_is_held_is_waited_for_and_this_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    waits: list[float] = []
+    paths = [tmp_path / "deep" / "one", tmp_path / "deep" / "two"]
+    held = locked(paths[1:], never)
+    held.__enter__()
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            held.__exit__(None, None, None)
+
+    monkeypatch.setattr(locks.time, "sleep", sleep)
+    with locked(paths, lambda: said.append("waiting")):
+        assert (said, waits) == (["waiting"], [0.1] * 3)
+    with locked(paths, never):
+        pass
+
+
+def test_a_lock_is_taken_again_after_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked([tmp_path / "one"], never):
+        raise KeyError
+    with locked([tmp_path / "one"], never):
+        pass
+
+
+def test_only_its_user_may_touch_a_lock(tmp_path: Path) -> None:
+    with locked([tmp_path / "locks" / "one"], never):
+        for path, mode in (("locks", 0o700), ("locks/one", 0o600)):
+            assert stat.S_IMODE(os.stat(tmp_path / path).st_mode) == mode
+
+
+def test_a_lock_that_cannot_be_made_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    wanted = r"the lock .*file/one cannot be made \(.+\); make that folder writable"
+    with pytest.raises(UsageError, match=wanted), locked([tmp_path / "file" / "one"], never):
+        pass
+
+
+def test_each_subject_has_a_lock_of_its_own_beside_the_store(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite3"
+    one = lock_beside(store, "a", "b")
+    assert one.parent == tmp_path / "store.sqlite3.locks" and len(one.name) == 16
+    assert one == lock_beside(store, "a", "b")
+    others = [lock_beside(store, *words) for words in (("ab",), ("b", "a"), ("a",), ())]
+    assert len({one, *others}) == 5

@@ -1,0 +1,98 @@
+"""What the store knows of a report."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from reporter.fingerprint import Fingerprint
+from reporter.store import reports
+from reporter.store.database import opened
+from reporter.store.reports import StoredReport
+
+PRINT = Fingerprint(("inductor", "E", "torch/a.py:f"))
+ONE = StoredReport("aa11", "2026-01-01", "/f", "T", "crash", "inductor", "s", "v1:x", "2.13", "r")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[sqlite3.Connection]:
+    with opened(path) as connection:
+        yield connection
+
+
+def test_a_report_is_described_by_its_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = {
+        "verdict": {"kind": "crash", "layer": "inductor", "signature": "crash · inductor"},
+        "fingerprint": PRINT.to_json(),
+        "torch": "2.13.0",
+    }
+    before = datetime.now(timezone.utc).replace(microsecond=0)
+    row = reports.described(Path("report"), document, "A title", "print()")
+    assert before <= datetime.fromisoformat(row.created) <= datetime.now(timezone.utc)
+    assert replace(row, created="") == StoredReport(
+        key=hashlib.sha256(b"print()").hexdigest()[:16],
+        created="",
+        folder=str(tmp_path / "report"),
+        title="A title",
+        kind="crash",
+        layer="inductor",
+        signature="crash · inductor",
+        fingerprint=PRINT.value,
+        torch="2.13.0",
+        repro="print()",
+    )
+
+
+@pytest.mark.parametrize("document", [{}, {"verdict": None, "fingerprint": None}])
+def test_what_a_document_does_not_say_is_left_empty(document: dict[str, object]) -> None:
+    row = reports.described(Path("/f"), document, "T", "r")
+    assert (row.kind, row.layer, row.signature, row.fingerprint, row.torch) == ("",) * 5
+
+
+def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(
+    path: Path, store: sqlite3.Connection
+) -> None:
+    reports.record(ONE, path)
+    assert reports.reports(store) == [ONE]
+    again = StoredReport("aa11", "2027", "/g", "U", "hang", "dynamo", "t", "v1:y", "2.14", "r")
+    reports.record(again, path)
+    assert reports.reports(store) == [replace(again, created=ONE.created)]
+
+
+def test_the_newest_report_comes_first(path: Path, store: sqlite3.Connection) -> None:
+    for key, created in (("b", "2026-01-02"), ("c", "2026-01-01"), ("a", "2026-01-02")):
+        reports.record(replace(ONE, key=key, created=created), path)
+    assert [report.key for report in reports.reports(store)] == ["a", "b", "c"]
+
+
+def test_reports_are_found_by_the_beginning_of_their_key(
+    path: Path, store: sqlite3.Connection
+) -> None:
+    for key in ("aa11", "aa22", "bb11"):
+        reports.record(replace(ONE, key=key), path)
+    for beginning, count in (("aa", 2), ("AA1", 1), ("b", 1), ("11", 0), ("a_1", 0), ("%11", 0)):
+        assert len(reports.find(store, beginning)) == count, beginning
+    assert reports.find(store, "%b")[0].key == reports.find(store, "_bb")[0].key == "bb11"
+
+
+def test_reports_with_the_same_fingerprint_are_alike_and_none_is_like_itself(
+    path: Path, store: sqlite3.Connection
+) -> None:
+    for key, value in (("a", "v1:x"), ("b", "v1:x"), ("c", "v1:y"), ("d", ""), ("e", "")):
+        reports.record(replace(ONE, key=key, fingerprint=value), path)
+    assert [report.key for report in reports.alike(store, replace(ONE, key="a"))] == ["b"]
+    assert reports.alike(store, replace(ONE, key="d", fingerprint="")) == []
