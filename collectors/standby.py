@@ -133,6 +133,7 @@ class Standby:
 
     def _start(self, request: Dict[str, Any]) -> None:
         path = os.path.join(self.folder, "answer-{}-{}.json".format(self.number, request["id"]))
+        limit = time.monotonic() + request["timeout"]
         pid = os.fork()
         if pid == 0:
             try:
@@ -142,7 +143,7 @@ class Standby:
         self.children[pid] = {
             "id": request["id"],
             "path": path,
-            "limit": time.monotonic() + request["timeout"],
+            "limit": limit,
             "stopped": None,
         }
 

@@ -144,13 +144,13 @@ class Recorded:
         """The recording, with a lab that answers from the notes; a verdict can be reached from it without torch."""
         lab = Answering(self.notes, self.name, edit)
         findings = [Finding(lab=lab, **json.loads(json.dumps(item))) for item in self.findings]
-        return Recording(Path(), findings, **json.loads(json.dumps(self.facts)))
+        return Recording(Path(), findings, **json.loads(json.dumps(self.facts, sort_keys=True)))
 
     def save(self) -> None:
         """Writes the file, with a line for each question."""
         HOME.mkdir(exist_ok=True)
         parts = {
-            "facts": json.dumps(self.facts),
+            "facts": json.dumps(self.facts, sort_keys=True),
             "findings": _lines(self.findings),
             "notes": _lines(self.notes),
             "diagnosis": json.dumps(self.diagnosis, indent=1),
@@ -160,7 +160,7 @@ class Recorded:
 
 
 def _lines(items: list[Json]) -> str:
-    return "[\n" + ",\n".join(json.dumps(item) for item in items) + "\n]" if items else "[]"
+    return "[\n" + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]" if items else "[]"
 
 
 def load(name: str) -> Recorded:
