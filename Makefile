@@ -51,7 +51,7 @@ test-models: $(VENV)/installed
 	$(BIN)/python -m pytest -m models $(or $(TESTS),tests/models)
 
 test-gpu: $(VENV)/installed
-	$(BIN)/python -m pytest -m gpu $(or $(TESTS),tests/gpu)
+	$(BIN)/python -m pytest -m gpu $(TESTS)
 
 # Lines and branches of the host side that the default tests run.
 coverage: $(VENV)/installed
