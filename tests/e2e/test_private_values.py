@@ -21,6 +21,7 @@ def create(folder: Path, script: str, *options: str) -> subprocess.CompletedProc
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_values_leave_only_when_they_are_named(tmp_path: Path) -> None:
     refused = create(tmp_path, "needs_private_values")
     assert refused.returncode == 125, refused.stderr

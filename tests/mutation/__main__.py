@@ -89,6 +89,8 @@ def _run(areas: Sequence[Area], given: argparse.Namespace) -> list[Fate]:
                 free.put(copy)
             with lock:
                 print(f"{fate.fate:10} {mutant.place} ({fate.tests} tests)", flush=True)
+                if fate.fate == "survived":
+                    print(mutant.diff, flush=True)
             return fate
 
         with ThreadPoolExecutor(given.jobs) as pool:

@@ -160,7 +160,11 @@ class Recorded:
 
 
 def _lines(items: list[Json]) -> str:
-    return "[\n" + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]" if items else "[]"
+    return (
+        "[\n" + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]"
+        if items
+        else "[]"
+    )
 
 
 def load(name: str) -> Recorded:
