@@ -178,9 +178,12 @@ class Standby:
             elif (
                 done or child["stopped"] is not None and now > child["stopped"] + stopping.PATIENCE
             ):
-                _kill_group(pid)  # the compilers that it has started as well
                 if not done:
+                    _kill_group(pid)
                     os.waitpid(pid, 0)
+                # The compilers that it has started as well. Its own number may be another process's by now.
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
                 self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})
             elif child["stopped"] is None and now > child["limit"]:
                 child["stopped"] = now

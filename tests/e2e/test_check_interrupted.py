@@ -17,6 +17,7 @@ import pytest
 from reporter.cli.main import run
 from reporter.errors import UsageError
 from reporter.progress import PlainProgress
+from reporter.releases import index
 from reporter.releases.check import carried_out
 from reporter.store.database import opened
 from tests.support import interpreter
@@ -116,6 +117,8 @@ def test_a_store_that_cannot_be_used_does_not_stop_a_single_check(
     (tmp_path / "store").mkdir()
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
+    index.offers.cache_clear()
     code = run(["check", "--json", "--torch", "9.9.9", str(REPROS / "right.py")])
     said = capsys.readouterr()
     assert code == 125, said.err
@@ -208,7 +211,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_really_full(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,6 @@ from reporter.settings import Options
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -128,6 +127,7 @@ def test_a_lost_worker_costs_nothing(dask: Dask, tmp_path: Path) -> None:
     assert_complete(found, work)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_comes_back_is_gone_on_with(dask: Dask, tmp_path: Path) -> None:
     dask.worker()
 
@@ -142,6 +142,7 @@ def test_a_scheduler_that_comes_back_is_gone_on_with(dask: Dask, tmp_path: Path)
     assert_complete(found, work)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_stays_away_is_said_and_the_results_are_kept(
     dask: Dask, tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_scheduler_that_stays_away_is_said_and_the_results_are_kept(
     assert 4 <= len({check.cell for check in found}) == len(found) < 12
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_does_not_hold_up_the_rest(dask: Dask, tmp_path: Path) -> None:
     first, second = dask.worker(), dask.worker()
     dask.has_workers(2)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.errors import CannotJudgeError
+from reporter.releases import index
 from reporter.releases.environments import IN_USE, Environments
 from reporter.releases.install import Installer, find_uv
 from reporter.releases.release import Release, parse
@@ -137,6 +138,7 @@ def test_what_no_index_has_cannot_be_judged(
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")  # nobody listens there
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    index.offers.cache_clear()
     home, _ = environments(tmp_path)
     release = Release("2.55.0", version="2.55.0", backend="cpu")
     with pytest.raises(

@@ -53,19 +53,18 @@ def _run(words: list[str], limit: float, log: str) -> int | None:
     if pid == 0:
         _tests(words, log)
     end = time.monotonic() + limit
+    ended = False
     try:
-        while True:
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                return os.waitstatus_to_exitcode(status)
-            if time.monotonic() > end:
-                return None
-            time.sleep(_STEP)
+        while not ended and time.monotonic() < end:
+            # WNOWAIT: it is only looked at, so that its number stays its own until its group has been killed.
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            if not ended:
+                time.sleep(_STEP)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) if ended else None
 
 
 def _tests(words: list[str], log: str) -> NoReturn:

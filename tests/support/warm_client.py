@@ -75,6 +75,7 @@ def connect(folder, python, arguments):
         subprocess.Popen(
             [python, os.path.join(folder, "warm_server.py"), path],
             cwd=folder,
+            env={name: value for name, value in os.environ.items() if not _is_measuring(name)},
             stdin=subprocess.DEVNULL,
             stdout=open(path + ".log", "ab"),
             stderr=subprocess.STDOUT,
@@ -87,6 +88,11 @@ def connect(folder, python, arguments):
                 return connection
             time.sleep(0.05)
     return None
+
+
+def _is_measuring(name):
+    """A server outlives the run that measures its coverage, so it takes no part in it."""
+    return name.startswith("COVERAGE_")
 
 
 def _open(path):
