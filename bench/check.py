@@ -22,14 +22,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from reporter.reduce.cold import run_cold
-from reporter.releases.cluster import Cluster
-from reporter.releases.engine import Local
-from reporter.releases.release import Release, at
-from reporter.releases.subject import Subject, key_of
-from reporter.releases.work import Bench, Check, Task
-from reporter.settings import Options
-from reporter.signature import Signature
+from reporter.check.cluster import Cluster
+from reporter.check.engine import Local
+from reporter.check.subject import Subject, key_of
+from reporter.check.work import Bench, Check, Task
+from reporter.core.settings import Options
+from reporter.core.signature import Signature
+from reporter.environments.release import Release, at
+from reporter.execution.fresh_process import run_cold
 
 TEXT = """
 import torch

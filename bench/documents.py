@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anonymizer.audit import Identity, private_terms
+from anonymizer.leakcheck.audit import Identity, private_terms
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
-from reporter.outgoing import check_outgoing
+from reporter.publish.allow_list import check_outgoing
 from templates import forms
 from templates.issue import Evidence, render_issue
 from templates.page import render_page

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from reporter.evidence.repro import TOOLS, ReproEvidence, of_repro  # noqa: E402
-from reporter.versions import collect  # noqa: E402
+from reporter.publish.versions import collect  # noqa: E402
 from tests.conftest import RELEASES, python_in  # noqa: E402
 
 REPRO = """

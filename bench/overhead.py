@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from reporter.recording import Session
+from reporter.recording.session import Session
 
 SCRIPT = """
 import torch

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reporter.target import COLLECTORS
+from reporter.execution.launch import COLLECTORS
 
 SCRIPT = """
 import resource, sys, time

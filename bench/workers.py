@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from reporter.reduce.pool import Answer, WorkerPool, run_cold
+from reporter.execution.worker_pool import Answer, WorkerPool, run_cold
 
 TEXT = """
 import torch

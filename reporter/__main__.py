@@ -8,8 +8,8 @@ import sys
 def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
     try:
-        from reporter import tokens
         from reporter.cli.main import run
+        from reporter.core import tokens
 
         tokens.take()
         code = run(sys.argv[1:])

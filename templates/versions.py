@@ -7,7 +7,7 @@ from typing import Any
 
 
 def versions_block(env: Mapping[str, Any]) -> str:
-    """Text for the issue's Versions section, from what `collectors.environment.environment` found.
+    """Text for the issue's Versions section, from what `collectors.machine.environment.environment` found.
 
     The wording of collect_env is kept where it has the line, because people and robots look for it.
     """

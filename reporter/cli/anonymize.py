@@ -5,7 +5,7 @@ from __future__ import annotations
 from reporter.cli import shell
 from reporter.cli.chain import chained
 from reporter.cli.parameters import taking
-from reporter.settings import Options, settings
+from reporter.core.settings import Options, settings
 
 
 @taking(*(name for name in settings() if name not in ("rungs", "function")), script=True)
@@ -19,7 +19,7 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.create import anonymize
+        from reporter.pipeline.create import anonymize
 
         return anonymize(options)
 

@@ -8,9 +8,9 @@ import typer
 
 from reporter.cli import shell
 from reporter.cli.parameters import Word, taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
-#: What `bisect` alone has; the names are those of `reporter.releases.bisect.Request`.
+#: What `bisect` alone has; the names are those of `reporter.check.bisect.Request`.
 WORDS = (
     Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
     Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
@@ -39,8 +39,8 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.cli.person import Terminal
-        from reporter.releases import bisect
+        from reporter.check import bisect
+        from reporter.cli.prompt import Terminal
 
         given = {**words, "python": tuple(words["python"] or ())}
         return bisect.bisect(bisect.Request(repro, **given, person=Terminal(options)), options)

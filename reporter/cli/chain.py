@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from reporter.cli import shell
-from reporter.errors import BugreportError, Interrupted, UsageError
-from reporter.settings import Options, settings
+from reporter.core.errors import BugreportError, Interrupted, UsageError
+from reporter.core.settings import Options, settings
 
 _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
 
@@ -62,8 +62,8 @@ def chained(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[],
                     flag = settings()[name].long_flag
                     raise UsageError(f"{flag} says how to file, so it needs --file; add it")
             return work()
-        from reporter.cli.person import Terminal
-        from reporter.filing import check_wanted, file
+        from reporter.cli.prompt import Terminal
+        from reporter.tracker.filing import check_wanted, file
 
         person = Terminal(options)
         wanted = check_wanted(options, person)

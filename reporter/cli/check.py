@@ -7,9 +7,9 @@ from typing import Any
 
 from reporter.cli import shell
 from reporter.cli.parameters import Word, taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
-#: What `check` alone has; the names are those of `reporter.releases.command.Asked`.
+#: What `check` alone has; the names are those of `reporter.check.command.Asked`.
 WORDS = (
     Word("repros", "", "REPRO...", "Repro files, report folders, or issues (OWNER/REPO#N).", many=True),
     Word("torch", "--torch", "V", "A release: 2.6.0, 2.6, latest, nightly, or a wheel; repeatable.", many=True),
@@ -41,8 +41,8 @@ def command(options: Options, **words: Any) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.cli.person import Terminal
-        from reporter.releases.command import Asked, run
+        from reporter.check.command import Asked, run
+        from reporter.cli.prompt import Terminal
 
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 def command(
@@ -27,7 +27,7 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.deanonymize import deanonymize
+        from reporter.publish.deanonymize import deanonymize
 
         return deanonymize(report, file)
 

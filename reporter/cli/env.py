@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("python", "json")
@@ -16,8 +16,8 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.interpreter import find
-        from reporter.versions import collect
+        from reporter.execution.interpreter import find
+        from reporter.publish.versions import collect
 
         return collect(find(options))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking(
@@ -18,7 +18,7 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.evidence.command import collect
+        from reporter.pipeline.evidence import collect
 
         return collect(options, options.function)
 

@@ -9,7 +9,7 @@ import typer
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking(
@@ -48,8 +48,8 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.cli.person import Terminal
-        from reporter.filing import check_wanted, file
+        from reporter.cli.prompt import Terminal
+        from reporter.tracker.filing import check_wanted, file
 
         person = Terminal(options)
         return file(report, check_wanted(options, person, comment_on), person)

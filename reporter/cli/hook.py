@@ -7,7 +7,7 @@ from typing import Any
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.target import COLLECTORS
+        from reporter.execution.launch import COLLECTORS
 
         return Hook(str(COLLECTORS / "hook"))
 

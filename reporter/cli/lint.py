@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.places import resolve
-from reporter.settings import Options
+from reporter.core.setting_sources import resolve
+from reporter.core.settings import Options
 
 
 def command(
@@ -31,9 +31,9 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.form import chosen
         from reporter.lint.run import lint
         from reporter.lint.subject import read
+        from reporter.publish.form import chosen
 
         options = resolve({"template": template} if template else {}, None, ())
         return lint(read(report, chosen(options) if options.template else None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("json")
@@ -12,7 +12,7 @@ def command(options: Options) -> int:
     """List the reports of this machine, the newest first, with their issues and the last check."""
 
     def work() -> shell.Outcome:
-        from reporter.overview import listing
+        from reporter.tracker.overview import listing
 
         return listing()
 

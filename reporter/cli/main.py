@@ -70,7 +70,7 @@ def run(argv: list[str]) -> int:
 def _refuse(word: str) -> None:
     import difflib
 
-    from reporter.errors import UsageError
+    from reporter.core.errors import UsageError
 
     what = "option" if word.startswith("-") else "command"
     near = difflib.get_close_matches(word, COMMANDS, n=1)

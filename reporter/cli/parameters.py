@@ -1,4 +1,4 @@
-"""The command-line parameters of a command, derived from the one declaration in `reporter.settings`.
+"""The command-line parameters of a command, derived from the one declaration in `reporter.core.settings`.
 
 A command is written as a function of `Options`; `taking` gives it the signature that typer reads. Values
 arrive as plain text and are read by `settings.resolve`, so a bad `--jobs` and a bad `BUGREPORT_JOBS` get
@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 import typer
 
-from reporter.places import ENVIRONMENT_PREFIX, resolve
-from reporter.settings import Setting, settings
+from reporter.core.setting_sources import ENVIRONMENT_PREFIX, resolve
+from reporter.core.settings import Setting, settings
 
 COMMAND_HELP = (
     "Script and its own arguments; nothing after SCRIPT is read as an option of bugreport."

@@ -8,7 +8,7 @@ import typer
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("json", "no_input", "verbose")
@@ -43,14 +43,14 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.releases import shelf
+        from reporter.environments import listing
 
         if action == "add":
-            return shelf.add(tuple(versions or ()), index, torch_backend, options)
+            return listing.add(tuple(versions or ()), index, torch_backend, options)
         if action == "prune" and not versions:
-            return shelf.prune(keep)
+            return listing.prune(keep)
         if action is None:
-            return shelf.offered(index) if offered else shelf.listed()
-        return shelf.refuse(action, tuple(versions or ()))
+            return listing.offered(index) if offered else listing.listed()
+        return listing.refuse(action, tuple(versions or ()))
 
     return shell.finish(options, work)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from reporter.cli import shell
-from reporter.places import resolve
-from reporter.settings import Options
+from reporter.core.setting_sources import resolve
+from reporter.core.settings import Options
 
 
 def command(
@@ -31,7 +31,7 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.replay import replay
+        from reporter.pipeline.replay import replay
 
         options: Options = resolve(
             {"python": python, "timeout": timeout, "json": json or None}, None, ()

@@ -13,13 +13,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from reporter import __version__, tokens
-from reporter.errors import BugreportError, Interrupted, UsageError
+from reporter import __version__
+from reporter.core import tokens
+from reporter.core.errors import BugreportError, Interrupted, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reporter.settings import Options
+    from reporter.core.settings import Options
 
 SCHEMA_VERSION = 1
 INTERNAL_ERROR = 70

@@ -8,7 +8,7 @@ import typer
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("json")
@@ -25,7 +25,7 @@ def command(
     """Show one report: where it lies, its issue, its checks, and every step of its filing."""
 
     def work() -> shell.Outcome:
-        from reporter.overview import show
+        from reporter.tracker.overview import show
 
         return show(report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("json")
@@ -16,7 +16,7 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.overview import sync
+        from reporter.tracker.overview import sync
 
         return sync()
 

@@ -9,7 +9,7 @@ import typer
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
-from reporter.settings import Options
+from reporter.core.settings import Options
 
 
 @taking("repo", "json", "jobs", "timeout", "memory", "no_input")
@@ -78,8 +78,8 @@ def command(
     """
 
     def work() -> shell.Outcome:
-        from reporter.cli.person import Terminal
-        from reporter.triage.desk import Asked, sit
+        from reporter.cli.prompt import Terminal
+        from reporter.triage.service import Asked, sit
 
         paths = tuple(Path(path) for path in python or ())
         asked = Asked(issue, paths, quick, runs, search, limit, comment, trust, tuple(torch or ()))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from reporter.core.delta_debugging import minimise_list
 from reporter.diagnose import switches as table
 from reporter.diagnose.experiment import (
     USUAL,
@@ -19,10 +20,9 @@ from reporter.diagnose.experiment import (
     Variation,
     with_switches,
 )
-from reporter.diagnose.search import Located, Runner, locate
 from reporter.diagnose.suspect import Culprit, Tried
 from reporter.diagnose.switches import Switch
-from reporter.reduce.ddmin import minimise_list
+from reporter.diagnose.variation_search import Located, Runner, locate
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's own.
 BACKENDS = {

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.diagnose import complaints, culprit, divergence, guards
+from reporter.diagnose import culprit, divergence, graph_breaks, guards
 from reporter.diagnose.experiment import lab_abilities, lab_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
-from reporter.findings import Recording
-from reporter.lab import Json
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Recording
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis.
 BUDGETS = (90.0, 60.0)
@@ -88,7 +88,7 @@ class _Gatherer:
 
     def complaints(self) -> Diagnosis | None:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the script."""
-        found = complaints.collect(self.recording, self.timeout)
+        found = graph_breaks.collect(self.recording, self.timeout)
         if found is None:
             return None
         nothing_else = self.diagnosis.kind == "not_reproduced" and self.recording.exit == 0

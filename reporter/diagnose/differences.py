@@ -7,7 +7,7 @@ ill-conditioned program. What is left is wrong, and a reused graph that is right
 
 from __future__ import annotations
 
-from reporter.diagnose.evidence import climb, first_bad, made, nowhere_else, often, steadiness
+from reporter.core.signature import Signature
 from reporter.diagnose.ladder import (
     AGAIN,
     EAGER,
@@ -23,9 +23,9 @@ from reporter.diagnose.ladder import (
     describe,
     reference,
 )
+from reporter.diagnose.measuring import climb, first_bad, made, nowhere_else, often, steadiness
 from reporter.diagnose.verdict import Diagnosis
-from reporter.lab import Json
-from reporter.signature import Signature
+from reporter.recording.call_session import Json
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to excuse it.
 _AS_FAR = 0.5

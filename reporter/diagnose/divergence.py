@@ -17,8 +17,8 @@ from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from reporter.findings import Finding
-from reporter.lab import Json, Lab
+from reporter.recording.call_session import Json, Lab
+from reporter.recording.findings import Finding
 
 _SPACED = 12
 _OUTPUTS = 6

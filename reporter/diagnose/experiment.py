@@ -15,14 +15,14 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reporter.candidate import judge
+from reporter.core.answer import Answer
+from reporter.core.candidate import judge
+from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.switches import UNSET, Settings, Switch
 from reporter.diagnose.verdict import Diagnosis
-from reporter.lab import Json, Lab
-from reporter.reduce.answer import Answer
-from reporter.reduce.pool import WorkerPool
-from reporter.signature import Signature, of_crash, same_crash
+from reporter.execution.worker_pool import WorkerPool
+from reporter.recording.call_session import Json, Lab
 
 _CRASHES = ("crash", "crash_on_recompile")
 _RANDOM = "torch._inductor.config.fallback_random"

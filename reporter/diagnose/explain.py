@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from reporter.core.settings import Options
 from reporter.diagnose.ladder import RUNGS
-from reporter.settings import Options
 
 #: By kind: what it means, then what to do.
 _EXPLANATIONS = {

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.findings import Finding
-from reporter.lab import Json
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Finding
 
 _MAX_EXPERIMENTS = 4
 

@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from reporter.core.errors import CannotJudgeError
+from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
-from reporter.diagnose.evidence import (
+from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
+from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
     first_bad,
@@ -22,11 +25,8 @@ from reporter.diagnose.evidence import (
     often,
     steadiness,
 )
-from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
 from reporter.diagnose.verdict import Diagnosis
-from reporter.errors import CannotJudgeError
-from reporter.findings import Finding, Recording
-from reporter.signature import Signature, of_crash
+from reporter.recording.findings import Finding, Recording
 
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
 _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))

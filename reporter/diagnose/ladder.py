@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from reporter.findings import Finding
-from reporter.lab import Json
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Finding
 
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"

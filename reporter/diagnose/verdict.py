@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import Place
-from reporter.findings import Finding
-from reporter.lab import Json
-from reporter.signature import Signature
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Finding
 
 BUGS = frozenset(
     (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.core.report_folder import write_private
 from reporter.evidence.interface import Collected, read_answer, trim
-from reporter.folder import write_private
-from reporter.lab import Lab
+from reporter.recording.call_session import Lab
 
 
 @dataclass(frozen=True)

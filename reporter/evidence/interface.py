@@ -44,7 +44,7 @@ class Excerpt:
 
 
 def read_answer(found: Mapping[str, Any], folder: Path) -> tuple[Collected, ...]:
-    """The target's answer about its tools (see `collectors.evidence.tool.Session.stop`), with what lies in `folder`."""
+    """The target's answer about its tools (see `collectors.debugtools.tool.Session.stop`), with what lies in `folder`."""
     return tuple(
         Collected(
             name,

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reporter.core.answer import clean_environment, kill_group
+from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
+from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, Json, read_answer, trim
-from reporter.evidence.kernels import excerpt as kernel_excerpt
-from reporter.evidence.kernels import kernels
-from reporter.reduce.answer import clean_environment, kill_group
-from reporter.reduce.warm_cache import lend_headers, prefill
-from reporter.target import COLLECTORS
+from reporter.execution.compiler_cache import lend_headers, prefill
+from reporter.execution.launch import COLLECTORS
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
@@ -136,7 +136,12 @@ def _run(
         "TMPDIR": str(folder / "tmp"),
     }
     process = subprocess.Popen(
-        [str(python), str(COLLECTORS / "tool_main.py"), "evidence", str(folder / "spec.json")],
+        [
+            str(python),
+            str(COLLECTORS / "entry" / "tool_main.py"),
+            "debugtools",
+            str(folder / "spec.json"),
+        ],
         cwd=folder / "run",
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Fresh processes that answer about Triton kernels (see `collectors.kernels.run`), each with a cache of its own."""
+"""Fresh processes that answer about Triton kernels (see `collectors.triton.run`), each with a cache of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reporter.reduce.answer import kill_group
-from reporter.target import COLLECTORS, environment
+from reporter.core.answer import kill_group
+from reporter.execution.launch import COLLECTORS, environment
 
 Json = dict[str, Any]
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
@@ -40,7 +40,12 @@ def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Jso
         variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
         variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"
         process = subprocess.Popen(
-            [str(python), str(COLLECTORS / "tool_main.py"), "kernels", str(folder / "spec.json")],
+            [
+                str(python),
+                str(COLLECTORS / "entry" / "tool_main.py"),
+                "triton",
+                str(folder / "spec.json"),
+            ],
             cwd=cwd,
             env=variables,
             stdin=subprocess.DEVNULL,

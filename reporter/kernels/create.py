@@ -11,20 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.kernels import NotPublic, rebuild
-from reporter.create import Result
-from reporter.errors import CannotJudgeError
-from reporter.interpreter import InterpreterInfo
+from anonymizer.triton import NotPublic, rebuild
+from reporter.core.answer import Answer
+from reporter.core.errors import CannotJudgeError
+from reporter.core.progress import Progress
+from reporter.core.report import Report, ReproInfo, Rung, Verdict
+from reporter.core.settings import Options
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.publish import Finished, launch_text, publish
 from reporter.kernels.reduce import Kernel, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, same_failure
-from reporter.lab import Json
-from reporter.progress import Progress
-from reporter.reduce.answer import Answer
-from reporter.reduce.cold import run_cold
-from reporter.report import Report, ReproInfo, Rung, Verdict
-from reporter.settings import Options
+from reporter.pipeline.create import Result
+from reporter.recording.call_session import Json
 from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3
@@ -291,7 +291,7 @@ class _Writer:
         return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
 
     def _text(self, render: Any, kernel: Kernel) -> str:
-        from reporter.build import formatted
+        from reporter.pipeline.build import formatted
 
         return formatted(
             render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())

@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from reporter.folder import write_private
+from reporter.core.report_folder import write_private
 from reporter.kernels.ask import ask, has_gpu
-from reporter.lab import Json
+from reporter.recording.call_session import Json
 from templates.kernel import render_repro
 
 _BROKEN = ("raises", "died")
@@ -75,7 +75,7 @@ def failing_repro(launch: Json) -> str | None:
     Args:
         launch: `text` with `kernel` in it, `signature`, `constexprs`, `aligned`, `options`, and `targets`, the answers.
     """
-    from reporter.build import formatted
+    from reporter.pipeline.build import formatted
 
     answer = next((item for item in launch["targets"] if item["outcome"] in _BROKEN), None)
     if answer is None:

@@ -13,21 +13,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.audit import Identity, Terms, private_terms, terms_checked
-from reporter.documents import refuse, remembered, rendered, version
-from reporter.fingerprint import Fingerprint
-from reporter.folder import write_report
-from reporter.form import chosen
-from reporter.interpreter import InterpreterInfo
+from anonymizer.leakcheck.audit import Identity, Terms, private_terms, terms_checked
+from reporter.core.fingerprint import Fingerprint
+from reporter.core.report import AuditSummary, Report
+from reporter.core.report_folder import write_report
+from reporter.core.settings import Options
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import same_words
-from reporter.lab import Json
-from reporter.outgoing import GATE, Gate, check_outgoing, public_values
-from reporter.report import AuditSummary, Report
-from reporter.rerender import for_later
-from reporter.settings import Options
+from reporter.publish.allow_list import GATE, Gate, check_outgoing, public_values
+from reporter.publish.documents import refuse, remembered, rendered, version
+from reporter.publish.form import chosen
+from reporter.publish.rerender import for_later
+from reporter.publish.summary import Story
+from reporter.publish.versions import collect
+from reporter.recording.call_session import Json
 from reporter.store.reports import key_of
-from reporter.story import Story
-from reporter.versions import collect
 from templates.issue import Evidence
 
 _LAYER = "triton"
@@ -37,7 +37,7 @@ _LAYER = "triton"
 class Finished:
     """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on this machine.
 
-    `source` is the private script, `compiled` the target's answer about it (see `collectors.kernels.run`).
+    `source` is the private script, `compiled` the target's answer about it (see `collectors.triton.run`).
     """
 
     report: Report

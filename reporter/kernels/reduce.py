@@ -10,8 +10,8 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.lab import Json
-from reporter.reduce.ddmin import minimise_list
+from reporter.core.delta_debugging import minimise_list
+from reporter.recording.call_session import Json
 
 #: Texts and launches to try, and for each whether the failure is still there.
 Try = Callable[[Sequence["Kernel"]], list[bool]]

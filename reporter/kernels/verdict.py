@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.lab import Json
+from reporter.recording.call_session import Json
 
 _KINDS = {"raises": "crash", "died": "process_death"}
 _ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")

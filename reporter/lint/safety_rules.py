@@ -1,4 +1,4 @@
-"""The receiving side runs a repro unread, so it refuses to run what looks unsafe: all of the list in `reporter.safety`."""
+"""The receiving side runs a repro unread, so it refuses to run what looks unsafe: all of the list in `reporter.core.safety`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ast
 import sys
 from collections.abc import Iterator
 
+from reporter.core.safety import TABLE, dangers
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import Subject
-from reporter.safety import TABLE, dangers
 
 
 def _safety(subject: Subject) -> Iterator[Hit]:

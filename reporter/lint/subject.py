@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reporter.errors import UsageError
+from reporter.core.errors import UsageError
 from templates import forms
 from templates.forms import Form
 from templates.text import fences

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from anonymizer.ir import Graph, Node, Ref, impure, prune
-from reporter.candidate import Candidate
-from reporter.reduce import ddmin
-from reporter.reduce.cuts import (
+from anonymizer.graph.ir import Graph, Node, Ref, impure, prune
+from reporter.core import delta_debugging
+from reporter.core.candidate import Candidate
+from reporter.reduce.graph_cuts import (
     alike,
     cut_inputs,
     is_tensor,
@@ -56,8 +56,8 @@ class Window:
     name = "window"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
-        shorter = self._search(candidate, ask, prefix, ddmin.bisect_prefix)
-        return self._search(shorter, ask, suffix, ddmin.bisect_suffix)
+        shorter = self._search(candidate, ask, prefix, delta_debugging.bisect_prefix)
+        return self._search(shorter, ask, suffix, delta_debugging.bisect_suffix)
 
     def _search(
         self,
@@ -120,7 +120,7 @@ class Outputs:
             at, best = found
             return at
 
-        ddmin.minimise_list(list(graph.outputs), batch)
+        delta_debugging.minimise_list(list(graph.outputs), batch)
         return best
 
 
@@ -154,7 +154,7 @@ class Delta:
             at, best = found
             return at
 
-        ddmin.minimise_list(operations, batch)
+        delta_debugging.minimise_list(operations, batch)
         return best
 
 

@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from anonymizer.ir import Graph, Input, Node, Ref, TensorMeta, Value, impure, map_value
-from reporter.reduce.cuts import as_input
+from anonymizer.graph.ir import (
+    Graph,
+    Input,
+    Node,
+    Ref,
+    TensorMeta,
+    Value,
+    impure,
+    map_value,
+)
+from reporter.reduce.graph_cuts import as_input
 
 #: Longest way back from an operation to what it is computed from that a piece takes along.
 _REACH = 3

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-from anonymizer.expressions import NotPublic
-from anonymizer.ir import Graph
-from reporter.candidate import Candidate
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import Graph
+from reporter.core.candidate import Candidate
 from reporter.reduce.scheduler import Scheduler
 
 T = TypeVar("T")

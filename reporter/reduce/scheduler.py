@@ -23,8 +23,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from reporter.reduce.answer import Answer
-from reporter.reduce.journal import Journal
+from reporter.core.answer import Answer
+from reporter.execution.journal import Journal
 
 Judge = Callable[[Answer], bool]
 #: How many rounds of candidates may run ahead of the slowest one that still counts.

@@ -11,10 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.ir import Graph, Input, Node, Recipe, TensorMeta, Value, map_constants
-from anonymizer.layouts import contiguous
-from reporter.candidate import Candidate
-from reporter.reduce.cuts import with_input
+from anonymizer.graph.ir import (
+    Graph,
+    Input,
+    Node,
+    Recipe,
+    TensorMeta,
+    Value,
+    map_constants,
+)
+from anonymizer.graph.layouts import contiguous
+from reporter.core.candidate import Candidate
+from reporter.reduce.graph_cuts import with_input
 from reporter.reduce.questions import Change, Questions, graph_of
 
 #: Two before one: a size of one is a special case of its own (it broadcasts, it is never symbolic).

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from anonymizer.ir import Graph
-from reporter.candidate import Candidate
-from reporter.reduce import ddmin
+from anonymizer.graph.ir import Graph
+from reporter.core import delta_debugging
+from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import levels, quilt
 from reporter.reduce.questions import Questions
 
@@ -94,7 +94,7 @@ class Slices:
         while len(pieces) > 1:
             found = self._pick(list(_groups(pieces, 2)))
             if found is None:
-                pieces = ddmin.minimise_list(pieces, self._index)
+                pieces = delta_debugging.minimise_list(pieces, self._index)
                 break
             pieces = found[1]
         return self.make(quilt(pieces))

@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import watch
 from reporter.sandbox.limits import MIB, Limits
 from reporter.sandbox.view import View, system

@@ -1,6 +1,6 @@
 """One command in the sandbox, from start to the last child killed: whatever it does, the answer is a `Result`.
 
-What comes back is two streams of text and an exit code, all of it written by strangers: to be shown through `reporter.github.plain`, parsed with
+What comes back is two streams of text and an exit code, all of it written by strangers: to be shown through `reporter.tracker.plain_text`, parsed with
 suspicion, and never to be opened as files, since no file leaves the sandbox.
 """
 
@@ -19,11 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
+from reporter.execution.launch import kill_group
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
 from reporter.sandbox.view import View, of_interpreter, of_tool
-from reporter.target import kill_group
 
 Ending = Literal["exited", "signal", "timeout", "memory", "tasks", "disk", "cpu", "flood"]
 _INTERVAL = 0.05
@@ -44,7 +44,7 @@ _WORDS: dict[Ending, str] = {
 class Result:
     """How a command ended. `ending` other than `exited` and `signal` is a limit, and then `exit` is None.
 
-    `stdout` and `stderr` hold the first and the last `Limits.output` / 2 bytes, as they were written; use `reporter.github.plain` before showing
+    `stdout` and `stderr` hold the first and the last `Limits.output` / 2 bytes, as they were written; use `reporter.tracker.plain_text` before showing
     them. `contained` is False where it ran without a sandbox.
     """
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reporter import interpreter
+from reporter.execution import interpreter
 
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")
 _SYSTEM = (

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
-from reporter.errors import UsageError
+from reporter.core.errors import UsageError
 
 # Where the store is, for tests and for teams that keep one per project.
 VARIABLE = "BUGREPORT_STORE"

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from reporter.errors import UsageError
+from reporter.core.errors import UsageError
 
 _STEP = 0.1  # seconds between two tries
 

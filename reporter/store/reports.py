@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.fingerprint import Fingerprint
+from reporter.core.fingerprint import Fingerprint
 from reporter.store.database import now, opened
 
 

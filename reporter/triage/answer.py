@@ -9,8 +9,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from reporter import __version__
-from reporter.github.plain import plain
-from reporter.labels import labels
+from reporter.core.labels import labels
+from reporter.tracker.plain_text import plain
 from templates import render
 from templates.text import shorten, tidy_log
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from reporter.github.plain import plain
-from reporter.interpreter import InterpreterInfo
-from reporter.reduce.warm_cache import place_of
+from reporter.execution.compiler_cache import place_of
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, Result, sandboxed
+from reporter.tracker.plain_text import plain
 from reporter.triage.stated import Match, Stated, compare, exceptions, told
 
 Outcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"
-#: Lends the run what a warm-up found out about the C++ compiler, as `reporter.reduce.cold` does; the cache stays its own.
+#: Lends the run what a warm-up found out about the C++ compiler, as `reporter.execution.fresh_process` does; the cache stays its own.
 _LEND = """
 for part in /seed/??; do [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null; done
 headers="$TMPDIR/torchinductor_$USER/precompiled_headers"

@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from reporter import interpreter
-from reporter.github.place import Repository
-from reporter.github.session import Session
-from reporter.interpreter import InterpreterInfo
+from reporter.core.settings import Options
+from reporter.execution import interpreter
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
-from reporter.settings import Options
-from reporter.triage.alike import with_duplicates
+from reporter.tracker.place import Repository
+from reporter.tracker.session import Session
 from reporter.triage.answer import comment, suggested
 from reporter.triage.attempt import Runs, run
+from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.extract import Refusal, Repro, devices, extract
-from reporter.triage.moved import on_cpu
 from reporter.triage.result import Minimal, Triage
+from reporter.triage.similar_issues import with_duplicates
 from reporter.triage.stated import Stated, stated
 from reporter.triage.thread import Thread
 from reporter.triage.verdict import Judged, judge

@@ -19,9 +19,9 @@ _FILES = ("repro.py", "test_repro.py", "issue.md")
 
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
-    from reporter import create as flow
-    from reporter.errors import BugreportError
-    from reporter.settings import Options
+    from reporter.core.errors import BugreportError
+    from reporter.core.settings import Options
+    from reporter.pipeline import create as flow
 
     _lend(Path(python))
     output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"
@@ -54,7 +54,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
 
 def _lend(python: Path) -> None:
     """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot be written to."""
-    from reporter.reduce.warm_cache import place_of
+    from reporter.execution.compiler_cache import place_of
 
     seed = Path("/seed")
     if seed.is_dir():

@@ -9,13 +9,13 @@ from typing import Any
 
 from github.Issue import Issue
 
-from reporter.errors import BugreportError, CannotJudgeError, UsageError
-from reporter.github.place import IssueAddress, Repository
-from reporter.github.plain import plain_line
-from reporter.github.session import Session, is_incomplete
+from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
 from reporter.sandbox import bubblewrap
 from reporter.store.database import opened
 from reporter.store.triages import known, remember
+from reporter.tracker.place import IssueAddress, Repository
+from reporter.tracker.plain_text import plain_line
+from reporter.tracker.session import Session, is_incomplete
 from reporter.triage.flow import Says, Wanted, triage
 from reporter.triage.result import SCHEMA_VERSION
 from reporter.triage.thread import fetch

@@ -6,13 +6,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from anonymizer.audit import private_terms
-from reporter.errors import UsageError
-from reporter.github.delivery import Desk
-from reporter.github.letters import CommentLetter
-from reporter.github.session import Session
-from reporter.leaflet import Person
-from reporter.outgoing import check_outgoing, refuse_leaks
+from anonymizer.leakcheck.audit import private_terms
+from reporter.core.errors import UsageError
+from reporter.publish.allow_list import check_outgoing, refuse_leaks
+from reporter.tracker.delivery import Desk
+from reporter.tracker.posts import CommentLetter
+from reporter.tracker.preview import Person
+from reporter.tracker.session import Session
 from reporter.triage.answer import mark
 from reporter.triage.result import Triage
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from reporter.errors import CannotJudgeError
-from reporter.github.duplicates import Candidate
-from reporter.github.plain import plain_line
+from reporter.core.errors import CannotJudgeError
+from reporter.tracker.duplicates import Candidate
+from reporter.tracker.plain_text import plain_line
 from reporter.triage.attempt import Runs
 from reporter.triage.extract import Refusal, Repro
 from reporter.triage.stated import Stated

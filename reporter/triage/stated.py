@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from reporter.signature import normalise
+from reporter.core.signature import normalise
 from reporter.triage.blocks import blocks
 from reporter.triage.extract import words_of
 from reporter.triage.thread import Thread

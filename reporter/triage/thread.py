@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.errors import UsageError
-from reporter.github.place import IssueAddress
-from reporter.github.plain import plain_line
-from reporter.github.session import Session
+from reporter.core.errors import UsageError
+from reporter.tracker.place import IssueAddress
+from reporter.tracker.plain_text import plain_line
+from reporter.tracker.session import Session
 
 #: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer is something else.
 LARGEST = 4 * 2**20

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.github.plain import plain, plain_line
-from reporter.interpreter import InterpreterInfo
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, sandboxed
 from reporter.sandbox.limits import GIB, MIB
+from reporter.tracker.plain_text import plain, plain_line
 from reporter.triage import inside
 from reporter.triage.attempt import SEED, warm_folder
 

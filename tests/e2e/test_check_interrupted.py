@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from reporter.check.check import carried_out
 from reporter.cli.main import run
-from reporter.errors import UsageError
-from reporter.progress import PlainProgress
-from reporter.releases import index
-from reporter.releases.check import carried_out
+from reporter.core.errors import UsageError
+from reporter.core.progress import PlainProgress
+from reporter.environments import index
 from reporter.store.database import opened
 from tests.support import interpreter
 from tests.support.checking import (

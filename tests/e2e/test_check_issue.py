@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reporter.releases.check import Request, check
-from reporter.releases.plan import Wish
+from reporter.check.check import Request, check
+from reporter.check.plan import Wish
+from reporter.core.settings import Options
 from reporter.sandbox.watch import usage
-from reporter.settings import Options
 from tests.support import interpreter
 from tests.support.github.desk import Somebody
 from tests.support.github.fixtures import tracker, waits

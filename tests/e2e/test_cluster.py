@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import CannotJudgeError
-from reporter.releases.cluster import Cluster
-from reporter.releases.release import at
-from reporter.releases.subject import Subject
-from reporter.releases.work import Check, Task
-from reporter.settings import Options
+from reporter.check.cluster import Cluster
+from reporter.check.subject import Subject
+from reporter.check.work import Check, Task
+from reporter.core.errors import CannotJudgeError
+from reporter.core.settings import Options
+from reporter.environments.release import at
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE, until
 

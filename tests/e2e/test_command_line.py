@@ -56,7 +56,7 @@ HEAVY = (
     "rich",
     "requests",
     "tomllib",
-    "reporter.create",
+    "reporter.pipeline.create",
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.reduce.cold import run_cold
+from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
 

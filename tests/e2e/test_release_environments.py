@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import CannotJudgeError
-from reporter.releases import index
-from reporter.releases.environments import IN_USE, Environments
-from reporter.releases.install import Installer, find_uv
-from reporter.releases.release import Release, parse
+from reporter.core.errors import CannotJudgeError
+from reporter.environments import index
+from reporter.environments.environments import IN_USE, Environments
+from reporter.environments.install import Installer, find_uv
+from reporter.environments.release import Release, parse
 from tests.support.checking import start
 from tests.support.created import bugreport
 from tests.support.waiting import PATIENCE

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reporter.settings import Options
-from reporter.triage.desk import Asked, sit
+from reporter.core.settings import Options
 from reporter.triage.many import Many
 from reporter.triage.result import Triage
+from reporter.triage.service import Asked, sit
 from tests.support import interpreter
 from tests.support.github.desk import Somebody
 from tests.support.github.fixtures import tracker, waits

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.findings import Recording
+from reporter.recording.findings import Recording
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reporter.findings import Recording
-from reporter.recording import Session
+from reporter.recording.findings import Recording
+from reporter.recording.session import Session
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until

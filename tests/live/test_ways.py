@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import UsageError
-from reporter.ways import way_of
+from reporter.core.errors import UsageError
+from reporter.recording.entry_points import way_of
 from tests.support import interpreter
 from tests.support.notebooks import notebook
 from tests.support.scripts import text

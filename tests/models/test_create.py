@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.reduce.cold import run_cold
+from reporter.execution.fresh_process import run_cold
 from tests.support.created import check_report, create
 from tests.support.places import DATA
 

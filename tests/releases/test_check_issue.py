@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reporter.releases.work import Check
+from reporter.check.work import Check
 from tests.support.created import bugreport
 from tests.support.places import DATA
 from tests.support.sandbox import needs_bubblewrap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter import interpreter
+from reporter.execution import interpreter
 from tests.conftest import RELEASES
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.kernels import rebuild
+from anonymizer.triton import rebuild
 from reporter.kernels.ask import ask
 from reporter.kernels.reduce import Kernel, smallest
 from reporter.kernels.verdict import same_failure

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.reduce.pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE
 

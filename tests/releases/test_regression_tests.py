@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reporter.build import formatted
-from reporter.candidate import judge, seen
-from reporter.reduce.cold import run_cold
+from reporter.core.candidate import judge, seen
+from reporter.execution.fresh_process import run_cold
+from reporter.pipeline.build import formatted
 from templates.regression import failing_text, render_tests
 from tests.support.mended import MENDED, document, repro
 

@@ -15,16 +15,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reporter.progress import PlainProgress
-from reporter.releases import bisect, index
-from reporter.releases.check import carried_out
-from reporter.releases.engine import Keep
-from reporter.releases.environments import Environments
-from reporter.releases.plan import Plan
-from reporter.releases.release import Release, parse
-from reporter.releases.subject import Subject
-from reporter.releases.work import Check, Task
-from reporter.settings import Options
+from reporter.check import bisect
+from reporter.check.check import carried_out
+from reporter.check.engine import Keep
+from reporter.check.plan import Plan
+from reporter.check.subject import Subject
+from reporter.check.work import Check, Task
+from reporter.core.progress import PlainProgress
+from reporter.core.settings import Options
+from reporter.environments import index
+from reporter.environments.environments import Environments
+from reporter.environments.release import Release, parse
 from reporter.store.database import opened
 from tests.support.places import DATA, ROOT
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import black
 
-from reporter.candidate import seen
 from reporter.cli.main import run
-from reporter.reduce.cold import run_cold
-from reporter.signature import same_failure
+from reporter.core.candidate import seen
+from reporter.core.signature import same_failure
+from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.places import DATA, ROOT
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from anonymizer.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
-from reporter.reduce.answer import Answer, Outcome
+from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
+from reporter.core.answer import Answer, Outcome
 
 META = TensorMeta((4, 8), "float32", (8, 1))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from anonymizer.audit import Audit, Identity, Terms, private_terms
-from reporter.outgoing import check_outgoing
+from anonymizer.leakcheck.audit import Audit, Identity, Terms, private_terms
+from reporter.publish.allow_list import check_outgoing
 from tests.support import outgoing_data as data
 
 NOBODY = Identity()

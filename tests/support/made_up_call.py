@@ -12,7 +12,7 @@ from typing import Any
 
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
-from reporter.findings import Finding, Recording
+from reporter.recording.findings import Finding, Recording
 from tests.support.recorded_answers import neutral, rung_of
 
 Json = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymizer.harness import Body, Check, render
-from reporter.build import formatted
+from anonymizer.graph.boilerplate import Body, Check, render
+from reporter.pipeline.build import formatted
 
 #: kind -> the operator at fault, the program, and its inputs
 MENDED = {

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reporter.labels import labels
-from reporter.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.core.labels import labels
+from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
 from templates.issue import Evidence, render_issue
 from templates.page import render_page
 from templates.regression import render_test
@@ -42,7 +42,7 @@ ENVIRONMENT: dict[str, Any] = {
     "configs": {"torch._inductor.config.fallback_random": True},
     "caches": {"fx_graph_cache": True},
 }
-# What a traceback through torch shows; in a run it comes from collectors.environment.internals.
+# What a traceback through torch shows; in a run it comes from collectors.machine.environment.internals.
 INTERNALS = (
     "example_inputs compile_fx compiler_fn compiled_fn fake_mode gm joint_graph extra_check".split()
 )

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from reporter.target import COLLECTORS
+from reporter.execution.launch import COLLECTORS
 from tests.support import interpreter
 from tests.support.ways import tool
 

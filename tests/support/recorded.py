@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from reporter.findings import Recording
+from reporter.recording.findings import Recording
 from tests.support.scripts import script
 from tests.support.watched import session
 

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.verdict import Diagnosis
-from reporter.errors import CannotJudgeError
-from reporter.findings import Finding, Recording
+from reporter.recording.findings import Finding, Recording
 from tests.support.places import DATA
 
 Json = dict[str, Any]

@@ -20,10 +20,12 @@ import torch
 import torch._dynamo
 import torch.utils.checkpoint
 
-from anonymizer import model, traced, values
-from collectors import context, equivalence, rungs, trace
-from collectors.standby import fork_from_fresh_thread
-from reporter.whole import text_of
+from anonymizer.graph import values
+from anonymizer.model import model, traced
+from collectors.call import context, rungs
+from collectors.record.standby import fork_from_fresh_thread
+from collectors.trace import equivalence, trace
+from reporter.whole_model.traced_model import text_of
 
 gc.collect()
 gc.freeze()

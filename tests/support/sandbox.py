@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import bubblewrap
 from tests.support.created import bugreport
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 
-from anonymizer.source import SourceError, rebuild
-from collectors import source, source_equivalence, source_kinds, vocabulary
-from reporter.rewritten import Rewritten
-from reporter.whole_source import request
+from anonymizer.source.rewrite import SourceError, rebuild
+from collectors.machine import vocabulary
+from collectors.source import equivalence, kinds, source
+from reporter.reduce.source_candidates import Rewritten
+from reporter.whole_model.source_model import request
 from tests.support.round_trips import call_of, in_a_fork
 from tests.support.scripts import HOME
 
@@ -48,7 +49,7 @@ def gathered(paths: Iterable[Path]) -> dict[str, Any]:
             made = namespace(path)
             entry, args, kwargs = made["ENTRY"], made["ARGS"], made.get("KWARGS", {})
             told = source.gather(entry, args, kwargs, made.get("BACKEND"))
-            result = looks(source_kinds.original(entry)(*args, **kwargs))
+            result = looks(kinds.original(entry)(*args, **kwargs))
             found[path.stem] = {"gathered": told, "result": result}
         return found
 
@@ -79,7 +80,7 @@ def answer(
     def work() -> Any:
         torch.manual_seed(0)
         made = make()
-        entry = source_kinds.original(made["ENTRY"])
+        entry = kinds.original(made["ENTRY"])
         options = {"backend": made["BACKEND"]} if "BACKEND" in made else {}
         call = call_of((entry, made["ARGS"], made.get("KWARGS", {})), options)
 
@@ -93,7 +94,7 @@ def answer(
         with tempfile.TemporaryDirectory() as name:
             asked = request(Rewritten(program), name + "/values.pt")
             change(asked)
-            found = source_equivalence.check(call, asked)
+            found = equivalence.check(call, asked)
         return {"text": asked["text"], "problems": program.problems, "found": found}
 
     made: dict[str, Any] = in_a_fork(work)

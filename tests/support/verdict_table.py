@@ -13,7 +13,7 @@ from typing import Any
 
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
-from reporter.findings import Recording
+from reporter.recording.findings import Recording
 from tests.support import scripts
 from tests.support.watched import watch
 

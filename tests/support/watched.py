@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reporter.findings import Recording
-from reporter.recording import Session
+from reporter.recording.findings import Recording
+from reporter.recording.session import Session
 from tests.support import interpreter, scripts
 
 #: Modules that a script may import from beside it.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from reporter.findings import Recording
-from reporter.places import resolve
-from reporter.recording import Session
-from reporter.settings import Options
-from reporter.ways import check_early, facts_for, refuse_run, way_of
+from reporter.core.setting_sources import resolve
+from reporter.core.settings import Options
+from reporter.recording.entry_points import check_early, facts_for, refuse_run, way_of
+from reporter.recording.findings import Recording
+from reporter.recording.session import Session
 from tests.support.places import ROOT
 from tests.support.scripts import text
 

@@ -39,11 +39,11 @@ def _load() -> Any:
         module = importlib.util.module_from_spec(spec)
         sys.modules[_PACKAGE] = module
         spec.loader.exec_module(module)
-    return importlib.import_module(_PACKAGE + ".attach")
+    return importlib.import_module(_PACKAGE + ".entry.attach")
 
 
 #: Whether `bugreport create` runs this program: then it is watched already, and nothing here has anything to do.
-_WATCHED_ALREADY = _PACKAGE + ".recorder" in sys.modules
+_WATCHED_ALREADY = _PACKAGE + ".record.recorder" in sys.modules
 _attach = _load()
 if not _WATCHED_ALREADY:
     _attach.switch()

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from reporter.github.plain import plain
 from reporter.sandbox import Limits, sandboxed
 from reporter.sandbox.limits import MIB
+from reporter.tracker.plain_text import plain
 from tests.e2e.sandbox.hostile import PROGRAMS
 from tests.support import interpreter
 from tests.support.places import ROOT

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import Limits, Result, sandboxed
 from reporter.sandbox.limits import MIB
 from tests.support import interpreter

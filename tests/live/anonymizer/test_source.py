@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.source import SourceError, SourceProgram, rebuild, rebuild_backend
-from anonymizer.source_tidy import undefined
+from anonymizer.source.rewrite import SourceError, SourceProgram, rebuild, rebuild_backend
+from anonymizer.source.tidy import undefined
 from tests.support import source_scripts
 from tests.support.gathered import module_text
 from tests.support.round_trips import in_a_fork

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from anonymizer.source_absorb import absorb, single
-from anonymizer.source_program import SourceProgram
-from anonymizer.source_tidy import tidy, undefined
+from anonymizer.source.absorb import absorb, single
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.tidy import tidy, undefined
 from tests.support.gathered import program_of
 
 

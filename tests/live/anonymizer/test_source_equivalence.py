@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from reporter.errors import CannotJudgeError
-from reporter.whole_source import proved
+from reporter.core.errors import CannotJudgeError
+from reporter.whole_model.source_model import proved
 from tests.support.pretenders import CANARY, CASES
 from tests.support.scripts import script
 from tests.support.source_scripts import NAMES, answer, compared

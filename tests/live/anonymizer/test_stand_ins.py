@@ -14,8 +14,8 @@ import pytest
 import torch
 from torch import nn
 
-from anonymizer.ir import TensorMeta
-from anonymizer.stand_ins import lines
+from anonymizer.graph.ir import TensorMeta
+from anonymizer.model.stand_ins import lines
 from tests.support import interpreter
 from tests.support.places import ROOT
 from tests.support.round_trips import rewriting

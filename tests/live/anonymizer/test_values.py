@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from anonymizer.emit import emit
-from anonymizer.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
-from anonymizer.layouts import tensor_text
-from anonymizer.values import ALLOWED, LEVELS, recipe_for, weight_recipes
-from collectors.spans import literal, statistics
+from anonymizer.graph.emit import emit
+from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref, TensorMeta
+from anonymizer.graph.layouts import tensor_text
+from anonymizer.graph.values import ALLOWED, LEVELS, recipe_for, weight_recipes
+from collectors.dynamo.value_statistics import literal, statistics
 
 LAYOUTS = {
     "contiguous": ((2, 3), (3, 1)),

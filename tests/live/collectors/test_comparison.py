@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from collectors import comparison, outputs, rule
+from collectors.call import comparison, outputs, tolerance
 
 
 def judged(a: Any, b: Any, exact: Any = None, **more: Any) -> dict[str, Any]:
     tensors = [torch.as_tensor(value) if value is not None else None for value in (a, b, exact)]
-    return dict(rule.judge_values(*tensors, **more))
+    return dict(tolerance.judge_values(*tensors, **more))
 
 
 def test_equal_means_the_same_values_with_nan_in_the_same_places() -> None:

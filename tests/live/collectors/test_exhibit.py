@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reporter.exhibits import gathered
-from reporter.reduce.cold import look_cold
+from reporter.execution.fresh_process import look_cold
+from reporter.pipeline.measurements import gathered
 from tests.support import interpreter
 from tests.support.scripts import text
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from collectors import context, guard_words, rungs
+from collectors.call import context, rungs
+from collectors.dynamo import guard_words
 
 GUARDS = {
     "L['x'].size()[1] == 5": ("argument 0.size()[1] == 5", False),

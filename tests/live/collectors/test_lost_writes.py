@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from collectors import lost_writes, probe
-from reporter.candidate import seen
-from reporter.reduce.cold import run_cold
-from reporter.signature import same_failure
+from collectors.call import lost_writes, probe
+from reporter.core.candidate import seen
+from reporter.core.signature import same_failure
+from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.scripts import text
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from anonymizer.expressions import NotPublic
-from anonymizer.ir import Graph
-from anonymizer.ir_json import from_json
-from anonymizer.values import recipe_for
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.ir_json import from_json
+from anonymizer.graph.values import recipe_for
 from tests.support.recorded import recorded
 
 

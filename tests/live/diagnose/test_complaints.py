@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reporter.cli.main import run
-from reporter.diagnose.complaints import Complaints, collect
-from reporter.findings import Recording
+from reporter.diagnose.graph_breaks import Complaints, collect
+from reporter.recording.findings import Recording
 from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script

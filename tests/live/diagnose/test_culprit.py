@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.signature import Signature, of_assertion
 from reporter.diagnose.culprit import candidates, find
 from reporter.diagnose.experiment import (
     Abilities,
@@ -18,9 +19,8 @@ from reporter.diagnose.experiment import (
 )
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
-from reporter.lab import Json
-from reporter.reduce.pool import WorkerPool
-from reporter.signature import Signature, of_assertion
+from reporter.execution.worker_pool import WorkerPool
+from reporter.recording.call_session import Json
 from tests.support import interpreter
 from tests.support.recorded import recorded
 from tests.support.scripts import text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.divergence import Profile, profile
-from reporter.findings import Finding, Recording
+from reporter.recording.findings import Finding, Recording
 from tests.support.recorded import record, recorded
 
 Profiled = Callable[..., "Profile | None"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reporter.diagnose.guards import MissingGuard, find
-from reporter.findings import Recording
+from reporter.recording.findings import Recording
 from tests.support.recorded import record
 
 Find = Callable[[str], "MissingGuard | None"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from anonymizer.harness import Check
-from reporter.reduce import early
-from reporter.reduce.pool import Answer, WorkerPool
-from reporter.reduce.warm_cache import warm_folder
+from anonymizer.graph.boilerplate import Check
+from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.worker_pool import Answer, WorkerPool
+from reporter.reduce import early_end
 from tests.support import interpreter
 from tests.support.scripts import text
 
@@ -33,22 +33,22 @@ def test_a_candidate_that_reaches_the_compiler_has_passed(pool: WorkerPool) -> N
     whole = asked(pool, "early_end/inductor")
     assert whole.outcome == "fails" and "after the compiler" in str(whole.failure)
     # none of the other's kernels lies in a cache
-    ended = asked(pool, "early_end/other_kernel", **early.ENDS_AT_COMPILER)
+    ended = asked(pool, "early_end/other_kernel", **early_end.ENDS_AT_COMPILER)
     assert ended.outcome == "passes" and ended.failure is None
 
 
 def test_a_failure_before_the_compiler_is_the_same_with_and_without(pool: WorkerPool) -> None:
     name = "early_end/no_lowering"
-    whole, ended = asked(pool, name), asked(pool, name, **early.ENDS_AT_COMPILER)
+    whole, ended = asked(pool, name), asked(pool, name, **early_end.ENDS_AT_COMPILER)
     assert whole.outcome == ended.outcome == "fails"
     assert whole.failure is not None and ended.failure is not None
     assert "no lowering today" in whole.failure["message"]
     assert whole.failure["message"] == ended.failure["message"]
-    assert early.comes_early(whole.failure, Check("crash"))
+    assert early_end.comes_early(whole.failure, Check("crash"))
 
 
 def test_what_needs_no_compiler_goes_all_the_way(pool: WorkerPool) -> None:
-    answer = asked(pool, "early_end/eager", **early.ENDS_AT_COMPILER)
+    answer = asked(pool, "early_end/eager", **early_end.ENDS_AT_COMPILER)
     assert answer.outcome == "fails" and "after the compiler" in str(answer.failure)
 
 

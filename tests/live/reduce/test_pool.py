@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from reporter.candidate import judge
-from reporter.reduce.pool import WorkerPool, run_cold
-from reporter.signature import Signature
+from reporter.core.candidate import judge
+from reporter.core.signature import Signature
+from reporter.execution.worker_pool import WorkerPool, run_cold
 from tests.support import interpreter
 from tests.support.places import ROOT
 from tests.support.scripts import text

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reporter.errors import BugreportError
-from reporter.filed import Filed, Shown
-from reporter.filing import check_wanted, file
-from reporter.settings import Options
+from reporter.core.errors import BugreportError
+from reporter.core.settings import Options
 from reporter.store.database import opened
 from reporter.store.filings import State, filing
 from reporter.store.reports import key_of
+from reporter.tracker.filing import check_wanted, file
+from reporter.tracker.outcome import Filed, Shown
 from tests.support.github.tracker import TOKEN, Tracker
 from tests.support.places import DATA
 

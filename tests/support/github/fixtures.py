@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     """The tool waits for a tracker by a clock that only its waits move; an answer may take as long as the machine needs."""
-    from reporter.github.session import Pace
+    from reporter.tracker.session import Pace
     from tests.support.github.desk import PATIENCE, Waits
 
     waits = Waits()
@@ -28,7 +28,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
 @pytest.fixture
 def tracker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: Waits) -> Iterator[Tracker]:
     """A GitHub on this machine, which the tool is told to use; a request or an answer that is not GitHub's fails the test."""
-    from reporter import tokens
+    from reporter.core import tokens
     from tests.support.github.tracker import TOKEN, Tracker
 
     for name in [*tokens.held(), "GH_HOST"]:

@@ -25,8 +25,8 @@ _CONTEXT.set_forkserver_preload(
         __name__,
         "reporter.cli.main",
         "reporter.cli.file",
-        "reporter.filing",
-        "reporter.releases.telling",
+        "reporter.tracker.filing",
+        "reporter.check.notify",
     ]
 )
 
@@ -86,9 +86,9 @@ def file_until(folder: str, moment: str) -> int:
     Args:
         moment: "before:sent", "after:request"; nothing for a process that lives.
     """
-    from reporter import tokens
     from reporter.cli.main import run
-    from reporter.github import delivery, letters
+    from reporter.core import tokens
+    from reporter.tracker import delivery, posts
 
     tokens.take()
     when, _, step = moment.partition(":")
@@ -105,16 +105,16 @@ def file_until(folder: str, moment: str) -> int:
         return wrapped
 
     delivery.move = dying(delivery.move, lambda args: args[3].value == step)
-    letters.IssueLetter.send = dying(letters.IssueLetter.send, lambda _: step == "request")  # type: ignore[method-assign]
-    letters.IssueLetter.look = dying(letters.IssueLetter.look, lambda _: step == "look")  # type: ignore[method-assign]
+    posts.IssueLetter.send = dying(posts.IssueLetter.send, lambda _: step == "request")  # type: ignore[method-assign]
+    posts.IssueLetter.look = dying(posts.IssueLetter.look, lambda _: step == "look")  # type: ignore[method-assign]
     words = ["file", folder, "-R", "pytorch/pytorch", "--yes", "--json", "--summary", WORDS]
     return int(run(words))
 
 
 def announce_fixed(key: str, torch: str) -> int:
     """What `check --comment` does after it has seen that a report no longer fails on a release."""
-    from reporter.releases.telling import announce
-    from reporter.releases.work import Check
+    from reporter.check.notify import announce
+    from reporter.check.work import Check
 
     check = Check("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
     announce([check], Somebody(is_there=False), is_sure=True)

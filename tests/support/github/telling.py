@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reporter.releases.announce import Told
-from reporter.releases.telling import announce
-from reporter.releases.work import Check
+from reporter.check.notifications import Told
+from reporter.check.notify import announce
+from reporter.check.work import Check
 from reporter.store.database import opened
 from tests.support.github.desk import Somebody
 from tests.support.github.tracker import Tracker

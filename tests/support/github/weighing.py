@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.github.parcel import Parcel
-from reporter.github.weighing import LIKELY, WEIGHTS, Weights, weigh
-from reporter.labels import labels
+from reporter.core.labels import labels
 from reporter.store.reports import StoredReport
+from reporter.tracker.submission import Parcel
+from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
 from tests.support.places import DATA
 
 ROWS: list[dict[str, Any]] = json.loads((DATA / "duplicates.json").read_text())

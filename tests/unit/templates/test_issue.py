@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 import pytest
 
-from reporter.report import Rung
+from reporter.core.report import Rung
 from templates import house_text, render
 from templates.issue import BODY_LIMIT, Evidence, render_issue
 from templates.text import cell, fence, size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from collectors.kernels import targets as collected
+from collectors.triton import targets as collected
 from templates.kernel import TARGETS, render_kernel_test, render_repro
 from templates.kernel import generated as sentence
 

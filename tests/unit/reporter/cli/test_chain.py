@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from reporter.cli.main import run
-from reporter.settings import Options
+from reporter.core.settings import Options
 from tests.support.github.desk import WORDS
 from tests.support.github.tracker import Fault, Tracker
 
@@ -38,9 +38,9 @@ def created(monkeypatch: pytest.MonkeyPatch, report: Path) -> list[Options]:
         seen.append(options)
         return Written(report)
 
-    module = ModuleType("reporter.create")
+    module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=create)
-    monkeypatch.setitem(sys.modules, "reporter.create", module)
+    monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return seen
 
 

@@ -10,16 +10,16 @@ from types import ModuleType
 
 import pytest
 
-from reporter import errors
 from reporter.cli.main import COMMANDS, run
-from reporter.settings import Options
+from reporter.core import errors
+from reporter.core.settings import Options
 
 SUMMARY = "nothing is wrong"
 
 
 @dataclass
 class FakeWork:
-    """Stands for `reporter.create`: remembers the options, and answers or raises what the test wants."""
+    """Stands for `reporter.pipeline.create`: remembers the options, and answers or raises what the test wants."""
 
     seen: list[Options] = field(default_factory=list)
     error: BaseException | None = None
@@ -41,9 +41,9 @@ class FakeWork:
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     fake = FakeWork()
-    module = ModuleType("reporter.create")
+    module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=fake.create, diagnose=fake.create)
-    monkeypatch.setitem(sys.modules, "reporter.create", module)
+    monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return fake
 
 

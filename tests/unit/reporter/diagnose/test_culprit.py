@@ -14,7 +14,7 @@ from reporter.diagnose.culprit import BACKENDS, find
 from reporter.diagnose.experiment import Abilities, Trial, Variation
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import applicable
-from reporter.lab import Json
+from reporter.recording.call_session import Json
 
 Rule = Callable[[Variation], "bool | None"]
 #: How long one trial really takes where the trials are to overlap.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.divergence import Point, Profile, profile
-from reporter.lab import Json
+from reporter.recording.call_session import Json
 
 OK: Json = {"outcome": "ok"}
 

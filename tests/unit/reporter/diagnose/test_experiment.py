@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reporter.core.signature import Signature
 from reporter.diagnose.experiment import shown
-from reporter.lab import Json
-from reporter.signature import Signature
+from reporter.recording.call_session import Json
 
 SAME: Json = {"same": True, "metadata": [], "values": []}
 WRONG: Json = {"same": False, "metadata": [], "values": [{"property": "value", "same": False}]}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from reporter.core.errors import CannotJudgeError
+from reporter.core.settings import Options
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed, tight
 from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
-from reporter.errors import CannotJudgeError
-from reporter.settings import Options
 from tests.support.made_up_call import (
     DEADLY,
     LIMIT,

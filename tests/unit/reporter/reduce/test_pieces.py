@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anonymizer import emit, harness
-from anonymizer.harness import Check
-from anonymizer.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
-from reporter.candidate import Candidate
+from anonymizer.graph import boilerplate, emit
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
+from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import Cutter, levels, parts, quilt
 from tests.support.graphs import META, call, chain, tensor
 
@@ -75,5 +75,5 @@ def test_a_quilt_keeps_its_pieces_apart() -> None:
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
     for piece in parts(graph):
-        text = harness.render(emit.emit(piece), Check("wrong_result"))
+        text = boilerplate.render(emit.emit(piece), Check("wrong_result"))
         compile(text, "piece", "exec")

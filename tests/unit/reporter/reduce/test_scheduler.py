@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from reporter.errors import UsageError
-from reporter.reduce.answer import Answer
-from reporter.reduce.journal import Journal
+from reporter.core.answer import Answer
+from reporter.core.errors import UsageError
+from reporter.execution.journal import Journal
 from reporter.reduce.scheduler import Scheduler, Stage
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from anonymizer.harness import Check
-from anonymizer.ir import Graph, Input, Node, Recipe, Ref
-from reporter.candidate import Candidate
-from reporter.reduce.answer import Outcome
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
+from reporter.core.answer import Outcome
+from reporter.core.candidate import Candidate
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 from reporter.reduce.slices import Slices, evidence

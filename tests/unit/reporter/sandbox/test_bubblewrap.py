@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import Limits, bubblewrap, watch
 from reporter.sandbox.limits import MIB
 from reporter.sandbox.view import View

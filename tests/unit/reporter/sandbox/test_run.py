@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import CannotJudgeError
+from reporter.core.errors import CannotJudgeError
 from reporter.sandbox import Limits, Result, bubblewrap, sandboxed, watch
 from reporter.sandbox import run as module
 from reporter.sandbox.view import View

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter import interpreter
+from reporter.execution import interpreter
 from reporter.sandbox.view import View, of_interpreter, of_tool, system
 from tests.support.places import ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import UsageError
+from reporter.core.errors import UsageError
 from reporter.store import database
 from reporter.store.database import opened, store_path, transaction
 from tests.support.places import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.errors import UsageError
+from reporter.core.errors import UsageError
 from reporter.store import locks
 from reporter.store.locks import lock_beside, locked
 

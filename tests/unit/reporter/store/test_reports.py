@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.fingerprint import Fingerprint
+from reporter.core.fingerprint import Fingerprint
 from reporter.store import reports
 from reporter.store.database import opened
 from reporter.store.reports import StoredReport

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.github.duplicates import Candidate
+from reporter.tracker.duplicates import Candidate
 from reporter.triage.answer import ALLOWED, comment, suggested
 from reporter.triage.attempt import Attempt, Runs
 from reporter.triage.blocks import blocks

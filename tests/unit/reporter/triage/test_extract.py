@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from reporter.errors import UsageError
-from reporter.safety import TABLE, dangers
+from reporter.core.errors import UsageError
+from reporter.core.safety import TABLE, dangers
 from reporter.triage.blocks import Block, blocks
 from reporter.triage.code import program
+from reporter.triage.cpu_port import on_cpu
 from reporter.triage.extract import Refusal, Repro, devices, extract
-from reporter.triage.moved import on_cpu
 from reporter.triage.safety import flags
 from reporter.triage.stated import stated
 from reporter.triage.thread import Post, Thread, read_file, read_text

@@ -1,0 +1,289 @@
+"""The text around a program that makes it a repro: self-contained, seeded, ending in a plain signal.
+
+Exit 0 means the bug is gone, 125 that this machine cannot tell (eager fails here), anything else that it is
+there. Wrong values are judged by `torch._dynamo.utils.same` with a float64 reference, as the receiving side does.
+The beginnings of the assertion messages are fixed: `reporter.core.signature` reads them back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a repro checks, and under which settings.
+
+    `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value as text), `contexts` the
+    expressions of `with` statements around the call, `backward` how gradients are asked for (none, sum or randn),
+    `calls` the sizes of successive calls where one compiled object is called several times.
+    """
+
+    kind: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+    contexts: tuple[str, ...] = ()
+    backward: str = "none"
+    property: str | None = None
+    double: bool = True
+    compare_inputs: bool = False
+    eager_raises: bool = False
+    evaluation: bool = False
+    calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+    prelude: str = ""
+    summary: str = ""
+
+    def without_argument(self, name: str) -> Check:
+        """The check with one torch.compile argument left at its default."""
+        return replace(self, arguments=tuple(item for item in self.arguments if item[0] != name))
+
+
+@dataclass(frozen=True)
+class Body:
+    """The program inside a harness: definitions, the callable's expression, the lines of `inputs` and its sizes."""
+
+    definitions: str
+    callable: str
+    inputs: tuple[str, ...]
+    is_module: bool
+    sizes: tuple[tuple[str, int], ...] = ()
+    imports: tuple[str, ...] = ()
+
+
+def render(body: Body, check: Check) -> str:
+    """The complete text of a repro, unformatted but valid."""
+    main = _main(body, check)
+    run = _run(body, check)
+    # a prelude was written to stand alone; each import is wanted once, at the top
+    prelude = check.prelude.splitlines()
+    above = [line for line in prelude if line.startswith(("import ", "from "))]
+    rest = "\n".join(line for line in prelude if line not in above).strip("\n")
+    text = "\n".join([*run, *main, body.definitions, rest, *body.inputs])
+    lines = [f'"""{check.summary}"""', ""] if check.summary else []
+    lines += _imports(text, replace(body, imports=(*body.imports, *above)), check)
+    lines += ["", *[f"{name} = {value}" for name, value in check.config], "", ""]
+    if rest:
+        lines += [rest, "", ""]
+    lines += [body.definitions, "", ""]
+    parameters = ", ".join(f"{name}={size}" for name, size in body.sizes)
+    lines += [f"def inputs({parameters}):", *("    " + line for line in body.inputs), "", ""]
+    lines += [*run, "", "", *main, "", "", 'if __name__ == "__main__":', "    main()", ""]
+    return "\n".join(lines)
+
+
+def imports_of(body: Body) -> list[str]:
+    """The import statements that a body needs by itself."""
+    return _imports(body.definitions, body, Check("crash"))
+
+
+def _imports(text: str, body: Body, check: Check) -> list[str]:
+    """The import statements the text needs, standard library first, each once."""
+    wanted = {"import torch", *body.imports}
+    wanted |= {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config}
+    if "torch.utils.checkpoint." in text:
+        wanted.add("import torch.utils.checkpoint")
+    if re.search(r"\bsys\.", text):
+        wanted.add("import sys")
+    if re.search(r"\bmath\.", text):
+        wanted.add("import math")
+    if re.search(r"(?<!torch\.)\bnn\.", text):
+        wanted.add("from torch import nn")
+    if re.search(r"\bF\.", text):
+        wanted.add("import torch.nn.functional as F")
+    if re.search(r"\bsame\(", text):
+        wanted.add("from torch._dynamo.utils import same")
+    own = [line for line in wanted if "torch" in line]
+    others = sorted(line for line in wanted if line and line not in own)
+    return [
+        *others,
+        *([""] if others else []),
+        *sorted(own, key=lambda line: (line.startswith("from"), line)),
+    ]
+
+
+def _compile(check: Check, what: str = "model") -> str:
+    arguments = "".join(f", {name}={value}" for name, value in check.arguments)
+    return f"torch.compile({what}{arguments})"
+
+
+def _run(body: Body, check: Check) -> list[str]:
+    """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared as a list."""
+    double = check.double and check.kind in VALUE_KINDS
+    sizes = "" if not check.calls else ", calls"
+    lines = [
+        f"def run(compile{sizes}{', double=False' if double else ''}):",
+        "    torch.manual_seed(0)",
+    ]
+    lines.append(
+        f"    model = {body.callable}" + (".eval()" if check.evaluation and body.is_module else "")
+    )
+    if check.calls:
+        if double and body.is_module:
+            lines += ["    if double:", "        model = model.double()"]
+        lines += [
+            "    function = compile(model)",
+            "    for sizes in calls:",
+            "        args = inputs(*sizes)",
+        ]
+        indent = "        "
+        function = "function"
+        if double:
+            lines.append("        if double:")
+            lines.append(
+                "            args = [x.double() if x.is_floating_point() else x for x in args]"
+            )
+    else:
+        lines.append("    args = inputs()")
+        indent = "    "
+        function = "compile(model)"
+        if double:
+            lines.append("    if double:")
+            if body.is_module:
+                lines.append("        model = model.double()")
+            lines.append(f"        args = {_widened(check)}")
+    for context in check.contexts:
+        lines.append(f"{indent}with {context}:")
+        indent += "    "
+    lines.append(f"{indent}out = {function}(*args)")
+    return lines + _results(body, check)
+
+
+def _widened(check: Check) -> str:
+    if check.backward == "none":
+        return "[x.double() if x.is_floating_point() else x for x in args]"
+    return "[x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x for x in args]"
+
+
+def _results(body: Body, check: Check) -> list[str]:
+    lines = []
+    outputs = "out if isinstance(out, (tuple, list)) else [out]"
+    if check.backward != "none":
+        state = "(*model.parameters(), *args)" if body.is_module else "args"
+        lines.append(
+            f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and o.requires_grad]"
+        )
+        if check.backward == "sum":
+            lines.append("    sum(o.sum() for o in outs).backward()")
+        else:
+            lines.append("    torch.manual_seed(1)")
+            lines.append(
+                "    torch.autograd.backward(outs, [torch.randn(o.shape).to(o.dtype) for o in outs])"
+            )
+        if check.kind == "wrong_gradient":
+            lines.append(
+                f"    return [x.grad for x in {state} if x.requires_grad and x.grad is not None]"
+            )
+            return lines
+    if check.compare_inputs:
+        lines.append(f"    return [*({outputs}), *args]")
+    else:
+        lines.append(f"    return {outputs}")
+    return lines
+
+
+def _calls(check: Check) -> str:
+    if not check.calls:
+        return ""
+    rows = []
+    for call in check.calls:
+        values = ", ".join(str(size) for _, size in call)
+        rows.append(f"({values},)" if len(call) == 1 else f"({values})")
+    return ", [" + ", ".join(rows) + "]"
+
+
+def _main(body: Body, check: Check) -> list[str]:
+    calls = _calls(check)
+    eager = f"run(lambda model: model{calls})"
+    compiled = f"run(lambda model: {_compile(check)}{calls})"
+    lines = ["def main():"]
+    if check.kind == "accepts_invalid" or check.eager_raises:
+        lines += [
+            "    try:",
+            f"        {eager}",
+            "    except Exception as error:",
+            '        print("eager raises", type(error).__name__)',
+            "    else:",
+            "        sys.exit(125)",
+            "    try:",
+            f"        {compiled}",
+            "    except Exception:",
+            "        return",
+        ]
+        if check.kind == "accepts_invalid":
+            lines.append(
+                '    raise AssertionError("accepts invalid: eager raises, the compiled call returns")'
+            )
+        return lines
+    lines += [
+        "    try:",
+        f"        {'expected = ' if check.kind in (*VALUE_KINDS, 'wrong_metadata') else ''}{eager}",
+        "    except Exception as error:",
+        '        print("eager fails here:", error)',
+        "        sys.exit(125)",
+    ]
+    if check.kind in VALUE_KINDS:
+        return lines + _compare_values(check, compiled, calls)
+    if check.kind == "wrong_metadata":
+        return lines + _compare_metadata(check, compiled)
+    return [*lines, f"    {compiled}"]
+
+
+def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
+    prefix = {
+        "wrong_result": "wrong result",
+        "wrong_gradient": "wrong gradient",
+        "stale_graph": "stale graph",
+    }[check.kind]
+    lines = [f"    actual = {compiled}"]
+    if not check.double:
+        return [
+            *lines,
+            "    for e, a in zip(expected, actual):",
+            "        error = (a.double() - e.double()).abs().max().item()",
+            f'        assert same(e, a, equal_nan=True), f"{prefix}: max abs error {{error:.4g}} against eager"',
+        ]
+    return [
+        *lines,
+        f"    exact = run(lambda model: model{calls}, double=True)",
+        "    for e, a, x in zip(expected, actual, exact):",
+        "        off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
+        "        assert same(e, a, fp64_ref=x, equal_nan=True), (",
+        f'            f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"',
+        "        )",
+    ]
+
+
+def _compare_metadata(check: Check, compiled: str) -> list[str]:
+    name = check.property or "dtype"
+    lines = [f"    actual = {compiled}"]
+    if name == "structure":
+        return [
+            *lines,
+            '    assert len(expected) == len(actual), "wrong metadata: structure of the outputs"',
+        ]
+    if name in ("python value", "type"):
+        value = "type({0})" if name == "type" else "{0}"
+        lines.append("    for e, a in zip(expected, actual):")
+        lines.append("        if not isinstance(e, torch.Tensor):")
+        lines.append(
+            f'            assert {value.format("e")} == {value.format("a")}, f"wrong metadata: {name} is {{e}} in eager, {{a}} compiled"'
+        )
+        return lines
+    access = {"stride": ".stride()", "device": ".device"}.get(name, f".{name}")
+    if name == "alias":
+        return [
+            *lines,
+            "    shared = [[x.untyped_storage().data_ptr() == r[-1].untyped_storage().data_ptr() for x in r] for r in (expected, actual)]",
+            '    assert shared[0] == shared[1], f"wrong metadata: alias of the input is {shared[0]} in eager, {shared[1]} compiled"',
+        ]
+    return [
+        *lines,
+        "    for e, a in zip(expected, actual):",
+        "        if isinstance(e, torch.Tensor):",
+        f"            assert e{access} == a{access}, (",
+        f'                f"wrong metadata: {name} is {{e{access}}} in eager, {{a{access}}} compiled"',
+        "            )",
+    ]

@@ -1,0 +1,219 @@
+"""From graph IR to the Python a person would write: stock layers in `__init__`, operators as operators, regions as `with`.
+
+The text is valid but not formatted; black formats what is shown to people.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from anonymizer.graph import stock_layers
+from anonymizer.graph.boilerplate import Body
+from anonymizer.graph.expressions import IN_PLACE, INFIX, Expressions, constructor, literal
+from anonymizer.graph.ir import Graph, Input, Layer, Node, Seq
+from anonymizer.graph.layouts import tensor_text, view
+from anonymizer.graph.values import operand
+
+
+@dataclass
+class _Names:
+    """Generated public names, in the order of use."""
+
+    taken: dict[str, str] = field(default_factory=dict)
+    layers: dict[str, int] = field(default_factory=dict)
+
+    def layer(self, cls: str) -> str:
+        base = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", re.sub(r"\d+d$", "", cls)).lower()
+        self.layers[base] = self.layers.get(base, 0) + 1
+        return f"{base}{self.layers[base]}"
+
+
+class Emitter(Expressions):
+    """Emits one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.graph = graph
+        self.users = graph.users()
+        self.names = _Names()
+        self.init: list[str] = []
+        self.matches = {
+            node.name: match
+            for node in graph.nodes
+            if (match := stock_layers.match(graph, node, self.users))
+        }
+        self.owned = {name for match in self.matches.values() for name in match.owns}
+        self.sizes: dict[str, tuple[str, int]] = {}
+
+    def body(self) -> Body:
+        """Definitions and inputs of the graph as harness body."""
+        arguments = [item for item in self.graph.inputs if item.kind == "input"]
+        self._name_inputs(arguments)
+        self._state()
+        forward = self._forward()
+        is_module = bool(self.init)
+        parameters = ", ".join(self.text[item.name] for item in arguments)
+        if is_module:
+            lines = [
+                "class Repro(nn.Module):",
+                "    def __init__(self):",
+                "        super().__init__()",
+            ]
+            lines += ["        " + line for line in self.init]
+            lines += ["", f"    def forward(self{', ' + parameters if parameters else ''}):"]
+            lines += ["        " + line for line in forward]
+        else:
+            lines = [f"def repro({parameters}):", *("    " + line for line in forward)]
+        return Body(
+            "\n".join(lines),
+            "Repro()" if is_module else "repro",
+            tuple(self._inputs(arguments)),
+            is_module,
+            self._size_defaults(),
+        )
+
+    def _name_inputs(self, arguments: list[Input]) -> None:
+        plain = ["x", "y", "z", "w"]
+        for index, item in enumerate(arguments):
+            self.text[item.name] = plain[index] if len(arguments) <= 4 else f"x{index}"
+
+    def _state(self) -> None:
+        loose = [i for i in self.graph.inputs if i.kind != "input" and i.name not in self.owned]
+        for number, item in enumerate(loose, 1):
+            name = f"{'weight' if item.kind == 'param' else 'buffer'}{number}"
+            self.text[item.name] = f"self.{name}"
+            made = self._tensor(item)
+            if item.kind == "param":
+                suffix = "" if item.meta.requires_grad else ", requires_grad=False"
+                self.init.append(f"self.{name} = nn.Parameter({made}{suffix})")
+            else:
+                self.init.append(f'self.register_buffer("{name}", {made})')
+
+    def _tensor(self, item: Input) -> str:
+        return tensor_text(item.meta, item.recipe, self._dims(item))
+
+    def _dims(self, item: Input) -> tuple[int | str, ...]:
+        symbols = item.symbols or item.meta.shape
+        return tuple(
+            self._symbol(symbol, size) if isinstance(symbol, str) else size
+            for symbol, size in zip(symbols, item.meta.shape)
+        )
+
+    def _symbol(self, symbol: str, size: int) -> int | str:
+        if not re.fullmatch(r"[a-z]\d+", symbol) or len(self.graph.runs) < 2:
+            return size
+        if symbol not in self.sizes:
+            self.sizes[symbol] = ("nmkhlpq"[len(self.sizes) % 7], size)
+        return self.sizes[symbol][0]
+
+    def _size_defaults(self) -> tuple[tuple[str, int], ...]:
+        return tuple(self.sizes.values())
+
+    def symbols(self) -> tuple[str, ...]:
+        """The symbolic sizes in the order in which `inputs` takes them; known once the body was made."""
+        return tuple(self.sizes)
+
+    def _inputs(self, arguments: list[Input]) -> list[str]:
+        made = {item.name: self._argument(item) for item in arguments}
+        if not any(item.alias for item in arguments):
+            parts = [made[item.name] for item in arguments]
+            return ["return ()"] if not parts else ["return (" + ", ".join(parts) + ",)"]
+        lines = []
+        for item in sorted(arguments, key=lambda item: item.alias is not None):
+            lines.append(f"{self.text[item.name]} = {made[item.name]}")
+        return [*lines, "return (" + ", ".join(self.text[item.name] for item in arguments) + ",)"]
+
+    def _argument(self, item: Input) -> str:
+        if item.alias is not None:
+            owner = self.graph.input(item.alias.of)
+            assert owner is not None
+            return view(
+                self.text.get(owner.name, owner.name), owner.meta, item.meta, item.alias.offset
+            )
+        text = self._tensor(item)
+        return (
+            operand(text) + ".requires_grad_()"
+            if item.meta.requires_grad and item.meta.is_float
+            else text
+        )
+
+    # -- forward ------------------------------------------------------------------------------------
+
+    def _forward(self) -> list[str]:
+        lines: list[str] = []
+        depth: list[str] = []
+        counter = 0
+        outputs = [ref.name for ref in self.graph.outputs]
+        for index, node in enumerate(self.graph.nodes):
+            indent = "    " * len(depth)
+            if node.op == "enter":
+                depth.append(node.name)
+                lines.append(f"{indent}with {self._call(node)}:")
+                continue
+            if node.op == "exit":
+                if depth:
+                    depth.pop()
+                continue
+            if node.target in IN_PLACE:  # a statement, which has no expression
+                name = f"v{counter}"
+                counter += 1
+                self.text[node.name] = name
+                lines.append(f"{indent}{name} = {self._arg(node.args[0])}")
+                lines.append(f"{indent}{name} {IN_PLACE[node.target]} {self._arg(node.args[1])}")
+                continue
+            expression = self._expression(node)
+            last = index == len(self.graph.nodes) - 1
+            if last and outputs == [node.name] and not depth:
+                lines.append(f"{indent}return {expression}")
+                return lines
+            if self._inlined(node, index):
+                self.text[node.name] = expression
+                continue
+            if node.name not in self.users and node.name not in outputs:
+                lines.append(indent + expression)
+                continue
+            name = f"v{counter}"
+            counter += 1
+            self.text[node.name] = name
+            lines.append(f"{indent}{name} = {expression}")
+        names = [self.text[name] for name in outputs]
+        lines.append(
+            "return "
+            + (names[0] if len(names) == 1 else "(" + ", ".join(names) + ",)" if names else "None")
+        )
+        return lines
+
+    def _inlined(self, node: Node, index: int) -> bool:
+        """Sizes and single items are written where they are used, if used once and nothing changes in between."""
+        cheap = node.target in ("size", "operator.getitem") and not any(
+            isinstance(value, Seq) for value in node.args
+        )
+        arithmetic = node.meta == "int" and node.target in INFIX
+        used_once = len(self.users.get(node.name, ())) == 1 and node.name not in {
+            ref.name for ref in self.graph.outputs
+        }
+        return (cheap or arithmetic) and (used_once or node.target == "size")
+
+    def _expression(self, node: Node) -> str:
+        if node.name in self.matches:
+            match = self.matches[node.name]
+            return f"{self._layer(match.layer, node)}({', '.join(self._arg(value) for value in match.data)})"
+        if node.op == "module":
+            assert node.layer is not None
+            return self._call(node, 0, self._layer(node.layer, node))
+        if node.op == "method":
+            return self._method_text(node)
+        if node.op == "grad_mode":
+            return f"torch.set_grad_enabled({literal(node.args[0])})"
+        return self._function_text(node)
+
+    def _layer(self, layer: Layer, node: Node) -> str:
+        name = self.names.layer(layer.cls)
+        self.init.append(f"self.{name} = {constructor(layer)}")
+        return f"self.{name}"
+
+
+def emit(graph: Graph) -> Body:
+    """The graph as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
+    return Emitter(graph).body()

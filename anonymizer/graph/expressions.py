@@ -1,0 +1,200 @@
+"""Expressions of the graph IR as Python: operators as operators, everything by its public name.
+
+What has none raises `NotPublic`, so no text is written that holds a private word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from anonymizer.graph.ir import Atom, Layer, Node, Ref, Seq, Value
+
+INFIX = {
+    "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/", "operator.floordiv": "//",
+    "operator.mod": "%", "operator.pow": "**", "operator.matmul": "@", "operator.and_": "&", "operator.or_": "|",
+    "operator.xor": "^", "operator.lshift": "<<", "operator.rshift": ">>", "operator.eq": "==", "operator.ne": "!=",
+    "operator.lt": "<", "operator.le": "<=", "operator.gt": ">", "operator.ge": ">=",
+}  # fmt: skip
+IN_PLACE = {
+    "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=", "operator.ifloordiv": "//=",
+    "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=", "operator.imatmul": "@=",
+}  # fmt: skip
+_PREFIX = {
+    "operator.neg": "-",
+    "operator.invert": "~",
+    "operator.not_": "not ",
+    "operator.pos": "+",
+}
+_BUILTINS = {"getattr", "int", "float", "max", "min", "len", "bool", "slice"}
+
+#: Strings that torch's own functions take; every other string is private and stops the emission.
+_STRINGS = frozenset(
+    "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest nearest-exact trilinear linear area "
+    "ij xy tanh valid same reduced complete left right forward backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod "
+    "zeros border higher lower midpoint add multiply sum relu gelu batchmean erf float32 float64 float16 bfloat16 shape dtype device "
+    "T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
+)
+_EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")
+
+
+class NotPublic(Exception):
+    """The program holds something that may not leave: a string that is none of torch's."""
+
+
+def literal(value: Value) -> str:
+    """A constant argument as text."""
+    if isinstance(value, Atom):
+        return value.text
+    if isinstance(value, Seq):
+        return _sequence(value, [literal(item) for item in value.items if value.kind != "dict"])
+    return repr(value)
+
+
+def _sequence(value: Seq, items: list[str]) -> str:
+    if value.kind == "list":
+        return "[" + ", ".join(items) + "]"
+    if value.kind == "tuple":
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+    if value.kind == "slice":
+        return "slice(" + ", ".join(items) + ")"
+    raise NotPublic("a dictionary argument")
+
+
+class Expressions:
+    """Texts of expressions; `text` holds that of each value known so far."""
+
+    def __init__(self) -> None:
+        self.text: dict[str, str] = {}
+
+    def _arg(self, value: Value) -> str:
+        if isinstance(value, Ref):
+            text = self.text[value.name]
+            return f"({text})" if _is_compound(text) else text
+        if isinstance(value, Seq):
+            if value.kind == "slice":
+                return _sequence(value, [self._arg(item) for item in value.items])
+            return _sequence(value, [self._arg(item) for item in value.items])
+        if isinstance(value, str) and value not in _STRINGS:
+            if not _EINSUM.match(value) or not ("," in value or "->" in value):
+                raise NotPublic("a string argument")
+        return literal(value)
+
+    def _bare(self, value: Value) -> str:
+        """An argument between commas, where an expression needs no parentheses."""
+        return self.text[value.name] if isinstance(value, Ref) else self._arg(value)
+
+    def _call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
+        if node.op == "enter":
+            return self._region(node)
+        arguments = [self._bare(value) for value in node.args[skip:]]
+        arguments += [f"{key}={self._bare(value)}" for key, value in node.kwargs if _keyword(key)]
+        return f"{function or _function(node.target)}({', '.join(arguments)})"
+
+    def _region(self, node: Node) -> str:
+        if node.target == "torch.inference_mode":
+            return (
+                "torch.inference_mode()"
+                if node.args in ((), (True,))
+                else f"torch.inference_mode({literal(node.args[0])})"
+            )
+        device, dtype, enabled = (*node.args, None, True)[:3]
+        shown = (
+            f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
+        )
+        switch = ", enabled=False" if enabled is False else ""
+        return f'torch.autocast("{device}"{shown}{switch})'
+
+    def _method_text(self, node: Node) -> str:
+        return f"{_receiver(self._arg(node.args[0]))}.{self._call(node, 1, node.target)}"
+
+    def _function_text(self, node: Node) -> str:
+        target = node.target
+        if target in INFIX and len(node.args) == 2:
+            return f"{self._arg(node.args[0])} {INFIX[target]} {self._arg(node.args[1])}"
+        if target in _PREFIX:
+            return f"{_PREFIX[target]}{self._arg(node.args[0])}"
+        if target == "getattr":
+            if not isinstance(node.args[1], str) or node.args[1] not in _STRINGS:
+                raise NotPublic("an attribute")
+            return f"{_receiver(self._arg(node.args[0]))}.{node.args[1]}"
+        if target == "operator.getitem":
+            return f"{_receiver(self._arg(node.args[0]))}[{self._index(node.args[1])}]"
+        if target == "operator.setitem":
+            return f"{self._arg(node.args[0])}[{self._index(node.args[1])}] = {self._arg(node.args[2])}"
+        return self._call(node)
+
+    def _index(self, value: Value) -> str:
+        if isinstance(value, Seq) and value.kind == "tuple":
+            return ", ".join(self._index(item) for item in value.items) + (
+                "," if len(value.items) == 1 else ""
+            )
+        if isinstance(value, Seq) and value.kind == "slice":
+            start, stop, step = (("" if item is None else self._arg(item)) for item in value.items)
+            return f"{start}:{stop}" + (f":{step}" if step else "")
+        return self._arg(value)
+
+
+def constructor(layer: Layer) -> str:
+    """`nn.Linear(8, 16, bias=False)`."""
+    shown = []
+    for position, (key, value) in enumerate(layer.kwargs):
+        bare = position < 3 and key in _POSITIONAL.get(layer.cls, ())
+        shown.append(literal(value) if bare else f"{key}={literal(value)}")
+    return f"nn.{layer.cls}({', '.join(shown)})"
+
+
+_POSITIONAL = {
+    "Linear": ("in_features", "out_features"),
+    "Embedding": ("num_embeddings", "embedding_dim"),
+    "LayerNorm": ("normalized_shape",),
+    "GroupNorm": ("num_groups", "num_channels"),
+    "PReLU": ("num_parameters",),
+    **{f"BatchNorm{n}d": ("num_features",) for n in (1, 2, 3)},
+    **{f"Conv{n}d": ("in_channels", "out_channels", "kernel_size") for n in (1, 2, 3)},
+}
+
+
+def _keyword(key: str) -> bool:
+    return key.isidentifier()
+
+
+def _is_compound(text: str) -> bool:
+    """Whether an expression has an operator outside of all brackets."""
+    if text.startswith(("-", "~", "not ")):
+        return True
+    depth = 0
+    for index, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if not depth and char == " " and re.match(r" [-+*/%@&|^<>=]+ ", text[index:]):
+            return True
+    return False
+
+
+def _receiver(text: str) -> str:
+    bare = re.fullmatch(r"[\w.]*([(\[].*[)\]])?", text) and not text[0].isdigit()
+    return text if bare and not _is_compound(text) else f"({text})"
+
+
+#: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same arguments.
+_FUNCTIONAL = {
+    "pad",
+    "one_hot",
+    "scaled_dot_product_attention",
+    "linear",
+    "gelu",
+    "softplus",
+    "leaky_relu",
+}
+
+
+def _function(target: str) -> str:
+    short = target.rsplit(".", 1)[-1]
+    if target.startswith("torch._C._nn.") and short in _FUNCTIONAL:
+        return "F." + short
+    if target.startswith("torch.nn.functional."):
+        return "F." + target.rsplit(".", 1)[-1]
+    if target.startswith(("torch.", "math.")) or target in _BUILTINS:
+        return target
+    if target.startswith("operator."):
+        raise NotPublic(target)
+    raise NotPublic("a function")

@@ -1,0 +1,61 @@
+"""Memory layouts as people write them: a permuted dense tensor is a transposed one, a view of another input is a slice."""
+
+from __future__ import annotations
+
+from anonymizer.graph import values
+from anonymizer.graph.ir import Recipe, TensorMeta
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a contiguous tensor."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(1, size)
+    return tuple(reversed(strides))
+
+
+def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -> str:
+    """Python that makes a tensor of these dims and the layout of `meta`."""
+
+    def made(shape: tuple[int | str, ...]) -> str:
+        return values.expression(recipe, shape, meta.dtype, meta.device)
+
+    significant = [
+        (size, stride) for size, stride in zip(meta.shape, meta.stride or ()) if size > 1
+    ]
+    plain = [(size, stride) for size, stride in zip(meta.shape, contiguous(meta.shape)) if size > 1]
+    if meta.stride is None or significant == plain or meta.numel == 0:
+        return made(dims)
+    if recipe.kind == "literal":  # its values are in the order of the dimensions, not of the memory
+        return f"torch.empty_strided({meta.shape}, {meta.stride}, dtype=torch.{meta.dtype}).copy_({made(meta.shape)})"
+    if any(stride == 0 for _, stride in significant):
+        base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
+        return f"{values.operand(made(base))}.expand({', '.join(map(str, dims))})"
+    order = sorted(range(len(dims)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
+    permuted = tuple(meta.shape[i] for i in order)
+    if tuple(meta.stride[i] for i in order if meta.shape[i] > 1) == tuple(
+        s for s, n in zip(contiguous(permuted), permuted) if n > 1
+    ):
+        text = values.operand(made(tuple(dims[i] for i in order)))
+        back = [order.index(i) for i in range(len(dims))]
+        return f"{text}.t()" if len(dims) == 2 else f"{text}.permute({', '.join(map(str, back))})"
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.stride))
+    return f"{values.operand(made((extent,)))}.as_strided({meta.shape}, {meta.stride})"
+
+
+def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
+    """`owner[k:]` where that is the view, else as_strided."""
+    if (
+        of.stride
+        and meta.stride == of.stride
+        and meta.shape[1:] == of.shape[1:]
+        and meta.shape
+        and offset % of.stride[0] == 0
+    ):
+        start = offset // of.stride[0]
+        if start + meta.shape[0] == of.shape[0]:
+            return f"{owner}[{start}:]" if start else owner
+        return f"{owner}[{start}:{start + meta.shape[0]}]"
+    return f"{owner}.as_strided({meta.shape}, {meta.stride}, {offset})"

@@ -1,0 +1,233 @@
+"""Synthetic values: the simplest seeded recipe that can stand for a tensor, given only what its values must respect.
+
+Recipes are tried in levels, plainest first. No level copies data: a level knows a range, moments, how many are zero or
+special, whether values are whole numbers, distinct, constant — never which values they are. Only `ALLOWED` writes the values
+of tensors out, of those that the user has named and that were therefore recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from anonymizer.graph.ir import Recipe, TensorMeta
+
+LEVELS = ("plain", "positive", "moments", "range", "close")
+#: The last resort where the user has allowed it: `close`, and the named tensors as they are.
+ALLOWED = "allowed"
+#: Most elements of a tensor that a program people read can spell out.
+MOST_VALUES = 1024
+
+
+def levels(stats: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:
+    """The levels worth trying for tensors of these statistics."""
+    named = any(item and item.get("values") is not None for item in stats)
+    return (*LEVELS, ALLOWED) if named else LEVELS
+
+
+def _integer(meta: TensorMeta, stats: Mapping[str, Any], level: str) -> Recipe:
+    low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
+    if meta.dtype == "bool":
+        return Recipe("bool")
+    if (
+        level == "plain"
+        and stats.get("unique")
+        and len(meta.shape) == 1
+        and meta.numel > 1
+        and low == 0
+        and high == meta.numel - 1
+    ):
+        return Recipe("arange")
+    if stats.get("constant"):
+        return Recipe("full", low)
+    return Recipe("randint", low, high + 1)
+
+
+def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
+    """The function that chooses a recipe at one of `LEVELS` for a tensor's metadata and statistics."""
+
+    def choose(meta: TensorMeta, stats: Mapping[str, Any]) -> Recipe:
+        if level == ALLOWED and stats.get("values") is not None:
+            return Recipe("literal", values=tuple(stats["values"]), shape=meta.shape)
+        if not meta.is_float and not meta.dtype.startswith("complex"):
+            return _integer(meta, stats, level)
+        low, high = stats.get("min"), stats.get("max")
+        if low is None or high is None:
+            return Recipe("randn")
+        # what is converted to an integer keeps its range: C++ leaves the conversion of other floats undefined
+        if level == "plain" and not stats.get("cast"):
+            # an intermediate that is never negative is often read by what needs that (a root, a logarithm)
+            return Recipe("rand" if stats.get("intermediate") and low >= 0 else "randn")
+        if level == "positive" and not stats.get("cast"):
+            return Recipe("rand") if low >= 0 else Recipe("randn")
+        if stats.get("constant"):
+            return _special(Recipe("full", _tidy(low), 0), stats, level)
+        if level == "moments":
+            return _moments(stats) or Recipe("randn")
+        if stats.get("integral") and abs(high) < 1e6:
+            whole = Recipe("randint", math.floor(low), math.floor(high) + 1)
+            return _special(whole, stats, level)
+        if level != "range" and stats.get("distinct", 0) > 1:
+            return _special(_ties(stats), stats, level)
+        plain = Recipe("uniform", _tidy(low, math.floor), _tidy(high, math.ceil))
+        return _special(plain, stats, level)
+
+    return choose
+
+
+def _moments(stats: Mapping[str, Any]) -> Recipe | None:
+    """A normal distribution of the same mean and deviation, each to one digit."""
+    deviation = _tidy(stats.get("std", 0.0))
+    if not deviation:
+        return None
+    mean = stats["mean"]
+    # a mean that a hundredth of the deviation would explain is that of the sample and not of the values
+    return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
+
+
+def _ties(stats: Mapping[str, Any]) -> Recipe:
+    """Few different values, equally far apart: as many as there were, over the same range."""
+    low, high = stats["min"], stats["max"]
+    step = _tidy((high - low) / (stats["distinct"] - 1), math.ceil)
+    first = math.floor(low / step)
+    return Recipe("ties", first, first + stats["distinct"], step=step)
+
+
+def _special(base: Recipe, stats: Mapping[str, Any], level: str) -> Recipe:
+    """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to one digit."""
+    if level not in ("close", ALLOWED):
+        return base
+    shares = []
+    for name, text in _SPECIAL.items():
+        share = stats.get(name) or 0.0
+        expected = name == "zero_share" and base.kind in ("randint", "ties", "full")
+        if share > (0.05 if name == "zero_share" else 0.0) and not expected:
+            shares.append((text, min(0.9, max(0.1, _tidy(share)))))
+    return replace(base, specials=tuple(shares))
+
+
+#: Share of elements -> what they are.
+_SPECIAL = {
+    "zero_share": "0.0",
+    "nan_share": 'float("nan")',
+    "positive_inf_share": 'float("inf")',
+    "negative_inf_share": 'float("-inf")',
+}
+
+
+def weight_recipes(stats: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How weights can be made where a layer's own initialisation is too tame: statements on `weight`, from plain to close.
+
+    Numbers are those of all weights together, to one digit, so that none of them tells of any.
+    """
+    known = [item for item in stats if "std" in item and "min" in item]
+    if not known:
+        return
+    count = sum(item["numel"] for item in known)
+    square = sum((item["std"] ** 2 + item["mean"] ** 2) * item["numel"] for item in known) / count
+    deviation = _tidy(math.sqrt(square), math.ceil)
+    if deviation:
+        yield f"nn.init.normal_(weight, std={deviation!r})"
+    low = _tidy(min(item["min"] for item in known), math.floor)
+    high = _tidy(max(item["max"] for item in known), math.ceil)
+    if low < high:
+        yield f"nn.init.uniform_(weight, {low!r}, {high!r})"
+
+
+def _tidy(value: float, toward: Callable[[float], float] = round) -> float:
+    """A value of one significant digit, so that no measured number leaves the machine."""
+    if value == 0 or not math.isfinite(value):
+        return 0.0
+    scale = 10.0 ** math.floor(math.log10(abs(value)))
+    return float(f"{toward(value / scale) * scale:.6g}")
+
+
+def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device: str) -> str:
+    """Python text that makes a contiguous tensor; `shape` entries are numbers or names of sizes."""
+    where = "" if device == "cpu" else f', device="{device}"'
+    text = _base(recipe, shape, dtype, where)
+    sizes = ", ".join(str(size) for size in shape) or "()"
+    for value, share in recipe.specials:
+        text = f"{operand(text)}.masked_fill(torch.rand({sizes}{where}) < {share:g}, {value})"
+    return text
+
+
+def operand(text: str) -> str:
+    """An expression to which a method call can be appended."""
+    return f"({text})" if " * " in text or " + " in text or " - " in text else text
+
+
+def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) -> str:
+    dims = ", ".join(str(size) for size in shape)
+    sizes = dims if dims else "()"
+    tuple_sizes = f"({dims},)" if len(shape) == 1 else f"({dims})"
+    kind = recipe.kind
+    typed = "" if dtype == "float32" else f", dtype=torch.{dtype}"
+    integer = "" if dtype == "int64" else f", dtype=torch.{dtype}"
+    if kind in ("randn", "rand", "zeros", "ones"):
+        return f"torch.{kind}({sizes}{typed}{where})"
+    if kind == "uniform":
+        return _shifted(
+            f"torch.rand({sizes}{typed}{where}) * {_number(recipe.high - recipe.low)}", recipe.low
+        )
+    if kind == "normal":
+        scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
+        return _shifted(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
+    if kind == "ties":
+        drawn = f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
+        return f"{drawn} * {_number(recipe.step)}"
+    if kind == "bool":
+        return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
+    if kind == "randint":
+        return (
+            f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{integer}{where})"
+        )
+    if kind == "arange":
+        if len(shape) == 1:
+            return f"torch.arange({shape[0]}{integer}{where})"
+        total = math.prod(int(size) for size in shape)
+        counted = f"torch.arange({total}{integer}{where}).reshape({dims})"
+        return counted if dims else f"torch.tensor(0{integer}{where})"
+    if kind == "full":
+        is_float = dtype.startswith(("float", "bfloat"))
+        value = _number(recipe.low) if is_float else str(int(recipe.low))
+        return f"torch.full({tuple_sizes}, {value}, dtype=torch.{dtype}{where})"
+    if kind == "literal":
+        return f"torch.tensor({_literal(recipe, shape)}, dtype=torch.{dtype}{where})"
+    raise ValueError(f"unknown recipe {kind}")
+
+
+def _shifted(text: str, by: float) -> str:
+    if by == 0:
+        return text
+    return f"{text} + {_number(by)}" if by > 0 else f"{text} - {_number(-by)}"
+
+
+def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
+    """The values as nested lists, cut to a smaller shape and repeated for a larger one; a named size keeps its own."""
+    sizes = [old if isinstance(new, str) else new for new, old in zip(shape, recipe.shape)]
+
+    def nested(start: int, dim: int) -> str:
+        if dim == len(sizes):
+            return _value(recipe.values[start])
+        step = math.prod(recipe.shape[dim + 1 :])
+        rows = (nested(start + i % recipe.shape[dim] * step, dim + 1) for i in range(sizes[dim]))
+        return f"[{', '.join(rows)}]"
+
+    return nested(0, 0)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):  # what JSON has no number for
+        return f'float("{value}")'
+    return repr(value)
+
+
+def _number(value: float) -> str:
+    return (
+        repr(int(value)) + ".0"
+        if float(value).is_integer() and abs(value) < 1e15
+        else repr(float(value))
+    )

@@ -1,0 +1,201 @@
+"""The leak check: reads the final bytes as a stranger would, and knows nothing of how they were made.
+
+The anonymizer rebuilds a program from an allow-list and should have nothing to hide. This module does not believe it:
+it takes the private sources and the outgoing files and looks for the one in the other. One finding is enough
+to hold the report back.
+"""
+
+from __future__ import annotations
+
+import bisect
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from anonymizer.leakcheck import patterns, vocabulary
+from anonymizer.leakcheck.patterns import Identity, Match
+from anonymizer.leakcheck.terms import PHRASE, PLAIN_PHRASE, Terms, private_terms
+from anonymizer.leakcheck.vocabulary import subwords
+
+__all__ = [
+    "Audit",
+    "Finding",
+    "House",
+    "Identity",
+    "Terms",
+    "audit",
+    "private_terms",
+    "terms_checked",
+]
+
+_TOKEN = re.compile(r"\w+")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\.?\w)")
+_SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+
+
+@dataclass(frozen=True)
+class House:
+    """Text that is the same whatever the private program says, so a word of it is no evidence.
+
+    `code` is what our harness and test template put into `.py` files; `prose` what the other templates say and
+    the words of torch's own tracebacks (`collectors.machine.environment.internals`). Prose may use what `code` uses.
+    """
+
+    code: str = ""
+    prose: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A private term in an outgoing file. `excerpt` quotes the line, so findings are private themselves."""
+
+    file: str
+    line: int
+    term: str
+    kind: str
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The answer: `passed` exactly when there is no finding; `terms_checked` counts the private terms looked for."""
+
+    passed: bool
+    terms_checked: int
+    findings: tuple[Finding, ...]
+
+
+def audit(
+    files: Mapping[str, str],
+    terms: Terms,
+    identity: Identity,
+    *,
+    house: House = House(),
+    allowed: Iterable[str] = (),
+) -> Audit:
+    """Looks for private terms, credentials, addresses and this machine's names in what is about to leave.
+
+    Args:
+        files: name -> text of everything outside `private/`. Names are searched as well.
+        terms: what the private program is recognised by.
+        identity: home folder, user and host by value.
+        house: constant text; see `House`.
+        allowed: public values that look like credentials or addresses (torch's git revision, releases of packages).
+    """
+    wanted_in_code = terms.without(house.code)
+    wanted_in_prose = wanted_in_code.without(house.prose)
+    known = vocabulary.load_words()
+    permitted = frozenset(allowed)
+    findings: dict[tuple[str, str, str], Finding] = {}
+    for name, text in files.items():
+        for view in (name, *_views(name, text)):
+            starts = [found.start() for found in re.finditer(r"^", view, re.MULTILINE)]
+            code = name.endswith(".py")
+            wanted = wanted_in_code if code else wanted_in_prose
+            for match in _matches(view, code, wanted, identity, known, permitted):
+                key = (name, match.text, match.kind)
+                if key not in findings:
+                    line = bisect.bisect_right(starts, match.start)
+                    findings[key] = Finding(
+                        name, line, match.text, match.kind, _excerpt(view, match.start)
+                    )
+    return Audit(not findings, terms_checked(terms, identity), tuple(findings.values()))
+
+
+def terms_checked(terms: Terms, identity: Identity) -> int:
+    """How many values an audit looks for. Known beforehand, because the files that are audited state it."""
+    return len(terms) + sum(1 for value in (identity.home, identity.user, identity.host) if value)
+
+
+def _views(name: str, text: str) -> Iterator[str]:
+    """The text as it stands and, where the format can disguise a character, as a reader sees it."""
+    yield text
+    if name.endswith((".html", ".md")) and html.unescape(text) != text:
+        yield html.unescape(text)
+    if name.endswith(".json"):
+        try:
+            yield "\n".join(_strings(json.loads(text)))
+        except ValueError:
+            return
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _matches(
+    text: str,
+    code: bool,
+    terms: Terms,
+    who: Identity,
+    known: frozenset[str],
+    allowed: frozenset[str],
+) -> Iterator[Match]:
+    yield from _names(text, code, terms)
+    yield from _texts(text, terms.strings)
+    if code:
+        yield from _texts(text, terms.code_strings)
+    yield from _phrases(text, terms.phrases, PHRASE)
+    if code:
+        yield from _phrases(text, terms.code_phrases, PLAIN_PHRASE)
+    yield from _numbers(text, terms.numbers | terms.code_numbers if code else terms.numbers)
+    yield from patterns.addresses(text, allowed)
+    yield from patterns.identity(text, who, known)
+    yield from patterns.credentials(text, allowed)
+
+
+def _names(text: str, code: bool, terms: Terms) -> Iterator[Match]:
+    for found in _TOKEN.finditer(text):
+        token = found.group()
+        if token in terms.names:
+            yield Match(found.start(), token, terms.names[token])
+        elif code and token in terms.code_names:
+            yield Match(found.start(), token, terms.code_names[token])
+        elif not terms.words.isdisjoint(parts := [*subwords(token), token.lower()]):
+            word = next(part for part in parts if part in terms.words)
+            yield Match(found.start(), word, "rare word")
+
+
+def _texts(text: str, strings: Mapping[str, str]) -> Iterator[Match]:
+    for string, kind in strings.items():
+        pattern = r"\s+".join(re.escape(word) for word in string.split())
+        found = re.search(rf"(?<![A-Za-z0-9_]){pattern}(?![A-Za-z0-9_])", text)
+        if found:
+            yield Match(found.start(), string, kind)
+
+
+def _phrases(text: str, phrases: frozenset[tuple[str, ...]], length: int) -> Iterator[Match]:
+    words = list(_SPOKEN.finditer(text)) if phrases else []
+    spoken = [word.group().lower() for word in words]
+    for index in range(len(words) - length + 1):
+        phrase = tuple(spoken[index : index + length])
+        if phrase in phrases:
+            yield Match(words[index].start(), " ".join(phrase), "phrase")
+
+
+def _numbers(text: str, numbers: frozenset[float]) -> Iterator[Match]:
+    for found in _NUMBER.finditer(text) if numbers else ():
+        try:
+            value = float(found.group().replace("_", ""))
+        except ValueError:
+            continue
+        if value in numbers:
+            yield Match(found.start(), found.group(), "number")
+
+
+def _excerpt(text: str, start: int) -> str:
+    begin = text.rfind("\n", 0, start) + 1
+    end = text.find("\n", start)
+    line = text[begin : end if end >= 0 else len(text)]
+    left = max(0, start - begin - 50)
+    return line[left : left + 120].strip()

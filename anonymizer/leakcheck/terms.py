@@ -1,0 +1,408 @@
+"""What a private program would be recognised by, read from its text and from nothing the rewriter knows.
+
+Not every word of a script is evidence: `loss` says nothing, `AureliaResBlock` says everything. So each term gets a
+*reach*. Names the script defines, rare words, addresses, keys, long numbers are evidence in every file that leaves.
+Ordinary words and everyday numbers are evidence in program text only, where a name that the script defines
+has no business, and not in prose, where everybody uses them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import math
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from anonymizer.leakcheck import vocabulary as public
+from anonymizer.leakcheck.vocabulary import is_common, subwords
+
+PHRASE = 3
+PLAIN_PHRASE = 6
+_PUBLIC_TOKEN = re.compile(
+    r"(?:cu|sm_?|py|cp|bf|fp|int|uint|float|conv|[abhlvt]|rtx)\d+[a-z]?", re.IGNORECASE
+)
+_DEFINING_CALLS = frozenset(
+    "register_buffer register_parameter register_module add_module setattr namedtuple make_dataclass".split()
+)
+_LONG_DIGITS = re.compile(r"\d{3}")
+_CUTS = re.compile(r"[/\\:@?&=#,;|\"'`()\[\]{}<>!*]+")
+_EDGES = "()[]{}<>\"'`.,;:!?*=-"
+_WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Private terms by how they are matched; each mapping gives the kind of a term.
+
+    `names` and `code_names` match a whole identifier; `words` (lower case) match any word of an identifier or of
+    prose, in any case; `strings` match between word boundaries; `phrases` are runs of lower-case words; `numbers`
+    match by value. The `code_…` twins are looked for in `.py` files only.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    code_names: Mapping[str, str] = field(default_factory=dict)
+    words: frozenset[str] = frozenset()
+    strings: Mapping[str, str] = field(default_factory=dict)
+    code_strings: Mapping[str, str] = field(default_factory=dict)
+    phrases: frozenset[tuple[str, ...]] = frozenset()
+    code_phrases: frozenset[tuple[str, ...]] = frozenset()
+    numbers: frozenset[float] = frozenset()
+    code_numbers: frozenset[float] = frozenset()
+
+    def __len__(self) -> int:
+        return sum(len(getattr(self, name)) for name in self.__dataclass_fields__)
+
+    def is_private(self, name: str) -> bool:
+        """Whether a generated identifier would be taken for one of the private program's."""
+        return (
+            name in self.names
+            or name in self.code_names
+            or not self.words.isdisjoint(subwords(name))
+        )
+
+    def excusing(self, numbers: Iterable[float]) -> Terms:
+        """The terms but for numbers that may leave: they are listed as left over, or their owner has allowed them."""
+        gone = {abs(float(number)) for number in numbers}
+        return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
+
+    def without(self, text: str) -> Terms:
+        """The terms that do not occur in `text`, which is the same whatever the private program says."""
+        if not text:
+            return self
+        tokens, parts, spoken = _said_in(text)
+        return Terms(
+            {name: kind for name, kind in self.names.items() if name not in tokens},
+            {name: kind for name, kind in self.code_names.items() if name not in tokens},
+            self.words - parts,
+            {string: kind for string, kind in self.strings.items() if string not in text},
+            {string: kind for string, kind in self.code_strings.items() if string not in text},
+            frozenset(phrase for phrase in self.phrases if " ".join(phrase) not in spoken),
+            frozenset(phrase for phrase in self.code_phrases if " ".join(phrase) not in spoken),
+            self.numbers,
+            self.code_numbers,
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def _said_in(text: str) -> tuple[frozenset[str], frozenset[str], str]:
+    """The identifiers, their words and the prose of a text that is constant, so it is read once."""
+    tokens = frozenset(re.findall(r"\w+", text))
+    parts = frozenset(part for token in tokens for part in subwords(token))
+    return tokens, parts, " ".join(words_of(text))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of prose, lower case, digits kept: `(grain recipe v3)` gives grain, recipe, v3."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def private_terms(
+    sources: Mapping[str, str],
+    vocabulary: frozenset[str],
+    extra: Iterable[str] = (),
+    sizes: Iterable[int] = (),
+) -> Terms:
+    """The private terms of a program.
+
+    Args:
+        sources: the program's files, path -> text. Paths are private too.
+        vocabulary: torch's public names, from the user's interpreter.
+        extra: strings the user or another part of the tool knows to be private; always evidence, everywhere.
+        sizes: of the private tensors, wherever the program has them from; evidence unless they are everybody's.
+    """
+    collector = _Collector(vocabulary)
+    for path, text in sources.items():
+        collector.path(path)
+        collector.source(text)
+    for term in extra:
+        collector.extra(term)
+    for size in sizes:
+        collector.number(size)
+    return collector.terms()
+
+
+class _Collector:
+    """Sorts what a program consists of into the kinds of `Terms`."""
+
+    def __init__(self, vocabulary: frozenset[str]) -> None:
+        self.vocabulary = vocabulary | public.load_python()
+        self.common = public.load_words() | {
+            part for name in vocabulary for part in subwords(name) if len(part) > 2
+        }
+        self.folded = {name.lower() for name in self.vocabulary}
+        self.names: dict[str, str] = {}
+        self.code_names: dict[str, str] = {}
+        self.words: set[str] = set()
+        self.strings: dict[str, str] = {}
+        self.code_strings: dict[str, str] = {}
+        self.phrases: set[tuple[str, ...]] = set()
+        self.code_phrases: set[tuple[str, ...]] = set()
+        self.numbers: set[float] = set()
+        self.code_numbers: set[float] = set()
+
+    def terms(self) -> Terms:
+        return Terms(
+            self.names,
+            self.code_names,
+            frozenset(self.words),
+            self.strings,
+            self.code_strings,
+            frozenset(self.phrases),
+            frozenset(self.code_phrases),
+            frozenset(self.numbers),
+            frozenset(self.code_numbers),
+        )
+
+    # What counts as rare
+
+    def _rare(self, word: str, least: int = 5) -> bool:
+        if len(word) < least or not word.isalpha() or word in self.folded:
+            return False
+        return not is_common(word, self.common)
+
+    def _known(self, name: str) -> bool:
+        return (
+            name in self.vocabulary
+            or name in public.PUBLIC_STRINGS
+            or name in public.PUBLIC_PACKAGES
+            or (name.startswith("__") and name.endswith("__"))
+        )
+
+    def _identifies(self, piece: str) -> bool:
+        """Whether a piece of text with digits or separators in it (a ticket, a host, a key) is nobody else's."""
+        if (
+            self._known(piece)
+            or _PUBLIC_TOKEN.fullmatch(piece)
+            or not re.search(r"[^\W\d_]", piece)
+        ):
+            return False
+        parts = subwords(piece)
+        if any(self._rare(part, least=4) for part in parts) or _LONG_DIGITS.search(piece):
+            return True
+        odd = any(part.isalpha() and not is_common(part, self.common) for part in parts)
+        return odd and bool(re.search(r"\d{2}", piece))
+
+    # Sources
+
+    def path(self, path: str) -> None:
+        """A file name and the folders above it, which are often named after the project."""
+        pure = PurePath(path.replace("\\", "/"))
+        self._words([part for piece in pure.parts for part in subwords(piece)])
+        if any(self._rare(part, least=4) for part in subwords(pure.stem)):
+            self.strings[pure.name] = "file name"
+            self.name(pure.stem, defined=True, kind="file name")
+
+    def extra(self, term: str) -> None:
+        term = term.strip()
+        if len(term) < 3:
+            return
+        (self.names if re.fullmatch(r"\w+", term) else self.strings)[term] = "extra"
+        self._words(subwords(term))
+
+    def source(self, text: str) -> None:
+        """A program's text. What cannot be parsed is read as prose, so nothing in it is passed over."""
+        for comment in _comments(text):
+            self.text(comment)
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            self.text(text)
+            for name in set(re.findall(r"[^\W\d]\w+", text)):
+                self.name(name, defined=False)
+            return
+        for node in ast.walk(tree):
+            self._node(node)
+
+    def _node(self, node: ast.AST) -> None:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            self.name(node.name, defined=True)
+        elif isinstance(node, ast.Attribute):
+            self.name(node.attr, defined=isinstance(node.ctx, ast.Store))
+        elif isinstance(node, ast.Name):
+            self.name(node.id, defined=False)
+        elif isinstance(node, ast.Call):
+            self._call(node)
+        elif isinstance(node, (ast.arg, ast.keyword)) and node.arg:
+            self.name(node.arg, defined=False)
+        elif isinstance(node, ast.ImportFrom) and not self._is_public_module(node.module or ""):
+            for name in (*(node.module or "").split("."), *(alias.name for alias in node.names)):
+                self.name(name, defined=True)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if not self._is_public_module(alias.name):
+                    for name in alias.name.split("."):
+                        self.name(name, defined=True)
+        elif isinstance(node, ast.alias) and node.asname:
+            self.name(node.asname, defined=False)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self.name(node.name, defined=False)
+        elif isinstance(node, ast.Constant):
+            self._constant(node.value)
+
+    def _call(self, node: ast.Call) -> None:
+        """`register_buffer("slopes", …)` defines an attribute as much as an assignment does."""
+        called = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
+        if called in _DEFINING_CALLS:
+            for argument in node.args[:2]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    self.name(argument.value, defined=True)
+
+    def _is_public_module(self, module: str) -> bool:
+        root = module.split(".")[0]
+        return root in public.PUBLIC_PACKAGES or root in public.load_python()
+
+    def _constant(self, value: object) -> None:
+        if isinstance(value, bytes):
+            value = value.decode("latin-1")
+        if isinstance(value, str) and _is_program(value):
+            self.source(textwrap.dedent(value))  # for `exec`: its names tell, its grammar does not
+        elif isinstance(value, str):
+            self.text(value, constant=True)
+        elif isinstance(value, complex):
+            self.number(value.imag)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            self.number(value)
+
+    # Terms
+
+    def name(self, name: str, defined: bool, kind: str = "name") -> None:
+        """An identifier; `defined` when the program brought it into the world as a class, function or attribute."""
+        if self._known(name) or len(name) < 4 or name == "_" * len(name):
+            return
+        if name in public.GENERIC_NAMES:
+            return
+        parts = subwords(name)
+        plain = name.isalpha() and name.islower()
+        compound = not plain and len([part for part in parts if len(part) > 1]) > 1
+        self._words(parts)
+        if compound or (defined and not plain):
+            self.names[name] = kind
+        elif defined or any(self._rare(part, least=4) for part in parts):
+            self.code_names[name] = kind
+
+    def _words(self, words: Iterable[str]) -> None:
+        self.words.update(word for word in words if self._rare(word))
+
+    def text(self, text: str, constant: bool = False) -> None:
+        """A string constant, a comment or a docstring: the whole, its pieces, its rare words, its phrases."""
+        if public.is_canonical_einsum(text.replace(" ", "")):
+            return
+        if constant:
+            self._whole(text.strip())
+        for piece in _pieces(text):
+            if len(piece) >= 5 and self._identifies(piece):
+                (self.names if re.fullmatch(r"\w+", piece) else self.strings)[piece] = "text"
+        words = words_of(text)
+        self._words(
+            part
+            for word in re.findall(r"[^\W\d_]+", text)
+            for part in (*subwords(word), word.lower())
+        )
+        for index in range(len(words) - PHRASE + 1):
+            phrase = tuple(words[index : index + PHRASE])
+            if any(self._telling(word) for word in phrase):
+                self.phrases.add(phrase)
+        for index in range(len(words) - PLAIN_PHRASE + 1):
+            self.code_phrases.add(tuple(words[index : index + PLAIN_PHRASE]))
+
+    def _telling(self, word: str) -> bool:
+        if self._known(word) or _PUBLIC_TOKEN.fullmatch(word):
+            return bool(re.fullmatch(r"v\d+", word))
+        if word.isalpha():
+            return self._rare(word, least=4)
+        return bool(re.search(r"[a-z]", word)) and bool(re.search(r"\d", word))
+
+    def _whole(self, text: str) -> None:
+        """A string constant as one term, in code from eight characters on."""
+        if not 8 <= len(text) <= 200 or self._known(text) or text in public.GENERIC_NAMES:
+            return
+        if len(re.findall(r"[^\W_]", text)) < 5:
+            return
+        if re.fullmatch(r"\w+", text):
+            self.name(text, defined=False, kind="string")
+            self.code_names.setdefault(text, "string")
+        elif self._identifies(text) or len(text.split()) >= 3:
+            self.strings[text] = "string"
+        else:
+            self.code_strings[text] = "string"
+
+    def number(self, value: float) -> None:
+        """A numeric constant, unless it is of the everyday kind."""
+        value = abs(value)
+        digits = _significant_digits(value)
+        if isinstance(value, int):
+            if value > 64 and digits > 2 and not _is_usual_size(value):
+                (self.numbers if value >= 10_000 and digits > 3 else self.code_numbers).add(
+                    float(value)
+                )
+        elif math.isfinite(value) and digits > 3 and not _is_mathematical(value):
+            (self.numbers if digits > 4 else self.code_numbers).add(value)
+
+
+def _is_program(text: str) -> bool:
+    """Whether a string is Python that defines something; a sentence can be an expression, but never that."""
+    if "\n" not in text or not re.search(r"^\s*(?:class|def|async def) ", text, re.MULTILINE):
+        return False
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError):
+        return False
+    return any(
+        isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) for n in tree.body
+    )
+
+
+def _comments(text: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.string.lstrip("#!: ")
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What stands between blanks, and what stands between the separators of an address or a path inside that."""
+    for token in text.split():
+        for piece in {token, *_CUTS.split(token)}:
+            piece = piece.strip(_EDGES)
+            yield piece
+            yield from (part for part in piece.split("-") if "-" in piece)
+
+
+def _significant_digits(value: float) -> int:
+    text = repr(value) if isinstance(value, float) else str(value)
+    mantissa = re.split("[eE]", text)[0].replace(".", "").strip("0")
+    return len(mantissa) or 1
+
+
+def _is_usual_size(value: int) -> bool:
+    """2**k and its neighbours, 3 * 2**k, multiples of 32 below 10,000, and the sizes of well-known networks."""
+    near_power = any((value + shift) & (value + shift - 1) == 0 for shift in (-1, 0, 1))
+    return (
+        near_power
+        or (value < 10_000 and value % 32 == 0)
+        or value in (123, 225, 227, 299, 1234, 1337, 12345)
+    )
+
+
+def _is_mathematical(value: float) -> bool:
+    constants = (
+        math.pi,
+        math.e,
+        math.tau,
+        math.sqrt(2),
+        math.sqrt(0.5),
+        math.log(2),
+        math.sqrt(2 / math.pi),
+        *(0.044715, 1.702, 1.0507009873554805, 1.6732632423543772),  # of GELU's two forms and SELU
+    )
+    return any(math.isclose(value, constant, rel_tol=1e-4) for constant in constants)

@@ -1,0 +1,129 @@
+"""What is public knowledge: a word that everybody's program may contain cannot give this one away.
+
+Three circles. `load_python` is the language itself. `load_words` is common English and machine-learning jargon,
+counted once over the sources of Python, NumPy, SymPy and torch (a word is in when at least twelve files use it).
+`PUBLIC_STRINGS` are the values that torch's own interface takes as text (`"reflect"`, `"max-autotune"`).
+torch's names come from the user's interpreter (`collectors.machine.environment.vocabulary`), because they differ per release.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import importlib
+import keyword
+import re
+import sys
+import types
+from importlib import resources
+
+_SUBWORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
+_EINSUM = re.compile(r"[a-z]*(?:,[a-z]*)*->[a-z]*")
+
+# Names so usual for a neural network that finding one says nothing about whose it is.
+GENERIC_NAMES = frozenset("""
+    main Model Block Repro Net model layer layers block blocks inputs body head norm proj attn bias scale embed
+    encoder decoder fn forward loss backend compiled check compare test step evaluate compute eager expected actual
+    weight backbone features output outputs
+    """.split())
+
+PUBLIC_STRINGS = frozenset("""
+    eager aot_eager aot_eager_decomp_partition aot_eager_decomp_partition_crossref inductor cudagraphs onnxrt tvm
+    default reduce-overhead max-autotune max-autotune-no-cudagraphs
+    cpu cuda cuda:0 mps xpu hip meta float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64 complex128
+    constant reflect replicate circular zeros border reflection nearest nearest-exact linear bilinear bicubic
+    trilinear area none mean sum batchmean same valid tanh floor trunc ortho forward backward fro nuc
+    highest high medium strict reduced complete euclidean fan_in fan_out relu leaky_relu gelu silu sigmoid
+    mean_squared_error contiguous_format channels_last channels_last_3d preserve_format
+    amax amin prod replace add multiply raise warn ignore __main__ utf-8
+    """.split())
+
+# Modules of the standard library whose interface is everybody's; a list of its own, since the leak check shares nothing with rewriters.
+_INTERFACES = """
+    abc cmath collections contextlib copy dataclasses enum functools inspect itertools logging math numbers operator
+    random re statistics string threading time types typing warnings weakref
+    """.split()
+
+# Packages whose names a report may carry in its list of versions.
+PUBLIC_PACKAGES = frozenset(
+    "torch numpy triton torchvision torchaudio functorch pytest black unittest".split()
+)
+
+
+def load_python() -> frozenset[str]:
+    """Builtins, keywords, the names of the standard library's modules, and what the usual ones of them offer."""
+    names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
+    for kind in (str, list, dict, tuple, set, int, float, Exception):
+        names.update(dir(kind))
+    for module in map(importlib.import_module, _INTERFACES):
+        names.update(getattr(module, "__all__", None) or _offered(module))
+    return frozenset(names | {"self", "cls", "args", "kwargs", "super"})
+
+
+def _offered(module: types.ModuleType) -> set[str]:
+    return {name for name in dir(module) if not name.startswith("_")}
+
+
+@functools.lru_cache(maxsize=1)
+def load_words() -> frozenset[str]:
+    """Common words, lower case."""
+    text = (
+        resources.files("anonymizer")
+        .joinpath("data")
+        .joinpath("words.txt")
+        .read_text(encoding="utf-8")
+    )
+    return frozenset(text.split())
+
+
+def subwords(name: str) -> list[str]:
+    """The words of an identifier, lower case: `HTTPServer_v2x` gives http, server, v, 2, x."""
+    return [part.lower() for part in _SUBWORD.findall(name)]
+
+
+def is_common(word: str, words: frozenset[str]) -> bool:
+    """Whether a lower-case word, or the word without an English ending, is in `words`."""
+    if word in words:
+        return True
+    endings = (
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ed", ""),
+        ("ed", "e"),
+        ("ing", ""),
+        ("ing", "e"),
+    )
+    more = (("er", ""), ("er", "e"), ("ly", ""), ("d", ""))
+    for ending, instead in (*endings, *more):
+        stem = word[: len(word) - len(ending)] + instead
+        if word.endswith(ending) and len(stem) >= 4 and stem in words:
+            return True
+    return False
+
+
+def is_canonical_einsum(text: str) -> bool:
+    """An equation whose letters come in the order a, b, c, …: renamed, so it holds nothing of its author."""
+    if not _EINSUM.fullmatch(text):
+        return False
+    letters = list(dict.fromkeys(character for character in text if character.isalpha()))
+    return letters == [chr(ord("a") + index) for index in range(len(letters))]
+
+
+@functools.lru_cache(maxsize=1)
+def harness_text() -> str:
+    """The fixed text of the repro harness: the string constants of its module, without the docstrings."""
+    tree = ast.parse(
+        resources.files("anonymizer")
+        .joinpath("graph").joinpath("boilerplate.py")
+        .read_text(encoding="utf-8")
+    )
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return "\n".join(
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+    )

@@ -1,0 +1,331 @@
+"""The body of one block as Python: one statement per operation, names reused as a person would, repetition as a loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonymizer.graph.ir import Ref, TensorMeta
+from anonymizer.model.block_loops import Loops
+from anonymizer.model.flow import flat
+from anonymizer.model.loops import Loop, Statement, find
+from anonymizer.model.ownership import Ownership, module_name, module_number
+from anonymizer.model.phrases import (
+    as_expression,
+    last_value,
+    pattern,
+    regions,
+    unrolled,
+    wrapped,
+)
+from anonymizer.model.tree import ROOT, Call, Program, Step
+
+if TYPE_CHECKING:
+    from anonymizer.model.attributes import Attributes
+    from anonymizer.model.model import Writer
+
+#: Longest expression that is written inside of another.
+_SHORT = 44
+_PLAIN_NAMES = ("x", "y", "z", "w")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A written body: names of its parameters, its lines, and all of it as one text to compare by."""
+
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join((", ".join(self.parameters), *self.lines))
+
+
+def write_method(
+    program: Program, own: Ownership, call: Call, attributes: Attributes, writer: Writer
+) -> Method:
+    """The body of one call of a block; its attributes are noted in `attributes`. Raises NotPublic."""
+    return Body(program, own, call, attributes, writer).method()
+
+
+class Body(Loops):
+    """A body that is being written."""
+
+    def __init__(
+        self,
+        program: Program,
+        own: Ownership,
+        call: Call,
+        attributes: Attributes,
+        writer: Writer,
+    ) -> None:
+        super().__init__(program, own, call, attributes, writer)
+        self.breaks: set[int] = set()  # where a loop begins or ends
+
+    # -- the method ------------------------------------------------------------------------------------
+
+    def method(self) -> Method:
+        names = self.own.arguments(self.call)
+        parameters = self._parameters(names)
+        for name, parameter in zip(names, parameters):
+            self.text[name] = parameter
+            self.holder[parameter] = name
+        self.write()
+        return self._method(parameters)
+
+    def write(self) -> None:
+        """Writes the statements; what is given must have its text by now."""
+        runs = self._runs()
+        for loop, start, end in runs:
+            self.breaks |= {start, end} | ({start + loop.length} if loop is not None else set())
+        self.life.settle(self.breaks)
+        for loop, start, end in runs:
+            if loop is None:
+                self._statements(start, end)
+            else:
+                self._loop(loop)
+        self._switch(self.call.state)
+
+    def _method(self, parameters: Sequence[str]) -> Method:
+        shown = unrolled([self._value(name) for name in self.life.results])
+        if len(shown) == 1:
+            shown = [last_value(self.lines, shown[0])]
+        if shown:
+            plural = self.call.module == ROOT or len(shown) > 1
+            starred = shown[0].startswith("*")
+            text = (
+                f"{shown[0]},"
+                if starred and len(shown) == 1
+                else shown[0] if len(shown) == 1 else ", ".join(shown)
+            )
+            self.lines.append(f"return ({text})" if plural and len(shown) > 1 else f"return {text}")
+        elif not self.lines or self.call.module == ROOT:
+            self.lines.append("return None")
+        return Method(tuple(parameters), tuple(self.lines))
+
+    def _parameters(self, names: Sequence[str]) -> list[str]:
+        values = [name for name in names if module_number(name) is None]
+        plain = iter(_PLAIN_NAMES if len(values) <= 4 else [f"x{i}" for i in range(len(values))])
+        layers = iter(range(1, len(names) + 1))
+        return [
+            next(plain) if module_number(name) is None else f"layer{next(layers)}" for name in names
+        ]
+
+    def _runs(self) -> list[tuple[Loop | None, int, int]]:
+        """The statements as loops and what stands between them."""
+        statements = [self._statement(i, item) for i, item in enumerate(self.items)]
+        after = {name: int(min(use, len(self.items))) for name, use in self.life.last.items()}
+        runs: list[tuple[Loop | None, int, int]] = []
+        at = 0
+        for loop in find(statements, after):
+            if not self._lists(loop):
+                continue
+            runs += [(None, at, loop.start), (loop, loop.start, loop.end)]
+            at = loop.end
+        return [*runs, (None, at, len(self.items))]
+
+    def _statement(self, index: int, item: Step | Call) -> Statement:
+        reads = tuple(name for name in self.life.reads[index])
+        shown = tuple(self._shape_of(name) for name in reads)
+        if isinstance(item, Call):
+            method = self.writer.which[id(item)]
+            shape: Any = ("call", method, item.wrap, shown, len(item.leaves), item.state)
+        else:
+            node = item.node.map_refs(lambda ref: Ref(""))
+            shape = (node.op, node.target, node.args, node.kwargs, item.state, bool(item.same))
+            shape = (
+                *shape,
+                item.wrap,
+                shown,
+                pattern(item.outs),
+                self.writer.function(item.function) if item.function is not None else "",
+                self.writer.operator(item) if item.stand_in is not None else "",
+            )
+        module = item.module
+        local = module is not None and self.own.parent(module) == self.call.module
+        makes = tuple(flat(item.outs))
+        kin = self.writer.kin(module) if module is not None else None
+        return Statement(shape, reads, makes, module if local else None, kin)
+
+    def _shape_of(self, name: str) -> Any:
+        """What may not differ between the readers of a loop: whether a thing is a tensor of this block or a value."""
+        return self.own.reaches(self.call.module, name)
+
+    # -- statements ------------------------------------------------------------------------------------
+
+    def _statements(self, start: int, end: int) -> None:
+        for index in range(start, end):
+            self._item(index, self.items[index])
+
+    def _item(self, index: int, item: Step | Call) -> None:
+        if isinstance(item, Step) and item.node.name in self.life.inlined:
+            self.text[item.node.name] = self._expression(item)
+            return
+        self._switch(item.state)
+        expression = self._invocation(item) if isinstance(item, Call) else self._expression(item)
+        if isinstance(item, Step) and item.same:
+            changed = self._value(item.same)
+            if item.in_place:
+                self._line(expression)
+            elif re.fullmatch(r"\w+", changed):
+                self._line(f"{changed} = {expression}")
+            elif self.life.last.get(item.same, -1) > index:
+                # returned as it was, `self.weight1.float()`: what follows reads it under this name
+                self.counter["v"] += 1
+                self._line(f"{self._hold('v' + str(self.counter['v']), item.same)} = {expression}")
+            return
+        live = [name for name in flat(item.outs) if name in self.life.last]
+        if not live:
+            self._line(expression)
+            return
+        if self._chain(item, expression):
+            return
+        target = self._target(index, item)
+        self._line(f"{target} = {expression}")
+
+    def _chain(self, item: Step | Call, expression: str) -> bool:
+        """Keeps an expression for the statement that reads it, where the two are short together."""
+        name = item.outs[0]
+        after = self.life.chained.get(name, -1) if isinstance(name, str) else -1
+        if after < 0:
+            return False
+        if len(expression) > _SHORT:
+            self.life.unchain(name)
+            return False
+        self.text[name] = expression
+        return True
+
+    def _target(self, index: int, item: Step | Call) -> str:
+        outs = item.outs
+        if len(outs) == 1 and isinstance(outs[0], str):
+            return self._name(index, outs[0])
+        return ", ".join(self._nested(index, name) for name in outs) + (
+            "," if len(outs) == 1 else ""
+        )
+
+    def _nested(self, index: int, name: Any) -> str:
+        if isinstance(name, tuple):
+            inner = ", ".join(self._nested(index, part) for part in name)
+            return f"({inner}{',' if len(name) == 1 else ''})"
+        return "_" if name is None or name not in self.life.last else self._name(index, name)
+
+    def _name(self, index: int, value: str) -> str:
+        """A variable for a new value: one whose value nobody reads any more, if a statement just read it."""
+        preferred = self.prefer.get(value)
+        if preferred is not None and self._dead(preferred, index):
+            return self._hold(preferred, value)
+        number = self.program.meta_of(value) == "int"
+        for name in () if number else self._deep_reads(index):
+            text = self.text.get(name, "")
+            if self.holder.get(text) == name and self._dead(text, index):
+                if isinstance(self.program.meta_of(name), TensorMeta):
+                    return self._hold(text, value)
+        kind = "n" if number else "v"
+        self.counter[kind] += 1
+        return self._hold(f"{kind}{self.counter[kind]}", value)
+
+    def _deep_reads(self, index: int) -> list[str]:
+        """What a statement reads, and what the expressions written inside of it read."""
+        found: list[str] = []
+        for name in self.life.reads[index]:
+            inner = next(
+                (i for i in range(index - 1, -1, -1) if name in flat(self.items[i].outs)), None
+            )
+            written = (
+                name in self.life.inlined
+                or name in self.life.chained
+                and name not in self.holder.values()
+            )
+            found += self._deep_reads(inner) if written and inner is not None else [name]
+        return found
+
+    def _dead(self, variable: str, index: int) -> bool:
+        held = self.holder.get(variable)
+        return held is None or self.life.last.get(held, -1) <= index
+
+    def _hold(self, variable: str, value: str) -> str:
+        self.holder[variable] = value
+        self.text[value] = variable
+        return variable
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def _switch(self, state: int) -> None:
+        """Opens and closes the region in which other switches hold than in the block."""
+        if state == self.state:
+            return
+        if self.state != self.call.state:
+            self.depth -= 1
+        self.state = state
+        if state != self.call.state:
+            states = self.program.states
+            opened = ", ".join(regions(states[self.call.state], states[state]))
+            self._line(f"with {opened}:")
+            self.depth += 1
+
+    # -- expressions -----------------------------------------------------------------------------------
+
+    def _value(self, name: str) -> str:
+        return self._bare(Ref(name))
+
+    def _arg(self, value: Any) -> str:
+        if isinstance(value, Ref) and value.name not in self.text:
+            self.text[value.name] = self._reached(value.name)
+        return super()._arg(value)
+
+    def _bare(self, value: Any) -> str:
+        if isinstance(value, Ref) and value.name not in self.text:
+            self.text[value.name] = self._reached(value.name)
+        return super()._bare(value)
+
+    def _reached(self, name: str) -> str:
+        """A given tensor as an attribute of this block or of what it holds."""
+        block, module, attribute = self.own.homes[name]
+        if module != block or attribute:
+            return f"{self._module(module)}.{attribute}"
+        if block == self.call.module:
+            if name not in self.attributes.tensors:
+                kind = "weight" if self.program.given[name].kind == "param" else "buffer"
+                self.attributes.tensors[name] = self.attributes.fresh(kind)
+            return f"self.{self.attributes.tensors[name]}"
+        inner = self.writer.blocks[block].attributes.tensors[name]
+        return f"{self._module(block)}.{as_expression(inner)}"
+
+    def _module(self, module: int) -> str:
+        """How this block writes a module: a loop's variable, an attribute, or an argument."""
+        if module in self.loop_text:
+            return self.loop_text[module]
+        given = module_name(module)
+        if given in self.text:
+            return self.text[given]
+        parent = self.own.parent(module)
+        if parent != self.call.module:
+            path = self.writer.path(parent, module)
+            return f"{self._module(parent)}.{as_expression(path or '')}"
+        if self.attributes.path(module) is None:
+            self.attributes.alone[module] = self.attributes.fresh(self.writer.base(module))
+        return "self." + as_expression(self.attributes.path(module) or "")
+
+    def _invocation(self, call: Call) -> str:
+        method = self.writer.which[id(call)]
+        called = self._module(call.module) + (f".forward{method + 1}" if method else "")
+        arguments = []
+        for name in self.own.arguments(call):
+            number = module_number(name)
+            arguments.append(self._value(name) if number is None else self._module(number))
+        return wrapped(f"{called}({', '.join(arguments)})", call.wrap)
+
+    def _expression(self, step: Step) -> str:
+        node = step.node
+        if step.module is not None and step.wrap:
+            return wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
+        if step.module is not None:
+            return self._call(node, 0, self._module(step.module))
+        if step.function is not None:
+            return self._call(node, 0, f"{self.writer.function(step.function)}.apply")
+        if step.stand_in is not None:
+            return self._call(node, 0, self.writer.operator(step))
+        return self._operation(node)

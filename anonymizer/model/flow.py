@@ -1,0 +1,159 @@
+"""Passes over the tree of a traced call: who reads what, what nobody reads, what is a wrapper only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from anonymizer.graph.ir import Node, Ref
+from anonymizer.model.tree import ROOT, Call, Step
+
+
+def flat(names: tuple[Any, ...]) -> Iterator[str]:
+    """The names in nested tuples."""
+    for name in names:
+        if isinstance(name, tuple):
+            yield from flat(name)
+        elif name is not None:
+            yield name
+
+
+#: Tuples of more items are indexed, not unpacked.
+_MOST_UNPACKED = 6
+
+
+def readers(root: Call, outputs: tuple[str, ...]) -> dict[str, list[str]]:
+    """For each value, the operations that read it; "" stands for the caller."""
+    found: dict[str, list[str]] = {name: [""] for name in outputs}
+    for step in root.steps():
+        for name in step.refs():
+            found.setdefault(name, []).append(step.node.name)
+    return found
+
+
+def unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[str]]) -> Call:
+    """With `a, b = chunk(x, 2)` for an operation whose result is only ever taken apart."""
+    items = [
+        unpacked(item, metas, readers) if isinstance(item, Call) else item for item in call.items
+    ]
+    parts: dict[str, dict[int, str]] = {}
+    for item in items:
+        if isinstance(item, Step) and item.node.target == "operator.getitem":
+            of, index = item.node.args
+            if isinstance(of, Ref) and isinstance(metas.get(of.name), tuple):
+                if isinstance(index, int):
+                    parts.setdefault(of.name, {})[index] = item.node.name
+    gone: set[str] = set()
+    done: list[Step | Call] = []
+    for item in items:
+        name = item.node.name if isinstance(item, Step) else ""
+        if isinstance(item, Step) and name in parts and not item.results:
+            length = len(metas[name])
+            if length <= _MOST_UNPACKED and set(readers[name]) <= set(parts[name].values()):
+                names = tuple(parts[name].get(index) for index in range(length))
+                item = replace(item, results=names)
+                gone.update(parts[name].values())
+        if not (isinstance(item, Step) and name in gone):
+            done.append(item)
+    return replace(call, items=tuple(done))
+
+
+def connected(root: Call, outputs: tuple[str, ...]) -> Call:
+    """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker and its reader."""
+    homes: dict[str, tuple[int, ...]] = {}
+    takes: dict[tuple[int, ...], dict[str, None]] = {}
+    leaves: dict[tuple[int, ...], dict[str, None]] = {}
+
+    def define(call: Call, path: tuple[int, ...]) -> None:
+        for index, item in enumerate(call.items):
+            if isinstance(item, Call):
+                define(item, (*path, index))
+            else:
+                for name in flat(item.outs):
+                    homes[name] = path
+
+    def use(name: str, path: tuple[int, ...]) -> None:
+        home = homes.get(name)
+        common = 0
+        if home is not None:
+            while common < min(len(home), len(path)) and home[common] == path[common]:
+                common += 1
+            for length in range(common + 1, len(home) + 1):
+                leaves.setdefault(home[:length], {})[name] = None
+        for length in range(common + 1 if home is not None else 1, len(path) + 1):
+            takes.setdefault(path[:length], {})[name] = None
+
+    def visit(call: Call, path: tuple[int, ...]) -> None:
+        for index, item in enumerate(call.items):
+            if isinstance(item, Call):
+                visit(item, (*path, index))
+            else:
+                for name in item.refs():
+                    use(name, path)
+
+    def rebuilt(call: Call, path: tuple[int, ...]) -> Call:
+        items = tuple(
+            rebuilt(item, (*path, index)) if isinstance(item, Call) else item
+            for index, item in enumerate(call.items)
+        )
+        return replace(
+            call, items=items, takes=tuple(takes.get(path, ())), leaves=tuple(leaves.get(path, ()))
+        )
+
+    define(root, ())
+    visit(root, ())
+    for name in outputs:
+        use(name, ())
+    return rebuilt(root, ())
+
+
+def pruned(call: Call, needed: set[str]) -> Call:
+    """Without what nobody reads: facts that the program asked for, and calls that are empty after that."""
+    kept: list[Step | Call] = []
+    for item in reversed(call.items):
+        if isinstance(item, Call):
+            inner = pruned(item, needed)
+            if inner.items:
+                kept.append(inner)
+        elif (
+            item.same
+            or item.changes
+            or _changes(item.node)
+            or not needed.isdisjoint(flat(item.outs))
+        ):
+            needed.update(item.refs())
+            kept.append(item)
+    return replace(call, items=tuple(reversed(kept)))
+
+
+def spliced(call: Call) -> Call:
+    """With each call that holds one thing only replaced by that thing: a wrapper says nothing about the program.
+
+    A root that does nothing but call a module is that module's call.
+    """
+    items: list[Step | Call] = []
+    for item in call.items:
+        inner = spliced(item) if isinstance(item, Call) else item
+        alone = isinstance(inner, Call) and len(inner.items) == 1
+        if isinstance(inner, Call) and inner.wrap and alone:
+            only = inner.items[0]
+            alone = only.module is not None and not only.wrap
+            inner = replace(inner, items=(replace(only, wrap=inner.wrap),)) if alone else inner
+        items += inner.items if isinstance(inner, Call) and alone else [inner]
+    whole = items[0] if len(items) == 1 and call.module == ROOT else None
+    if isinstance(whole, Call) and whole.state == call.state and not whole.wrap:
+        return replace(call, items=whole.items)
+    return replace(call, items=tuple(items))
+
+
+def _changes(node: Node) -> bool:
+    """Whether an operation has an effect: it changes an argument, or moves the random stream."""
+    if node.meta is None and node.op != "module":
+        return True
+    short = node.target.rsplit(".", 1)[-1]
+    return any(value is True for key, value in node.kwargs if key == "training") or short in (
+        "__setitem__",
+        "setitem",
+        "item",
+    )

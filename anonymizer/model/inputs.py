@@ -1,0 +1,83 @@
+"""What a rewritten model is fed: tensors of the shapes, layouts and aliases that the recorded call got, for each of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from anonymizer.graph.ir import Alias
+from anonymizer.graph.layouts import tensor_text, view
+from anonymizer.graph.values import operand
+from anonymizer.model.tree import Given
+
+
+class Inputs:
+    """Writes the inputs of a model. `sizes`: the sizes that change from call to call, by their values in each call."""
+
+    def __init__(
+        self, given: Mapping[str, Given], sizes: Mapping[tuple[int, ...], tuple[str, int]]
+    ) -> None:
+        self.given = given
+        self.sizes = sizes
+
+    def lines(self, names: Sequence[str], parameters: Mapping[str, str]) -> list[str]:
+        """The body of `inputs`: one tensor for each name, those that share memory made as views."""
+        texts: dict[str, str] = {}
+        owners: dict[int, Given] = {}
+        lines = []
+        aliased = False
+        for name in names:
+            given = self.given[name]
+            owner = owners.get(given.storage) if given.storage is not None else None
+            if owner is not None:
+                aliased = True
+                alias = Alias(owner.name, given.offset - owner.offset)
+                texts[name] = view(parameters[owner.name], owner.meta, given.meta, alias.offset)
+            else:
+                if given.storage is not None:
+                    owners[given.storage] = given
+                texts[name] = tensor_text(given.meta, given.recipe, self._dims(given))
+                if given.meta.requires_grad and given.meta.is_float:
+                    texts[name] = operand(texts[name]) + ".requires_grad_()"
+            lines.append(f"{parameters[name]} = {texts[name]}")
+        if aliased:
+            return [*lines, f"return ({', '.join(parameters.values())},)"]
+        return [f"return ({', '.join(texts.values())},)"] if texts else ["return ()"]
+
+    def _dims(self, given: Given) -> tuple[int | str, ...]:
+        """The sizes of an input, those that change from call to call by their names."""
+        return tuple(
+            self.sizes[column][0] if (column := _column(given, dim)) in self.sizes else size
+            for dim, size in enumerate(given.meta.shape)
+        )
+
+
+def _column(given: Given, dim: int) -> tuple[int, ...]:
+    """The size of one dimension in each call, oldest first."""
+    shapes = [*given.earlier, given.meta.shape]
+    return tuple(shape[dim] if dim < len(shape) else -1 for shape in shapes)
+
+
+def varying(
+    given: list[Given],
+) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
+    """Names for the sizes that change from call to call, and what each call gives them."""
+    columns: dict[tuple[int, ...], tuple[str, int]] = {}
+    for item in given:
+        for dim, size in enumerate(item.meta.shape):
+            column = _column(item, dim)
+            if len(set(column)) > 1 and -1 not in column and column not in columns:
+                columns[column] = ("nmkhlpq"[len(columns) % 7], size)
+    if not columns:
+        return {}, ()
+    times = max(map(len, columns))
+    calls = [tuple((name, c[k]) for c, (name, _) in columns.items()) for k in range(times)]
+    return columns, tuple(call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1])
+
+
+def attribute_line(name: str, given: Given) -> str:
+    """The statement that makes a parameter or a buffer."""
+    made = tensor_text(given.meta, given.recipe, given.meta.shape)
+    if given.kind != "param":
+        return f'self.register_buffer("{name}", {made})'
+    suffix = "" if given.meta.requires_grad else ", requires_grad=False"
+    return f"self.{name} = nn.Parameter({made}{suffix})"

@@ -1,0 +1,377 @@
+"""A traced program as the model a person would write: classes of generic blocks, equal ones written once and looped.
+
+Blocks are written innermost first. Two blocks whose text is equal but for numbers share a class that takes these numbers;
+so a model's source does not grow with the number of its layers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anonymizer.graph.boilerplate import Body
+from anonymizer.graph.expressions import constructor
+from anonymizer.graph.ir import Atom, Layer
+from anonymizer.model import functions, stand_ins
+from anonymizer.model.attributes import Attributes
+from anonymizer.model.block_text import Method, write_method
+from anonymizer.model.inputs import Inputs, attribute_line, varying
+from anonymizer.model.ownership import Ownership
+from anonymizer.model.parametric import numbers, skeleton, with_parameters
+from anonymizer.model.paths import Paths
+from anonymizer.model.phrases import as_expression
+from anonymizer.model.tree import ROOT, Call, Function, Program, Step
+
+NAME = "Repro"
+#: A class with more numbers to choose than this is written anew for each use instead.
+_MOST_PARAMETERS = 6
+
+
+@dataclass(frozen=True)
+class Written:
+    """The rewritten model: its text as the body of a repro, and where each given tensor went.
+
+    `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
+    of the arguments; `blocks`: public path of a block or layer -> the module of the private model that it stands for;
+    `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class; `functions`: the
+    private `autograd.Function`s behind each one; `operators`: what each stand-in stands for.
+    """
+
+    body: Body
+    mapping: Mapping[str, str]
+    arguments: tuple[str, ...]
+    blocks: Mapping[str, int]
+    classes: int
+    training: bool
+    calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+    named: Mapping[str, list[int]] = field(default_factory=dict)
+    functions: Mapping[str, list[int]] = field(default_factory=dict)
+    operators: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Block:
+    """One block while it is written: its methods, and the lines that make its attributes."""
+
+    module: int
+    methods: list[Method]
+    attributes: Attributes
+    lines: list[str] = field(default_factory=list)
+    cls: str = ""
+
+
+def write(program: Program, weights: str = "", registered: bool = False) -> Written:
+    """The program as a model. Raises NotPublic if it holds what may not leave.
+
+    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way. Stand-ins
+    for opaque operations are operators of torch.library if they are to be `registered`.
+    """
+    return Writer(program, weights, registered).written()
+
+
+class Writer:
+    """Writes one program; `which` says which method of its block a call is."""
+
+    def __init__(self, program: Program, weights: str = "", registered: bool = False) -> None:
+        self.program = program
+        self.weights = weights
+        self.own = Ownership(program)
+        self.blocks: dict[int, _Block] = {}
+        self.classes: dict[str, list[str]] = {}  # name -> lines
+        self.made: dict[int, str] = {}  # module -> constructor expression
+        self.which: dict[int, int] = {}
+        self.sizes: dict[tuple[int, ...], tuple[str, int]] = {}
+        self.calls: tuple[tuple[tuple[str, int], ...], ...] = ()
+        self.training = _mode(program)
+        self.registered = registered
+        self.operators: dict[str, str] = {}  # text -> what it stands for
+        self.functions: dict[str, list[int]] = {}  # text -> numbers of the classes behind it
+
+    def function(self, found: Function) -> str:
+        """The name of the class that does what this `autograd.Function` does."""
+        text = "\n".join(functions.lines(found, self.program, self, "?"))
+        numbers = self.functions.setdefault(text, [])
+        numbers += [found.number] if found.number not in numbers else []
+        return f"Function{list(self.functions).index(text) + 1}"
+
+    def operator(self, step: Step) -> str:
+        """The name of the stand-in for an opaque operation."""
+        assert step.stand_in is not None
+        given = [self.program.meta_of(name) for name in step.node.refs()]
+        what, mutates = step.stand_in.what, step.stand_in.mutates
+        made = stand_ins.lines("?", what, given, step.node.meta, mutates, self.registered)
+        self.operators.setdefault("\n".join(made), what)
+        return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
+
+    def written(self) -> Written:
+        for level in self._levels():
+            for module in level:
+                self.blocks[module] = self._block(module)
+            self._share(level)
+        root = self.blocks[ROOT]
+        is_module = bool(root.attributes.order)
+        names = self.own.arguments(self.program.root)
+        definitions = []
+        for index, text in enumerate(self.operators):
+            definitions += [*text.replace("?", f"operator{index + 1}").split("\n"), "", ""]
+        for index, text in enumerate(self.functions):
+            definitions += [*text.replace("?", f"Function{index + 1}", 1).split("\n"), "", ""]
+        definitions += [line for lines in self.classes.values() for line in (*lines, "", "")]
+        if is_module:
+            definitions += self._class(root, NAME)
+        else:
+            definitions += self._function(root)
+        self.sizes, self.calls = varying([self.program.given[name] for name in names])
+        inputs = Inputs(self.program.given, self.sizes)
+        parameters = dict(zip(names, root.methods[0].parameters))
+        body = Body(
+            "\n".join(definitions),
+            f"{NAME}()" if is_module else NAME.lower(),
+            tuple(inputs.lines(names, parameters)),
+            is_module,
+            tuple(self.sizes.values()),
+        )
+        attributes = {module: block.attributes for module, block in self.blocks.items()}
+        paths = Paths(self.program, self.own, attributes, self.made)
+        mapping, blocks = dict(paths.state(ROOT, "")), dict(paths.modules(ROOT, ""))
+        count, named = len(self.classes) + 1, self._named()
+        made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
+        opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
+        return Written(
+            body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
+        )
+
+    def _named(self) -> dict[str, list[int]]:
+        """The modules of the private model behind each class."""
+        found: dict[str, list[int]] = {}
+        for module, block in self.blocks.items():
+            found.setdefault(NAME if module == ROOT else block.cls.split()[0], []).append(module)
+        return found
+
+    def _levels(self) -> list[list[int]]:
+        """Blocks by how deep others are nested in them, innermost first."""
+        heights: dict[int, int] = {}
+
+        def height(module: int) -> int:
+            if module not in heights:
+                heights[module] = 0  # should blocks call each other in a circle
+                inner = [m for m in self.own.calls if m != module and self.own.parent(m) == module]
+                heights[module] = 1 + max(map(height, inner), default=-1)
+            return heights[module]
+
+        for module in self.own.calls:
+            height(module)
+        levels: list[list[int]] = [[] for _ in range(max(heights.values()) + 1)]
+        for module in self.own.calls:
+            levels[heights[module]].append(module)
+        return levels
+
+    # -- blocks ------------------------------------------------------------------------------------
+
+    def _block(self, module: int) -> _Block:
+        attributes = Attributes()
+        methods: list[Method] = []
+        for call in self.own.calls[module]:
+            method = write_method(self.program, self.own, call, attributes, self)
+            texts = [other.text for other in methods]
+            if method.text not in texts:
+                methods.append(method)
+            self.which[id(call)] = (*texts, method.text).index(method.text)
+        return _Block(module, methods, attributes)
+
+    def kin(self, module: int) -> str:
+        """Equal for modules that can stand in one list: stock layers of one kind, or blocks of one class."""
+        if module in self.blocks:
+            return self.blocks[module].cls
+        layer = self.program.modules[module].layer
+        return layer.cls if layer is not None else ""
+
+    def base(self, module: int) -> str:
+        """What the attribute of a module is called, without its number."""
+        if module in self.blocks:
+            return "layers" if self.made[module].startswith("nn.Sequential") else "block"
+        layer = self.program.modules[module].layer
+        assert layer is not None
+        cls = re.sub(r"\d+d$", "", layer.cls)
+        return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", cls).lower()
+
+    def construct(self, module: int) -> str:
+        """The expression that makes a module."""
+        if module not in self.made:
+            found = self.program.modules[module]
+            assert found.layer is not None
+            self.made[module] = constructor(self._typed(found.layer, found.state)) + self._frozen(
+                found.state
+            )
+        return self.made[module]
+
+    def _typed(self, layer: Layer, state: tuple[tuple[str, str], ...]) -> Layer:
+        metas = [self.program.given[label].meta for _, label in state]
+        floats = {meta.dtype for meta in metas if meta.is_float}
+        extra: list[tuple[str, Atom]] = []
+        if len(floats) == 1 and floats != {"float32"}:
+            extra.append(("dtype", Atom(f"torch.{floats.pop()}")))
+        devices = {meta.device for meta in metas} - {"cpu"}
+        if len(devices) == 1:
+            extra.append(("device", Atom(repr(devices.pop()))))
+        return Layer(layer.cls, (*layer.kwargs, *extra), layer.training)
+
+    def _frozen(self, state: tuple[tuple[str, str], ...]) -> str:
+        params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]
+        frozen = params and not any(given.meta.requires_grad for given in params)
+        return ".requires_grad_(False)" if frozen else ""
+
+    # -- classes -----------------------------------------------------------------------------------
+
+    def _share(self, level: list[int]) -> None:
+        """Gives the blocks of one level their classes: one for all that differ in a few numbers only."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for module in level:
+            block = self.blocks[module]
+            if module == ROOT:
+                continue
+            sequence = self._sequence(block)
+            if sequence is not None:
+                self.made[module] = sequence
+                block.cls = f"sequence {sequence}"
+                continue
+            block.lines = self._class(block, "?")
+            groups.setdefault(skeleton("\n".join(block.lines)), []).append(module)
+        for shape, members in groups.items():
+            self._name(shape, members)
+
+    def _name(self, shape: tuple[str, ...], members: list[int]) -> None:
+        vectors = {m: numbers("\n".join(self.blocks[m].lines)) for m in members}
+        columns = list(zip(*vectors.values()))
+        varying = list(dict.fromkeys(column for column in columns if len(set(column)) > 1))
+        if len(varying) > _MOST_PARAMETERS:
+            same: dict[tuple[str, ...], list[int]] = {}
+            for member in members:
+                same.setdefault(vectors[member], []).append(member)
+            for group in same.values():
+                self._name(shape, group)
+            return
+        name = f"Block{len(self.classes) + 1}"
+        parameters = {column: f"size{index + 1}" for index, column in enumerate(varying)}
+        text = "\n".join(self.blocks[members[0]].lines)
+        chosen = [parameters.get(column) for column in columns]
+        self.classes[name] = with_parameters(text, chosen, name, list(parameters.values()))
+        for index, member in enumerate(members):
+            arguments = ", ".join(column[index] for column in varying)
+            self.blocks[member].cls = name
+            self.made[member] = f"{name}({arguments})"
+
+    def _class(self, block: _Block, name: str) -> list[str]:
+        lines = [f"class {name}(nn.Module):"]
+        made = self._attributes(block)
+        if block.module == ROOT and made and self.weights:
+            made += ["for weight in self.parameters():", f"    {self.weights}"]
+        if made:
+            lines += ["    def __init__(self):", "        super().__init__()"]
+            lines += ["        " + line for line in made] + [""]
+        for index, method in enumerate(block.methods):
+            own = "forward" if index == 0 else f"forward{index + 1}"
+            parameters = ", ".join(("self", *method.parameters))
+            lines += [f"    def {own}({parameters}):"]
+            lines += ["        " + line for line in method.lines] + [""]
+        return lines[:-1]
+
+    def _function(self, block: _Block) -> list[str]:
+        method = block.methods[0]
+        parameters = ", ".join(method.parameters)
+        return [f"def {NAME.lower()}({parameters}):", *("    " + line for line in method.lines)]
+
+    def _attributes(self, block: _Block) -> list[str]:
+        attributes = block.attributes
+        modules = {name: module for module, name in attributes.alone.items()}
+        tensors = {name: label for label, name in attributes.tensors.items()}
+        lines = []
+        for name in attributes.order:
+            if name in modules:
+                lines.append(f"self.{name} = {self.construct(modules[name])}")
+            elif name in attributes.lists:
+                lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
+            elif name in tensors:
+                lines.append(attribute_line(name, self.program.given[tensors[name]]))
+        for _label, place, other in self.own.ties():
+            paths = [self._path_from(block.module, at) for at in (place, other)]
+            if None not in paths and self._innermost(block.module, place[0], other[0]):
+                lines.append(f"self.{paths[1]} = self.{paths[0]}")
+        return lines
+
+    def _innermost(self, block: int, one: int, other: int) -> bool:
+        common = self.own._common([self.own.parent(one), self.own.parent(other)])
+        return common == block
+
+    def _path_from(self, block: int, place: tuple[int, str]) -> str | None:
+        path = self.path(block, place[0])
+        return None if path is None else as_expression(f"{path}.{place[1]}")
+
+    def path(self, block: int, module: int) -> str | None:
+        """The public path of a module as seen from a block that it lies in."""
+        if module == block:
+            return ""
+        parent = self.own.parent(module)
+        above = self.path(block, parent) if parent != ROOT or block == ROOT else None
+        if above is None or parent not in self.blocks:
+            return None
+        here = self._within(parent, module)
+        return None if here is None else f"{above}.{here}".lstrip(".")
+
+    def _within(self, parent: int, module: int) -> str | None:
+        """The path of a module from its parent; in a sequence the modules are numbered."""
+        if self.made.get(parent, "").startswith("nn.Sequential"):
+            order = [item.module for item in self.own.calls[parent][0].items]
+            return str(order.index(module))
+        return self.blocks[parent].attributes.path(module)
+
+    def _list(self, modules: tuple[int, ...]) -> str:
+        made = [self.construct(module) for module in modules]
+        if len(set(made)) == 1:
+            return f"[{made[0]} for _ in range({len(made)})]"
+        classes = {text.split("(")[0] for text in made}
+        arguments = [text[text.index("(") + 1 : -1] for text in made]
+        if len(classes) == 1 and all(re.fullmatch(r"[\w.+-]+", text) for text in arguments):
+            return f"[{classes.pop()}(size) for size in ({', '.join(arguments)})]"
+        return f"[{', '.join(made)}]"
+
+    def _sequence(self, block: _Block) -> str | None:
+        """`nn.Sequential(…)` where the private module was one and its children simply follow each other."""
+        found = self.program.modules[block.module]
+        if not found.sequential or len(block.methods) > 1 or block.attributes.tensors:
+            return None
+        call = self.own.calls[block.module][0]
+        given = self.own.arguments(call)
+        modules = [item.module for item in call.items]
+        if len(given) != 1 or not modules or len(set(modules)) != len(modules):
+            return None
+        value = given[0]
+        for item in call.items:
+            if item.module is None or self.own.parent(item.module) != block.module:
+                return None
+            if isinstance(item, Call):
+                reads = self.own.arguments(item)
+            else:
+                reads = tuple(item.refs())
+            if reads != (value,):
+                return None
+            if isinstance(item, Step) and item.same == value:
+                continue  # Dropout in evaluation hands on what it got
+            if item.module in self.blocks and self.blocks[item.module].methods[1:]:
+                return None
+            if len(item.outs) != 1 or not isinstance(item.outs[0], str):
+                return None
+            value = item.outs[0]
+        if call.leaves != (value,):
+            return None
+        made = [self.construct(module) for module in modules if module is not None]
+        if len(made) > 2 and len(set(made)) == 1:
+            return f"nn.Sequential(*[{made[0]} for _ in range({len(made)})])"
+        return f"nn.Sequential({', '.join(made)})"
+
+
+def _mode(program: Program) -> bool:
+    """The mode that most modules are in."""
+    used = [module.training for module in program.modules.values()]
+    return 2 * sum(used) >= len(used)

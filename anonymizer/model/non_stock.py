@@ -1,0 +1,234 @@
+"""What a model has that stock layers have not, and the same model without some of it.
+
+An ingredient is an operation outside of stock layers that can be left out without changing any shape: the value goes on as
+it came in. Adding two streams of the model is no ingredient, that is what residual connections do; adding a bias that is
+computed from positions is one. What only an ingredient needed goes with it. Repeated blocks have the same ingredients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.ir import Ref, TensorMeta
+from anonymizer.model.flow import connected, flat, pruned
+from anonymizer.model.model import Written
+from anonymizer.model.tree import Call, Program, Step
+
+_RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})
+#: Products of two streams, which attention layers have.
+_ATTENTION = frozenset({"matmul", "bmm", "baddbmm", "einsum", "scaled_dot_product_attention"})
+
+
+@dataclass(frozen=True)
+class Ingredient:
+    """An operation at one place of a class of blocks, or at the same place of all blocks of that class.
+
+    `steps` are its traced names, `instead` the value that each hands on when it is left out.
+    """
+
+    cls: str
+    index: int
+    target: str
+    steps: tuple[str, ...]
+    instead: Mapping[str, str]
+
+
+def ingredients(program: Program, written: Written) -> list[Ingredient]:
+    """All ingredients, in the order of the program."""
+    classes = {number: name for name, numbers in written.named.items() for number in numbers}
+    streams = _streams(program)
+    found: dict[tuple[str, int, str], dict[str, str]] = {}
+    for call in program.root.calls():
+        for index, item in enumerate(call.items):
+            if isinstance(item, Step):
+                instead = _instead(program, item, streams)
+                if instead is not None:
+                    key = (classes[call.module], index, item.node.target)
+                    found.setdefault(key, {})[item.node.name] = instead
+    return [Ingredient(*key, tuple(steps), steps) for key, steps in found.items()]
+
+
+def without(program: Program, left_out: Collection[Ingredient]) -> Program:
+    """The program without some of its ingredients."""
+    instead = {name: value for item in left_out for name, value in item.instead.items()}
+
+    def final(name: str) -> str:
+        while name in instead:
+            name = instead[name]
+        return name
+
+    def renamed(call: Call) -> Call:
+        items: list[Step | Call] = []
+        for item in call.items:
+            if isinstance(item, Call):
+                items.append(renamed(item))
+            elif item.node.name not in instead:
+                node = item.node.map_refs(lambda ref: Ref(final(ref.name)))
+                items.append(replace(item, node=node, same=final(item.same) if item.same else ""))
+        return replace(call, items=tuple(items))
+
+    outputs = tuple(map(final, program.outputs))
+    root = connected(pruned(renamed(program.root), set(outputs)), outputs)
+    return replace(program, root=root, outputs=outputs)
+
+
+def _streams(program: Program) -> frozenset[str]:
+    """Values that depend on what the model is fed: its inputs and what layers make of them; sizes do not count."""
+    found = {g.name for g in program.given.values() if g.kind == "input"}
+    for step in program.root.steps():
+        # what is as large as an input says nothing about what is in it
+        size = step.node.target == "size" or step.node.meta == "int"
+        if step.module is not None or not size and any(name in found for name in step.refs()):
+            found.update(flat(step.outs))
+    return frozenset(found)
+
+
+def _instead(program: Program, step: Step, streams: Collection[str]) -> str | None:
+    """The operand that could stand for the result; None where the operation is part of the stock structure."""
+    meta = step.node.meta
+    if step.module is not None or step.same or not isinstance(meta, TensorMeta):
+        return None
+    if not meta.is_float or step.node.name not in streams:
+        return None
+    reads = [name for name in dict.fromkeys(step.refs()) if name in streams]
+    alike = [name for name in reads if _alike(program.meta_of(name), meta)]
+    structure = step.node.target in _RESIDUAL or short(step.node.target) in _ATTENTION
+    if not alike or len(reads) > 1 and structure or short(step.node.target) == "softmax":
+        return None
+    return alike[0]
+
+
+def _alike(one: object, other: object) -> bool:
+    return (
+        isinstance(one, TensorMeta)
+        and isinstance(other, TensorMeta)
+        and (one.shape, one.dtype) == (other.shape, other.dtype)
+        and one.device == other.device
+    )
+
+
+# -- in words ----------------------------------------------------------------------------------------
+
+_JOINS = {
+    "add": "added to", "sub": "subtracted from", "mul": "multiplied into", "div": "dividing", "masked_fill": "masking",
+    "where": "masking", "pow": "raising to a power", "remainder": "modulo", "maximum": "bounding", "minimum": "bounding",
+    "addcmul": "added to",
+}  # fmt: skip
+#: Operations that say nothing of how a value came about.
+_PLAIN = frozenset(
+    """view reshape transpose permute unsqueeze squeeze expand to float type half bfloat16 double long int contiguous add sub mul div neg
+    getitem size chunk split flatten t mT T getattr clone detach type_as expand_as view_as reshape_as abs""".split()
+)
+_NOUNS = {"add": "a bias", "sub": "a bias", "addcmul": "a bias", "mul": "a factor", "div": "a divisor", "masked_fill": "a mask", "where": "a mask"}  # fmt: skip
+_MADE = frozenset(
+    "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty scalar_tensor one_hot cumsum logspace".split()
+)
+
+
+def short(target: str) -> str:
+    """`torch.nn.functional.silu` as `silu`, `__rsub__` as `sub`."""
+    name = target.rsplit(".", 1)[-1].strip("_")
+    return {"rsub": "sub", "iadd": "add", "imul": "mul", "truediv": "div", "rtruediv": "div", "rpow": "pow"}.get(name, name)  # fmt: skip
+
+
+def describe(program: Program, item: Ingredient) -> str:
+    """The ingredient in words, with public names only: "a bias built from `arange` with a symbolic size, added to the attention scores"."""
+    words = _Words(program)
+    step = words.steps[item.steps[0]]
+    stream = item.instead[item.steps[0]]
+    others = [name for name in dict.fromkeys(step.refs()) if name != stream]
+    name = short(item.target)
+    times = f" ({len(item.steps)} times)" if len(item.steps) > 1 else ""
+    where = words.role(stream, item.steps[0])
+    if others and name in _JOINS:
+        return f"{words.side(others, _NOUNS.get(name, 'a value'))}, {_JOINS[name]} {where}{times}"
+    if step.stand_in is not None:
+        return f"{step.stand_in.what} (here a stand-in) applied to {where}{times}"
+    if step.function is not None:
+        return f"an `autograd.Function` applied to {where}{times}"
+    with_what = f" with {words.side(others, 'a value')}" if others else ""
+    return f"`{name}`{with_what} applied to {where}{times}"
+
+
+class _Words:
+    """Looks around in a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.steps: dict[str, Step] = {}
+        self.readers: dict[str, list[Step]] = {}
+        for step in program.root.steps():
+            for name in flat(step.outs):
+                self.steps[name] = step
+            for name in step.refs():
+                self.readers.setdefault(name, []).append(step)
+
+    def side(self, names: list[str], noun: str) -> str:
+        """What the other operands are: how they were made."""
+        made: dict[str, None] = {}
+        for name in names:
+            for word in self._sources(name, set()):
+                made[word] = None
+        found = list(made)
+        if not found:
+            return f"{noun} of the model"
+        return f"{noun} built from " + " and ".join(
+            [", ".join(found[:-1]), found[-1]] if found[1:] else found
+        )
+
+    def _sources(self, name: str, seen: set[str]) -> Iterator[str]:
+        if name in seen:
+            return
+        seen.add(name)
+        given = self.program.given.get(name)
+        if given is not None:
+            kinds = {"param": "a parameter", "buffer": "a buffer", "constant": "a constant tensor"}
+            yield kinds.get(given.kind, "an input")
+            return
+        step = self.steps.get(name)
+        if step is None or step.node.target == "size":
+            return
+        target = short(step.node.target)
+        if step.module is not None and step.node.layer is not None:
+            yield f"`nn.{step.node.layer.cls}`"
+            return
+        if step.stand_in is not None:
+            yield f"{step.stand_in.what} (here a stand-in)"
+        elif step.function is not None:
+            yield "an `autograd.Function`"
+        elif target not in _PLAIN and (step.node.op == "function" or target in _MADE):
+            symbolic = target in _MADE and any(self._is_size(ref) for ref in step.refs())
+            yield f"`{target}`" + (" with a symbolic size" if symbolic else "")
+        elif target not in _PLAIN:
+            yield f"`{target}`"
+        for ref in step.refs():
+            yield from self._sources(ref, seen)
+
+    def _is_size(self, name: str) -> bool:
+        return bool(self.program.meta_of(name) == "int")
+
+    def role(self, name: str, reader: str) -> str:
+        """What a value is in the model: attention scores, the output of a layer, …"""
+        if self._is_product(name, 6):
+            return "the attention scores"
+        step = self.steps.get(name)
+        for _ in range(8):
+            if step is None:
+                break
+            if step.module is not None and step.node.layer is not None:
+                return f"what comes from `nn.{step.node.layer.cls}`"
+            step = self.steps.get(next(iter(step.refs()), ""))
+        users = [user.node.layer for user in self.readers.get(reader, []) if user.node.layer]
+        return f"what goes into `nn.{users[0].cls}`" if users else "the stream"
+
+    def _is_product(self, name: str, depth: int) -> bool:
+        """Whether a value is the product of two values of the model, but for scales, biases and masks."""
+        step = self.steps.get(name)
+        if step is None or step.module is not None or not depth:
+            return False
+        target = short(step.node.target)
+        if target in ("matmul", "bmm", "baddbmm", "einsum"):
+            return len(set(step.refs())) > 1
+        alike = [n for n in step.refs() if _alike(self.program.meta_of(n), step.node.meta)]
+        return any(self._is_product(other, depth - 1) for other in alike)

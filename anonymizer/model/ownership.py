@@ -1,0 +1,134 @@
+"""Which block of the rewritten model owns which module and tensor, and what has to be handed down as an argument.
+
+A module belongs to the block that calls it; one that several blocks call, or a tensor that several read, belongs to the
+innermost block around all of them. What a block does not own, nor anything inside it, it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anonymizer.model.tree import ROOT, Call, Program, Step
+
+_MODULE = "module:"
+
+
+def module_name(number: int) -> str:
+    """The name under which a module is handed down like a value."""
+    return f"{_MODULE}{number}"
+
+
+def module_number(name: str) -> int | None:
+    """The module behind such a name."""
+    return int(name[len(_MODULE) :]) if name.startswith(_MODULE) else None
+
+
+class Ownership:
+    """The tree of blocks (by module number; `ROOT` is the traced function) and what each of them holds."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.callers: dict[int, dict[int, None]] = {}
+        self.calls: dict[int, list[Call]] = {}
+        for call in program.root.calls():
+            self.calls.setdefault(call.module, []).append(call)
+            for item in call.items:
+                if item.module is not None:
+                    self.callers.setdefault(item.module, {})[call.module] = None
+        self._parents: dict[int, int] = {}
+        self.homes = self._homes()
+
+    def parent(self, module: int) -> int:
+        """The block that a module is an attribute of."""
+        if module == ROOT:
+            return ROOT
+        if module not in self._parents:
+            self._parents[module] = ROOT  # should modules call each other in a circle
+            callers = [caller for caller in self.callers.get(module, ()) if caller != module]
+            self._parents[module] = self._common(callers)
+        return self._parents[module]
+
+    def chain(self, module: int) -> list[int]:
+        """A block and those around it, outermost last."""
+        found = [module]
+        while found[-1] != ROOT:
+            found.append(self.parent(found[-1]))
+        return found
+
+    def _common(self, modules: list[int]) -> int:
+        chains = [list(reversed(self.chain(module))) for module in modules]
+        common = ROOT
+        for level in zip(*chains):
+            if len(set(level)) > 1:
+                break
+            common = level[0]
+        return common
+
+    def _homes(self) -> dict[str, tuple[int, int, str]]:
+        """For each given tensor that is read: the block, and the module and attribute that hold it.
+
+        The module is the block itself where the attribute is made for the rewritten model ("").
+        """
+        registered: dict[str, list[tuple[int, str]]] = {}
+        for module in self.program.modules.values():
+            if module.number in self.callers:
+                for attribute, label in module.state:
+                    registered.setdefault(label, []).append((module.number, attribute))
+        users: dict[str, dict[int, None]] = {}
+        for call in self.program.root.calls():
+            for item in call.items:
+                if isinstance(item, Step):
+                    for name in item.refs():
+                        users.setdefault(name, {})[call.module] = None
+        for name in self.program.outputs:
+            users.setdefault(name, {})[ROOT] = None
+        homes = {}
+        for label, given in self.program.given.items():
+            if given.kind == "input":
+                homes[label] = (ROOT, ROOT, "")
+                continue
+            stock = [place for place in registered.get(label, ()) if place[0] not in self.calls]
+            if stock:
+                homes[label] = (self.parent(stock[0][0]), *stock[0])
+            elif label in users:
+                block = self._common(list(users[label]))
+                homes[label] = (block, block, "")
+        return homes
+
+    def ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
+        """(label, place, other place) of parameters that are registered with several stock layers."""
+        first: dict[str, tuple[int, str]] = {}
+        for module in self.program.modules.values():
+            if module.number in self.callers and module.number not in self.calls:
+                for attribute, label in module.state:
+                    place = (module.number, attribute)
+                    if first.setdefault(label, place) != place:
+                        yield label, first[label], place
+
+    def reaches(self, block: int, name: str) -> bool:
+        """Whether a block can write a given tensor or a module as an attribute of its own, or of what it holds."""
+        number = module_number(name)
+        if number is not None:
+            return self.parent(number) == block
+        home = self.homes.get(name)
+        if home is None or self.program.given[name].kind == "input":
+            return False
+        return block in self.chain(home[0])
+
+    def arguments(self, call: Call) -> tuple[str, ...]:
+        """What a call is given: the values, tensors and modules from outside that it cannot write as its own."""
+        taken = [name for name in call.takes if not self.reaches(call.module, name)]
+        if call.module == ROOT:
+            return tuple(n for n in self.program.given if self.program.given[n].kind == "input" and n in self.homes)  # fmt: skip
+        return (*taken, *self._modules(call))
+
+    def _modules(self, call: Call) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for item in call.items:
+            if item.module is not None and self.parent(item.module) != call.module:
+                found[module_name(item.module)] = None
+            if isinstance(item, Call):
+                for name in self._modules(item):
+                    if not self.reaches(call.module, name):
+                        found[name] = None
+        return tuple(found)

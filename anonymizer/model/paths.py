@@ -1,0 +1,55 @@
+"""Where the parts of a rewritten model lie: the public path of each block, layer, parameter and buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anonymizer.model.attributes import Attributes
+from anonymizer.model.ownership import Ownership
+from anonymizer.model.tree import Program
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths below any block; `attributes` of each block that has a class of its own, `made` the constructor of each module."""
+
+    program: Program
+    own: Ownership
+    attributes: Mapping[int, Attributes]
+    made: Mapping[int, str]
+
+    def state(self, block: int, prefix: str) -> list[tuple[str, str]]:
+        """Each parameter and buffer below a block, with the given tensor that goes there."""
+        found = []
+        for path, module in self._members(block):
+            if module in self.attributes:
+                found += self.state(module, f"{prefix}{path}.")
+            else:
+                state = self.program.modules[module].state
+                found += [(f"{prefix}{path}.{name}", label) for name, label in state]
+        for label, name in self.attributes[block].tensors.items():
+            found.append((prefix + name, label))
+        return found
+
+    def modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
+        """Each block and layer below a block and itself, with the private module that it stands for."""
+        found = [(prefix.rstrip("."), block)]
+        for path, module in self._members(block):
+            if module in self.attributes:
+                found += self.modules(module, f"{prefix}{path}.")
+            else:
+                found.append((prefix + path, module))
+        return found
+
+    def _members(self, block: int) -> list[tuple[str, int]]:
+        if self.made.get(block, "").startswith("nn.Sequential"):
+            items = self.own.calls[block][0].items
+            return [
+                (str(i), item.module) for i, item in enumerate(items) if item.module is not None
+            ]
+        attributes = self.attributes[block]
+        found = [(name, module) for module, name in attributes.alone.items()]
+        for name, members in attributes.lists.items():
+            found += [(f"{name}.{index}", module) for index, module in enumerate(members)]
+        return found

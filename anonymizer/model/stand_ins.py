@@ -1,0 +1,88 @@
+"""Stock functions that stand where the private model has an operation that nobody can look into.
+
+A stand-in takes the same tensors and gives results of the same shapes, dtypes and strides. What it computes is another
+matter, so it counts only if the failure is still there; as a registered operator it is as opaque to the compiler as the
+private one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import TensorMeta
+from anonymizer.graph.layouts import contiguous
+
+_NAMES = ("x", "y", "z", "w")
+
+
+def lines(
+    name: str,
+    what: str,
+    given: Sequence[TensorMeta],
+    results: Any,
+    mutates: Sequence[int],
+    registered: bool = False,
+) -> list[str]:
+    """The definition of a stand-in, `registered` as an operator of torch.library or not. Raises NotPublic.
+
+    `what` it stands for is said in a comment; `results` is the metadata of what it returns: of one tensor, a tuple of those, or None; `mutates` are the indices of
+    arguments that it changes.
+    """
+    names = _NAMES if len(given) <= len(_NAMES) else [f"x{i}" for i in range(len(given))]
+    read = [(n, m) for i, (n, m) in enumerate(zip(names, given)) if i not in mutates]
+    read = read or list(zip(names, given))
+    body = [
+        f"# Stands for {what} of the original model: only shapes, dtypes and strides are the same."
+    ]
+    body += [f"{names[i]}.copy_({_value(given[i], read)})" for i in mutates]
+    several = isinstance(results, tuple)
+    made = [] if results is None else [*results] if several else [results]
+    if any(not isinstance(meta, TensorMeta) for meta in made):
+        raise NotPublic("an operation with results of an unusual kind")
+    values = [_value(meta, read) for meta in made]
+    shown = f"return {', '.join(values)}{',' if several and len(values) == 1 else ''}"
+    body += [shown] if values else []
+    parameters = ", ".join(names[: len(given)])
+    if not registered:
+        return [f"def {name}({parameters}):", *("    " + line for line in body)]
+    if any(meta.requires_grad for meta in made):
+        raise NotPublic("an operator with a gradient of its own")
+    tensor = "torch.Tensor"
+    kind = f"tuple[{', '.join([tensor] * len(made))}]" if several else tensor if made else "None"
+    typed = ", ".join(f"{n}: {tensor}" for n in names[: len(given)])
+    changed = ", ".join(f'"{names[i]}"' for i in mutates)
+    return [
+        f'@torch.library.custom_op("repro::{name}", mutates_args=({changed}{"," if len(mutates) == 1 else ""}))',
+        f"def {name}({typed}) -> {kind}:",
+        *("    " + line for line in body),
+        "",
+        "",
+        f"@{name}.register_fake",
+        f"def _({parameters}):",
+        f"    {shown if values else 'return None'}",
+    ]
+
+
+def _value(meta: TensorMeta, read: Sequence[tuple[str, TensorMeta]]) -> str:
+    """An expression of a tensor like `meta`, made of what there is."""
+    alike = [(n, m) for n, m in read if m.shape == meta.shape]
+    if alike:
+        terms = [n if m.dtype == meta.dtype else f"{n}.to(torch.{meta.dtype})" for n, m in alike]
+        text = " + ".join(terms)
+        fresh = len(terms) > 1 or alike[0][1].dtype != meta.dtype
+        stride = alike[0][1].stride if len({m.stride for _, m in alike}) == 1 else None
+        if stride == meta.stride:
+            return text if fresh else f"{text}.clone()"
+        text = f"({text})" if len(terms) > 1 else text
+    else:
+        maker = f"{read[0][0]}.new_zeros" if read else "torch.zeros"
+        text = f"{maker}({meta.shape}, dtype=torch.{meta.dtype})"
+        floats = [n for n, m in read if m.is_float]
+        if floats and meta.is_float:
+            text = f"{text} + {floats[0]}.mean().to(torch.{meta.dtype})"
+    if meta.stride is not None and meta.stride != contiguous(meta.shape):
+        empty = f"torch.empty_strided({meta.shape}, {meta.stride}, dtype=torch.{meta.dtype})"
+        return f"{empty}.copy_({text})"
+    return f"{text}.contiguous()" if alike else text

@@ -1,0 +1,179 @@
+"""A traced call as data: operations inside the module calls that made them, and what was given from outside.
+
+`program` reads what `collectors.trace.trace` wrote and normalises it: a call of a stock layer is one operation, a call that
+does nothing is none, and which values each module call takes and leaves follows from who reads what. A private module's
+own way of passing arguments plays no part, so nothing of it can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
+from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
+from anonymizer.model.flow import connected, pruned, readers, spliced, unpacked
+from anonymizer.model.functions import function
+from anonymizer.model.tree import ROOT, Call, Given, Module, Program, StandIn, Step
+
+
+def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program:
+    """The traced call in `data`; `recipe` chooses how a given tensor's values are made."""
+    given = {}
+    for item in data["tensors"]:
+        meta = meta_from_json(item["meta"])
+        chosen = recipe(meta, item.get("stats") or {})
+        given[item["name"]] = Given(
+            item["name"], item["kind"], meta, chosen, item.get("storage"), item.get("offset", 0)
+        )
+    names = [item["name"] for item in data["tensors"] if item["kind"] == "input"]
+    for index, name in enumerate(names):
+        shapes = [call[index] for call in data["earlier"] if len(call) == len(names)]
+        given[name] = replace(given[name], earlier=tuple(map(tuple, shapes)))
+    modules = {item["id"]: _module(item) for item in data["modules"]}
+    outputs = tuple(value["ref"] for value in data["outputs"])
+    metas = _metas(data["root"])
+    root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
+    root = unpacked(root, metas, readers(root, outputs))
+    root = spliced(pruned(root, set(outputs)))
+    root = connected(root, outputs)
+    states, reasons = tuple(data["states"]), tuple(data["reasons"])
+    return Program(root, modules, given, outputs, states, reasons, metas)
+
+
+def _module(item: Json) -> Module:
+    layer = None
+    if item["stock"]:
+        kwargs = tuple((key, json_value(value)) for key, value in item["stock"]["kwargs"].items())
+        layer = Layer(item["stock"]["class"], kwargs, item["training"])
+    state = tuple((name, label) for name, label in item["state"])
+    return Module(
+        item["id"], layer, item["sequential"], item["training"], tuple(item["children"]), state
+    )
+
+
+def _metas(items: list[Json]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for item in items:
+        if "call" in item:
+            found.update(_metas(item["items"]))
+            continue
+        found[item["name"]] = meta_from_json(item["meta"])
+        inner = item.get("function")
+        if inner:
+            found.update((name, meta_from_json(meta)) for name, meta in inner["metas"].items())
+            for part in (inner["forward"], inner["backward"]):
+                found.update(_metas(part["items"]) if part else {})
+    return found
+
+
+class _Reader:
+    """Turns the JSON tree into steps and calls."""
+
+    def __init__(self, modules: Mapping[int, Module], metas: Mapping[str, Any]) -> None:
+        self.modules = modules
+        self.metas = metas
+
+    def call(self, module: int, items: list[Json], state: int) -> Call:
+        read: list[Step | Call] = []
+        for item in items:
+            if "call" not in item:
+                read.append(self._step(item))
+                continue
+            stock = self._stock(item)
+            inner = stock or self.call(item["call"], item["items"], item["state"])
+            if item.get("wrap"):
+                inner = replace(inner, wrap=f"use_reentrant={item['wrap']['use_reentrant']}")
+            if stock is not None or item["items"]:
+                read.append(inner)
+        return Call(module, tuple(read), state)
+
+    def _step(self, item: Json) -> Step:
+        node = Node(
+            item["name"],
+            item["op"],
+            item["target"],
+            tuple(value_from_json(value) for value in item["args"]),
+            tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
+            meta_from_json(item["meta"]),
+        )
+        if item["op"] == "apply":
+            return self._apply(item, node)
+        if "stand_in" in item:
+            opaque = StandIn(item["stand_in"]["what"], tuple(item["stand_in"]["mutates"]))
+            return Step(node, item["state"], item.get("same", ""), stand_in=opaque)
+        return Step(node, item["state"], item.get("same", ""))
+
+    def _apply(self, item: Json, node: Node) -> Step:
+        def read(items: list[Json], state: int) -> Call:
+            return self.call(ROOT, items, state)
+
+        found, captured = function(item["function"], node.args, read, self.metas)
+        node = replace(node, args=(*node.args, *captured))
+        results = tuple(item["results"] or ())
+        return Step(node, item["state"], item.get("same", ""), results=results, function=found)
+
+    def _stock(self, item: Json) -> Step | None:
+        """The call as one operation, where the module is stock and its arguments and results are values."""
+        module = self.modules[item["call"]]
+        if module.layer is None or not _simple(item["args"]) or not _simple(item["kwargs"]):
+            return None
+        results = tuple(_refs(item["result"]))
+        if item["result"] is None or not results or None in results:
+            return None
+        made = set(_metas(item["items"]))
+        single = isinstance(item["result"], dict)
+        if any(name not in made for name in results):
+            # returned what it was given, as Identity does, or changed it in place
+            return self._unchanged(item, module, str(results[0])) if single else None
+        node = Node(
+            str(results[0]) if single else f"{results[0]}_",
+            "module",
+            "module",
+            tuple(value_from_json(value) for value in item["args"]),
+            tuple((key, value_from_json(value)) for key, value in item["kwargs"].items()),
+            meta_from_json(_meta_named(item["items"], str(results[0]))) if single else (),
+            layer=module.layer,
+        )
+        names = () if single else _nested(item["result"])
+        return Step(node, item["state"], "", module.number, results=names)
+
+    def _unchanged(self, item: Json, module: Module, same: str) -> Step:
+        args = tuple(value_from_json(value) for value in item["args"])
+        node = Node(f"{same}_{id(item)}", "module", "module", args, layer=module.layer)
+        return Step(node, item["state"], same, module.number)
+
+
+def _nested(result: Any) -> tuple[Any, ...]:
+    """`[ref, [ref, ref]]` as nested tuples of names; None for what was no tensor."""
+    return tuple(
+        (None if item is None else item["ref"] if isinstance(item, Mapping) else _nested(item))
+        for item in result
+    )
+
+
+def _simple(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        return "opaque" not in data and all(_simple(value) for value in data.values())
+    return all(_simple(value) for value in data) if isinstance(data, list) else True
+
+
+def _refs(result: Any) -> Iterator[str | None]:
+    if isinstance(result, list):
+        for item in result:
+            if item is not None:
+                yield from _refs(item)
+    else:
+        yield None if result is None else result["ref"]
+
+
+def _meta_named(items: list[Json], name: str) -> Any:
+    for item in items:
+        if "call" in item:
+            found = _meta_named(item["items"], name)
+            if found is not None:
+                return found
+        elif item["name"] == name:
+            return item["meta"]
+    return None

@@ -1,0 +1,178 @@
+"""A traced call as a tree: operations inside the module calls that made them, and what was given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
+
+ROOT = -1
+
+
+@dataclass(frozen=True)
+class Given:
+    """A tensor from outside the call. `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
+
+    `earlier` are the shapes that an input had in the calls before this one.
+    """
+
+    name: str
+    kind: str
+    meta: TensorMeta
+    recipe: Recipe
+    storage: int | None = None
+    offset: int = 0
+    earlier: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the user's: its parameters and buffers by attribute, and the stock layer that it is, if it is one."""
+
+    number: int
+    layer: Layer | None
+    sequential: bool
+    training: bool
+    children: tuple[int, ...]
+    state: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation in place: `state` are the switches it ran under, `same` the value that it changed and returned.
+
+    For a stock layer `module` says which, and `results` names what it returned, nested as it was.
+    """
+
+    node: Node
+    state: int
+    same: str = ""
+    module: int | None = None
+    wrap: str = ""
+    results: tuple[Any, ...] = ()
+    function: Function | None = None
+    stand_in: StandIn | None = None
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it was."""
+        short = self.node.target.rsplit(".", 1)[-1]
+        if self.function is not None or self.stand_in is not None:
+            return True
+        marked = short.endswith("_") and not short.endswith("__")
+        return marked or short in ("__setitem__", "setitem") or dict(self.node.kwargs).get("out") is not None  # fmt: skip
+
+    @property
+    def changes(self) -> bool:
+        """Whether it is an opaque operation or an `autograd.Function` that changes what it was given."""
+        opaque = self.stand_in is not None and bool(self.stand_in.mutates)
+        return opaque or self.function is not None and self.function.changes
+
+    @property
+    def outs(self) -> tuple[Any, ...]:
+        """Names of the values that this brings into being."""
+        return self.results or (() if self.same else (self.node.name,))
+
+    def refs(self) -> Iterator[str]:
+        """Names of the values that this reads."""
+        yield from self.node.refs()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a private module: what it did, which outside values it read, and which of its own were read later.
+
+    `wrap` are keyword arguments of `torch.utils.checkpoint.checkpoint`, where that made the call.
+    """
+
+    module: int
+    items: tuple[Step | Call, ...]
+    state: int
+    takes: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    wrap: str = ""
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        return self.leaves
+
+    def refs(self) -> Iterator[str]:
+        """Names of the values that this reads from outside."""
+        yield from self.takes
+
+    def steps(self) -> Iterator[Step]:
+        """All operations, in order."""
+        for item in self.items:
+            if isinstance(item, Step):
+                yield item
+            else:
+                yield from item.steps()
+
+    def calls(self) -> Iterator[Call]:
+        """This call and all calls inside it."""
+        yield self
+        for item in self.items:
+            if isinstance(item, Call):
+                yield from item.calls()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls without modules in them.
+
+    `saved` is what it saves for the backward and `extra` what it keeps on `ctx` besides; `dirty` and `constant` what it marks
+    as changed and as not differentiable. `returned` are the gradients of its `parameters`. `number` says which class it was.
+    """
+
+    number: int
+    forward: Call
+    backward: Call | None
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    saved: tuple[str, ...]
+    extra: tuple[str, ...]
+    dirty: tuple[str, ...]
+    constant: tuple[str, ...]
+    materialize: bool
+    grads: tuple[str, ...]
+    returned: tuple[str | None, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes what it was given."""
+        given = {*self.parameters, *self.saved, *self.extra}
+        steps = [*self.forward.steps(), *(self.backward.steps() if self.backward else ())]
+        return bool(self.dirty) or any(step.same in given and step.in_place for step in steps)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """That an operation could not be looked into: `what` it is, and which of its arguments it changes."""
+
+    what: str
+    mutates: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole traced call."""
+
+    root: Call
+    modules: Mapping[int, Module]
+    given: Mapping[str, Given]
+    outputs: tuple[str, ...]
+    states: tuple[Json, ...]
+    reasons: tuple[str, ...]
+    metas: Mapping[str, Any] = field(default_factory=dict)
+
+    def meta_of(self, name: str) -> Any:
+        """The metadata of a value, as in the graph IR."""
+        given = self.given.get(name)
+        return given.meta if given is not None else self.metas.get(name)
+
+    @property
+    def statements(self) -> int:
+        """Operations of the program, a stock layer counting as one."""
+        return sum(step.node.counts for step in self.root.steps())

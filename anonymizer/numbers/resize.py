@@ -1,0 +1,248 @@
+"""Other numbers for a whole program: a width of 6,144 or a temperature of 0.37219 says whose model it is, 64 and 0.4 do not.
+
+Sizes come in families, a width with its multiples; a family is changed together, wherever its numbers stand: in shapes, in
+layers, in arguments, in the root of a head's width. Floats are rounded to one digit, but for roots and well-known constants.
+Whether the program survives that is for the candidate to show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anonymizer.graph.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
+from anonymizer.graph.layouts import contiguous
+from anonymizer.model.tree import Call, Function, Given, Module, Program, Step
+from anonymizer.source.program import is_simple
+
+#: Sizes below are nobody's in particular: heads, kernels, groups, batches.
+_SMALLEST = 9
+#: Numbers up to here are nobody's where they are no sizes.
+_EVERYBODYS = 64
+_MULTIPLES = 16
+_DIVISORS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
+#: Characters of a float that was computed and not written down.
+_COMPUTED = 14
+#: Of the tanh form of GELU, its sigmoid form, and SELU.
+_KNOWN = frozenset((0.044715, 1.702, 1.0507009873554805, 1.6732632423543772))
+_LAYER_SIZES = frozenset(
+    """in_features out_features num_embeddings embedding_dim normalized_shape num_channels num_features in_channels out_channels
+    embed_dim d_model dim_feedforward input_size hidden_size kdim vdim proj_size num_parameters in1_features in2_features""".split()
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A size and those of its multiples that occur with it."""
+
+    base: int
+    members: tuple[int, ...]
+
+
+def families(program: Program) -> list[Family]:
+    """The sizes of a program by family, largest base first; sizes that anybody would choose are left out.
+
+    Large numbers that are no sizes are among them: moduli, limits, offsets.
+    """
+    reader = _Resizer({}, frozenset())
+    reader.program(program)
+    return families_of({*sizes(program), *(n for n in reader.whole if n > _EVERYBODYS)})
+
+
+def families_of(numbers: Iterable[int]) -> list[Family]:
+    """Numbers by family, as `families` has them."""
+    bases: dict[int, list[int]] = {}
+    for size in sorted({size for size in numbers if size >= _SMALLEST}):
+        base = next((b for b in bases if size % b == 0 and size // b <= _MULTIPLES), size)
+        bases.setdefault(base, []).append(size)
+    found = [Family(base, tuple(members)) for base, members in bases.items()]
+    return sorted((f for f in found if not is_generic(f)), key=lambda f: -f.base)
+
+
+def is_generic(family: Family) -> bool:
+    """Whether the sizes are powers of two that are in everybody's programs."""
+    return all(size & (size - 1) == 0 and size <= 64 for size in family.members)
+
+
+def choices(family: Family, taken: set[int]) -> Iterator[int]:
+    """Generic sizes for the base of a family, none of them one that the program has for something else."""
+    wanted = 1 << (family.base.bit_length() - 1)
+    for size in (min(wanted, 64), 32, 16, 64, 24, 48, 12, 96, 128, 256):
+        if size not in taken and size != family.base:
+            yield size
+
+
+def changed(program: Program, bases: Mapping[Family, int], floats: Iterable[float] = ()) -> Program:
+    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
+    table = {size: size // f.base * new for f, new in bases.items() for size in f.members}
+    return _Resizer(table, frozenset(floats)).program(program)
+
+
+def telling_floats(program: Program) -> tuple[float, ...]:
+    """Floats, without their signs, that nobody else would write; in the order of the program."""
+    reader = _Resizer({}, frozenset())
+    reader.program(program)
+    return tuple(dict.fromkeys(value for value in reader.seen if not is_usual(value)))
+
+
+def is_usual(value: float) -> bool:
+    """Two digits at most, roots of whole numbers and of their inverses, and what activation functions are made of."""
+    value = abs(value)
+    if not math.isfinite(value) or is_simple(value) or value in _KNOWN:
+        return True
+    if len(repr(value)) < _COMPUTED:
+        return False  # somebody's own decimals; a root has more of them
+    powers = (value**2, value**-2, value**4, value**-4, value / math.pi, math.pi * value**2 / 2)
+    return any(
+        0.5 < power < 1 << 20 and math.isclose(power, round(power), rel_tol=1e-9)
+        for power in powers
+    )
+
+
+def rounded(value: float) -> float:
+    """To one digit."""
+    return float(f"{value:.0e}")
+
+
+def sizes(program: Program) -> frozenset[int]:
+    """All sizes of tensors and layers."""
+    return frozenset(_sizes(program))
+
+
+def kept(before: Program, after: Program) -> frozenset[int]:
+    """The sizes that two versions of a program have at the same place."""
+    then, now = dict(_places(before)), dict(_places(after))
+    return frozenset(size for place, size in then.items() if now.get(place) == size)
+
+
+def _sizes(program: Program) -> Iterator[int]:
+    return (size for _, size in _places(program))
+
+
+def _places(program: Program) -> Iterator[tuple[tuple[object, ...], int]]:
+    for given in program.given.values():
+        for dim, size in enumerate(given.meta.shape):
+            yield (given.name, dim), size
+    for module in program.modules.values():
+        for key, value in module.layer.kwargs if module.layer is not None else ():
+            if key in _LAYER_SIZES:
+                for index, size in enumerate(_integers(value)):
+                    yield (module.number, key, index), size
+
+
+def _integers(value: Value) -> Iterator[int]:
+    if isinstance(value, Seq):
+        for item in value.items:
+            yield from _integers(item)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield value
+
+
+class _Resizer:
+    def __init__(self, table: Mapping[int, int], floats: frozenset[float]) -> None:
+        self.table = table
+        self.floats = floats
+        self.seen: list[float] = []
+        self.whole: list[int] = []
+        self.roots = dict(self._roots())
+
+    def _roots(self) -> Iterator[tuple[float, float]]:
+        """Roots of widths, and of what they are divided into: the scale of attention."""
+        for old, new in self.table.items():
+            for divisor in _DIVISORS:
+                if old % divisor == 0 and new % divisor == 0 and old // divisor > 1:
+                    before, after = old // divisor, new // divisor
+                    for power in (0.5, -0.5, 0.25, -0.25):
+                        yield round(float(before) ** power, 12), float(after) ** power
+
+    def program(self, program: Program) -> Program:
+        return replace(
+            program,
+            root=self._call(program.root),
+            modules={n: self._module(m) for n, m in program.modules.items()},
+            given={n: self._given(g) for n, g in program.given.items()},
+            metas={n: self._meta(m) for n, m in program.metas.items()},
+        )
+
+    def _call(self, call: Call) -> Call:
+        items = [self._call(i) if isinstance(i, Call) else self._step(i) for i in call.items]
+        return replace(call, items=tuple(items))
+
+    def _step(self, step: Step) -> Step:
+        node: Node = step.node
+        node = replace(
+            node,
+            args=tuple(map(self._value, node.args)),
+            kwargs=tuple((key, self._value(value)) for key, value in node.kwargs),
+            meta=self._meta(node.meta),
+            layer=self._layer(node.layer),
+        )
+        return replace(step, node=node, function=self._function(step.function))
+
+    def _function(self, found: Function | None) -> Function | None:
+        if found is None:
+            return None
+        backward = None if found.backward is None else self._call(found.backward)
+        return replace(found, forward=self._call(found.forward), backward=backward)
+
+    def _module(self, module: Module) -> Module:
+        return replace(module, layer=self._layer(module.layer))
+
+    def _layer(self, layer: Layer | None) -> Layer | None:
+        if layer is None:
+            return None
+        kwargs = tuple((key, self._value(value)) for key, value in layer.kwargs)
+        return replace(layer, kwargs=kwargs)
+
+    def _value(self, value: Value) -> Value:
+        if isinstance(value, Seq):
+            if value.kind == "dict":
+                return Seq("dict", tuple((k, self._value(item)) for k, item in value.items))
+            return Seq(value.kind, tuple(map(self._value, value.items)))
+        if isinstance(value, bool) or isinstance(value, (Atom, str)):
+            return value
+        if isinstance(value, int):
+            self.whole.append(abs(value))
+            return int(math.copysign(self.table.get(abs(value), abs(value)), value))
+        if isinstance(value, float) and value:
+            self.seen.append(abs(value))
+            if abs(value) in self.floats:
+                return rounded(value)
+            root = self.roots.get(round(abs(value), 12))
+            return value if root is None else math.copysign(root, value)
+        return value
+
+    def _given(self, given: Given) -> Given:
+        meta = self._meta(given.meta)
+        earlier = tuple(tuple(self.table.get(s, s) for s in shape) for shape in given.earlier)
+        return replace(given, meta=meta, recipe=self._recipe(given.recipe), earlier=earlier)
+
+    def _recipe(self, recipe: Recipe) -> Recipe:
+        """Indices stay below the sizes that they index."""
+        if recipe.kind != "randint":
+            return recipe
+        above = [old for old in self.table if old >= recipe.high > self.table[old]]
+        high = self.table[min(above)] if above else recipe.high
+        return replace(recipe, low=min(recipe.low, 0.0), high=high)
+
+    def _meta(self, meta: Any) -> Any:
+        if isinstance(meta, tuple):
+            return tuple(map(self._meta, meta))
+        if not isinstance(meta, TensorMeta):
+            return meta
+        shape = tuple(self.table.get(size, size) for size in meta.shape)
+        return replace(meta, shape=shape, stride=_strides(meta, shape))
+
+
+def _strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The strides of the same order of memory; what was not dense becomes contiguous."""
+    if meta.stride is None or shape == meta.shape:
+        return meta.stride
+    order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
+    dense = contiguous(tuple(meta.shape[i] for i in order))
+    if tuple(meta.stride[i] for i in order) != dense:
+        return contiguous(shape)
+    made = contiguous(tuple(shape[i] for i in order))
+    return tuple(made[order.index(i)] for i in range(len(shape)))

@@ -1,0 +1,57 @@
+"""Numbers of a whole rewritten program that are nobody's: sizes by families and floats of one digit, as in `resize`."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from anonymizer.numbers.resize import Family, families_of, is_usual, rounded
+from anonymizer.source.program import SourceProgram
+
+
+def families(program: SourceProgram) -> list[Family]:
+    """The whole numbers of a program by family, largest base first; those that anybody would choose are left out."""
+    return families_of(n.value for n in _numbers(program) if isinstance(n.value, int))
+
+
+def integers(program: SourceProgram) -> frozenset[int]:
+    """Every whole number in the program."""
+    return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
+
+
+def changed(
+    program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
+) -> SourceProgram:
+    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
+    table: dict[float, float] = {value: rounded(value) for value in floats}
+    table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}
+    return _changed(program, table)
+
+
+def telling_floats(program: SourceProgram) -> tuple[float, ...]:
+    """Floats that nobody else would write."""
+    floats = (n.value for n in _numbers(program) if isinstance(n.value, float))
+    return tuple(dict.fromkeys(value for value in floats if not is_usual(value)))
+
+
+def _numbers(program: SourceProgram) -> Iterator[ast.Constant]:
+    for tree in (program.definitions, program.inputs):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                yield node
+
+
+def _changed(program: SourceProgram, table: Mapping[float, float]) -> SourceProgram:
+    made = replace(
+        program,
+        definitions=copy.deepcopy(program.definitions),
+        inputs=copy.deepcopy(program.inputs),
+    )
+    for node in _numbers(made):
+        value = node.value
+        assert isinstance(value, (int, float))
+        if value in table and type(table[value]) is type(value):
+            node.value = table[value]
+    return made

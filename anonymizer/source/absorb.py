@@ -1,0 +1,240 @@
+"""Edits that write a block or a function where it is called, if that is its only call: a repro of one level is read at once.
+
+The body goes before the statement that makes the call, and what it returns in the place of the call; a block's attributes become
+those of its owner. Whether names meet that meant different things is not asked: the candidate shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put
+from anonymizer.source.program import SourceProgram
+
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+_NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def single(program: SourceProgram) -> Iterator[SourceProgram]:
+    """A list of one block that is only asked for its first becomes that block."""
+
+    def places(each: SourceProgram) -> list[Any]:
+        found = []
+        for owner in _classes(each):
+            for node in _constructor(owner):
+                made = _only(node.value) if isinstance(node, ast.Assign) else None
+                if made is not None and isinstance(node.targets[0], ast.Attribute):  # type: ignore[attr-defined]
+                    found.append((each, node, made))
+        return found
+
+    def change(place: Any) -> Any:
+        whole, node, made = place
+        name = node.targets[0].attr
+        node.value = made
+        uses = [
+            part
+            for part in expressions(whole, ast.Subscript)
+            if isinstance(part[3].value, ast.Attribute) and part[3].value.attr == name
+        ]
+        for part in uses:
+            put(part, part[3].value)
+        return bool(uses)
+
+    yield from everywhere(program, places, change)
+
+
+def _only(value: ast.expr) -> ast.expr | None:
+    """The element of `[Block() for _ in range(1)]` or `nn.ModuleList([Block()])`."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "nn.ModuleList" and value.args:
+        return _only(value.args[0])
+    if isinstance(value, ast.ListComp):
+        once = ast.unparse(value.generators[0].iter) == "range(1)"
+        return value.elt if once else None
+    if isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) == 1:
+        return value.elts[0]
+    return None
+
+
+#: What is called: a function, whether it is bound, the class whose method or block it is, the statement that makes that block,
+#: and the statements of the block's own constructor.
+_Target = tuple[ast.FunctionDef, bool, ast.ClassDef | None, ast.stmt | None, tuple[ast.stmt, ...]]
+
+
+@dataclass
+class _Called:
+    """A call, the statement and the function that it is in, and its `_Target`."""
+
+    body: list[ast.stmt]
+    statement: ast.stmt
+    place: Any
+    caller: ast.FunctionDef
+    function: ast.FunctionDef
+    bound: bool
+    owner: ast.ClassDef | None
+    made: ast.stmt | None
+    moved: tuple[ast.stmt, ...]
+
+
+def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write the body of a block, a method or a function where its only call is."""
+    yield from everywhere(program, _calls, _change)
+
+
+class _Index:
+    """What a program defines, and how often names are mentioned and attributes read."""
+
+    def __init__(self, program: SourceProgram) -> None:
+        trees = (program.definitions, program.inputs, ast.parse(program.callable_expression))
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        self.mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+        self.reads = Counter(
+            node.attr
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        )
+        top = program.definitions.body
+        self.functions = {node.name: node for node in top if isinstance(node, ast.FunctionDef)}
+        self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
+
+
+def _calls(program: SourceProgram) -> list[_Called]:
+    index = _Index(program)
+    found: list[_Called] = []
+    for function in index.functions.values():
+        found += _calls_in(index, None, function)
+    for owner in index.classes.values():
+        for node in owner.body:
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                found += _calls_in(index, owner, node)
+    return found
+
+
+def _calls_in(
+    index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
+) -> Iterator[_Called]:
+    for body in bodies(caller):
+        for statement in body:
+            for place in expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ():
+                found = _resolved(index, owner, place[3].func)
+                if found is not None and found[0] is not caller:
+                    yield _Called(body, statement, place, caller, *found)
+
+
+def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
+    """What is called, if that is its only call."""
+    if isinstance(target, ast.Name):
+        function = index.functions.get(target.id)
+        once = function is not None and index.mentions[target.id] == 1
+        return (function, False, None, None, ()) if function is not None and once else None
+    if owner is None or not isinstance(target, ast.Attribute):
+        return None
+    if ast.unparse(target.value) != "self" or index.reads[target.attr] != 1:
+        return None
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef) and node.name == target.attr:
+            plain = not node.decorator_list and target.attr != "forward"
+            return (node, True, owner, None, ()) if plain else None
+    return _block(index, owner, target.attr)
+
+
+def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
+    """The block behind an attribute, if the constructor makes it without arguments and nobody else makes one."""
+    made = [
+        node
+        for node in _constructor(owner)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}"
+    ]
+    value = made[0].value if len(made) == 1 else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return None
+    block = index.classes.get(value.func.id)
+    if block is None or index.mentions[block.name] != 1 or value.args or value.keywords:
+        return None
+    members = {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
+    if "forward" not in members or set(members) - {"forward", "__init__"}:
+        return None
+    moved = tuple(each for each in _constructor(block) if not _is_super(each))
+    return members["forward"], True, owner, made[0], moved
+
+
+def _change(called: _Called) -> Any:
+    function, call = copy.deepcopy(called.function), called.place[3]
+    names = [each.arg for each in function.args.args][1 if called.bound else 0 :]
+    given = function.args
+    if given.vararg or given.kwarg or given.kwonlyargs or call.keywords:
+        return False
+    if len(names) != len(call.args) or any(isinstance(e, ast.Starred) for e in call.args):
+        return False
+    parts = [part for each in function.body for part in ast.walk(each)]
+    if any(isinstance(part, _NOT_OURS) for part in parts):
+        return False
+    last = function.body[-1]
+    returns = [part for part in parts if isinstance(part, ast.Return)]
+    result: ast.expr = ast.Constant(None)
+    if isinstance(last, ast.Return):
+        function.body.pop()
+        result = last.value or result
+        returns.remove(last)
+    if returns:
+        return False  # it may return before its end
+    renamed = _apart(called, function, dict(zip(names, call.args)))
+    result = Renamed(renamed).visit(result)
+    before: list[ast.stmt] = [
+        ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
+        for name, value in zip(names, call.args)
+        if ast.unparse(value) != renamed.get(name, name)
+    ]
+    at = called.body.index(called.statement)
+    if isinstance(called.statement, ast.Expr) and called.statement.value is call:
+        called.body[at] = ast.Expr(result)
+    else:
+        put(called.place, result)
+    called.body[at:at] = before + [
+        Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
+    ]
+    if called.owner is not None and called.made is None:
+        called.owner.body.remove(called.function)
+    elif called.owner is not None:
+        made: Any = called.made
+        start = next(b for b in bodies(called.owner) if made in b)
+        place = start.index(made)
+        start[place : place + 1] = copy.deepcopy(list(called.moved))
+    return True
+
+
+def _apart(
+    called: _Called, function: ast.FunctionDef, given: dict[str, ast.expr]
+) -> dict[str, str]:
+    """New names for those of the called function that mean something else where it is called."""
+    own = {
+        node.id
+        for each in function.body
+        for node in ast.walk(each)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    same = {name for name, value in given.items() if ast.unparse(value) == name} - own
+    there = {node.id for node in ast.walk(called.caller) if isinstance(node, ast.Name)}
+    there |= {node.arg for node in ast.walk(called.caller) if isinstance(node, ast.arg)}
+    numbers = (f"local{number}" for number in itertools.count(1) if f"local{number}" not in there)
+    return {name: next(numbers) for name in sorted((own | set(given)) & there - same)}
+
+
+def _classes(program: SourceProgram) -> list[ast.ClassDef]:
+    return [node for node in program.definitions.body if isinstance(node, ast.ClassDef)]
+
+
+def _constructor(owner: ast.ClassDef) -> list[ast.stmt]:
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            return node.body if len(node.args.args) == 1 else []
+    return []
+
+
+def _is_super(node: ast.stmt) -> bool:
+    return ast.unparse(node).startswith(("super().__init__(", "nn.Module.__init__("))

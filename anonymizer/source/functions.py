@@ -1,0 +1,370 @@
+"""A private function's body in public words: each name is resolved to what it means, and only that is written.
+
+Three answers exist for a name: it is bound here (renamed), it leads to a gathered value (its public
+expression), or it is Python's own (kept). An attribute is kept if it belongs to torch or Python and torch knows the
+word; on a private object it is renamed whatever it is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from anonymizer.source.names import is_dunder
+from anonymizer.source.naming_policy import Decisions
+from anonymizer.source.symbol_table import parameters
+from anonymizer.source.types import UNKNOWN, Type, is_private
+
+_BUILTINS = frozenset(dir(builtins)) | {"__class__"}
+_ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
+# Keywords that torch's and Python's functions take; torch's other names come with the vocabulary.
+_KEYWORDS = frozenset(
+    """dim dtype device keepdim requires_grad size end sep file key reverse strict start""".split()
+)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites one function. `value(ref, name, stored)` gives the public expression of a gathered value."""
+
+    def __init__(
+        self,
+        key: str,
+        decisions: Decisions,
+        value: Callable[[Any, str, bool], ast.expr],
+        problems: list[str],
+    ) -> None:
+        self.key = key
+        self.decisions = decisions
+        self.names = decisions.names
+        self.types = decisions.types
+        self.value = value
+        self.problems = problems
+        record = decisions.world.function(key)
+        self.refs, self.chains = record["refs"], record["chains"]
+        self.scopes: list[set[str]] = []
+        self.fixed: dict[str, str] = {}
+
+    def rewrite(
+        self, name: str, owner: tuple[str, str, str] | None
+    ) -> ast.FunctionDef | ast.AsyncFunctionDef:
+        """The public definition under the given public name."""
+        tree = self.decisions.world.trees[self.key]
+        decorators = [self._decorator(each) for each in tree.decorator_list]
+        if owner is not None:
+            self._first_parameter(tree, owner)
+        made = copy.copy(tree)
+        made.args = copy.copy(tree.args)
+        self._defaults(made.args)
+        made.name = name
+        made.decorator_list = [each for each in decorators if each is not None]
+        made.returns = None
+        self.scopes.append(bound_names(tree, self.refs))
+        made.args = self._arguments(made.args)
+        made.body = self._body(tree.body)
+        self.scopes.pop()
+        return made
+
+    def _first_parameter(self, tree: Any, owner: tuple[str, str, str]) -> None:
+        names = parameters(tree)
+        if not names:
+            return
+        function = self.decisions.world.cls(owner[0])["function"]
+        if owner[2] == "static":
+            if function and owner[1] in ("forward", "backward", "jvp", "setup_context"):
+                self.fixed[names[0].arg] = "ctx"
+            return
+        self.fixed[names[0].arg] = "cls" if owner[2] == "class" or owner[1] == "__new__" else "self"
+
+    def _decorator(self, node: ast.expr) -> ast.expr | None:
+        called = node.func if isinstance(node, ast.Call) else node
+        dotted = ast.unparse(called)
+        chain = self.chains.get(dotted) or self.refs.get(dotted)
+        if chain is None or chain["kind"] not in ("torch", "stdlib") or chain["name"] in _DROPPED:
+            return None
+        self.scopes.append(set())
+        made = self.visit(copy.deepcopy(node))
+        self.scopes.pop()
+        return made if isinstance(made, ast.expr) else None
+
+    def _defaults(self, given: ast.arguments) -> None:
+        """Default values are those of the live function, not the text of the signature."""
+        record = self.decisions.world.function(self.key)
+        given.defaults = [self.value(each, "", False) for each in record["defaults"]]
+        kept = record["kwdefaults"]
+        given.kw_defaults = [
+            self.value(kept[each.arg], "", False) if each.arg in kept else None
+            for each in given.kwonlyargs
+        ]
+
+    def _arguments(self, given: ast.arguments) -> ast.arguments:
+        made = copy.copy(given)
+        for field in ("posonlyargs", "args", "kwonlyargs"):
+            setattr(
+                made,
+                field,
+                [ast.arg(self._local(each.arg, "arg")) for each in getattr(given, field)],
+            )
+        made.vararg = ast.arg(self._local(given.vararg.arg, "args")) if given.vararg else None
+        made.kwarg = ast.arg(self._local(given.kwarg.arg, "kwargs")) if given.kwarg else None
+        return made
+
+    def _local(self, name: str, prefix: str) -> str:
+        return self.fixed.get(name) or self.names.variable(name, prefix)
+
+    def _body(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue
+            result = self.visit(statement)
+            if isinstance(result, ast.stmt):
+                made.append(result)
+        return made or [ast.Pass()]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """A changed copy; lists of statements never end up empty."""
+        made = copy.copy(node)
+        for field, old in ast.iter_fields(node):
+            if isinstance(old, list):
+                if old and isinstance(old[0], ast.stmt):
+                    setattr(made, field, self._body(old))
+                else:
+                    new = [self.visit(each) if isinstance(each, ast.AST) else each for each in old]
+                    setattr(made, field, [each for each in new if each is not None])
+            elif isinstance(old, ast.AST):
+                setattr(made, field, self.visit(old))
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if any(node.id in scope for scope in self.scopes):
+            return ast.Name(self._local(node.id, "value"), node.ctx)
+        if node.id in self.refs:
+            stored = node.id in self.decisions.assigned
+            made = copy.deepcopy(self.value(self.refs[node.id], node.id, stored))
+            if isinstance(made, ast.Name):
+                made.ctx = node.ctx
+            return made
+        if node.id in _BUILTINS:
+            return ast.Name(node.id, node.ctx)
+        if not is_dunder(node.id):
+            self.problems.append("a name that leads nowhere")
+        return ast.Name(self.names.variable(node.id), node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        chain = self._chain(node)
+        if chain is not None:
+            return copy.deepcopy(self.value(chain, "", False))
+        kind = self.types.receivers.get(id(node), UNKNOWN)
+        return ast.Attribute(
+            self.visit(node.value), self.decisions.attribute(node.attr, kind), node.ctx
+        )
+
+    def _chain(self, node: ast.Attribute) -> Any:
+        dotted = ast.unparse(node)
+        root = dotted.split(".")[0]
+        if any(root in scope for scope in self.scopes):
+            return None
+        return self.chains.get(dotted)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        kind = self.types.callees.get(id(node), UNKNOWN)
+        plain = node.func.id if isinstance(node.func, ast.Name) else ""
+        args: list[ast.expr] = []
+        for index, each in enumerate(node.args):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                named = plain in _ATTRIBUTE_CALLS and index == 1
+                args.append(
+                    self._text(each.value, named, ast.unparse(node.func).endswith("einsum"))
+                )
+            else:
+                args.append(self.visit(each))
+        keywords = [
+            ast.keyword(self._keyword(each.arg, node, kind), self.visit(each.value))
+            for each in node.keywords
+        ]
+        return ast.Call(self.visit(node.func), args, keywords)
+
+    def _text(self, value: str, attribute: bool, einsum: bool = False) -> ast.Constant:
+        if attribute and value in self.decisions.private:
+            return ast.Constant(self.decisions.state(value))
+        if attribute and value in self.names.vocabulary:
+            return ast.Constant(value)
+        return ast.Constant(self.names.text(value, einsum))
+
+    def _keyword(self, name: str | None, node: ast.Call, kind: Type) -> str | None:
+        if name is None:
+            return None
+        dotted = ast.unparse(node.func)
+        if is_private(kind) or dotted in ("dict", "functools.partial", "partial"):
+            return self.names.variable(name, "arg")
+        if name in self.names.vocabulary or name in _KEYWORDS:
+            return name
+        chain = self.chains.get(dotted) or self.refs.get(dotted)
+        if chain is not None and chain["kind"] in ("torch", "stdlib", "builtin"):
+            return name
+        return self.names.variable(name, "arg")
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return (
+            self._text(node.value, False) if isinstance(node.value, str) else _constant(node.value)
+        )
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        values: list[ast.expr] = []
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                values.append(ast.FormattedValue(self.visit(each.value), each.conversion, None))
+            elif isinstance(each, ast.Constant):
+                values.append(ast.Constant(self.names.text(str(each.value))))
+        return ast.JoinedStr(values)
+
+    def _import(self, node: ast.AST) -> None:
+        return None
+
+    visit_Import = visit_ImportFrom = _import
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | None:
+        if node.value is None:
+            return None
+        return ast.Assign([self.visit(node.target)], self.visit(node.value), lineno=1)
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.stmt | None:
+        kept = [each for each in node.names if not any(each in scope for scope in self.scopes)]
+        inner = [each for each in node.names if each not in kept]
+        if kept:
+            made = [self.value(self.refs[each], each, True) for each in kept if each in self.refs]
+            return (
+                ast.Global([each.id for each in made if isinstance(each, ast.Name)])
+                if made
+                else None
+            )
+        return ast.Nonlocal([self._local(each, "value") for each in inner])
+
+    visit_Nonlocal = visit_Global
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        made = self.generic_visit(node)
+        assert isinstance(made, ast.ExceptHandler)
+        made.name = self._local(node.name, "value") if node.name else None
+        return made
+
+    def visit_MatchAs(self, node: Any) -> ast.AST:
+        made: Any = self.generic_visit(node)
+        made.name = self._local(node.name, "value") if node.name else None
+        return made  # type: ignore[no-any-return]
+
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchClass(self, node: Any) -> ast.AST:
+        made: Any = self.generic_visit(node)
+        made.kwd_attrs = [self.decisions.attribute(each, UNKNOWN) for each in node.kwd_attrs]
+        return made  # type: ignore[no-any-return]
+
+    def _function(self, node: Any) -> ast.AST:
+        made = copy.copy(node)
+        made.name = self._local(node.name, "helper")
+        made.decorator_list = [
+            each for each in map(self._decorator, node.decorator_list) if each is not None
+        ]
+        made.returns = None
+        self._nested(made, node)
+        made.body = self._scoped(node, lambda: self._body(node.body))
+        return made  # type: ignore[no-any-return]
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
+
+    def _nested(self, made: Any, node: Any) -> None:
+        arguments = copy.copy(node.args)
+        arguments.defaults = [self.visit(each) for each in node.args.defaults]
+        arguments.kw_defaults = [
+            self.visit(each) if each is not None else None for each in node.args.kw_defaults
+        ]
+        made.args = self._scoped(node, lambda: self._arguments(arguments))
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        made = copy.copy(node)
+        self._nested(made, node)
+        made.body = self._scoped(node, lambda: self.visit(node.body))
+        return made
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        made = copy.copy(node)
+        made.name = self._local(node.name, "Thing")
+        made.decorator_list = [
+            each for each in map(self._decorator, node.decorator_list) if each is not None
+        ]
+        made.bases = [self.visit(each) for each in node.bases]
+        made.keywords = []
+        inherited = {"forward", "backward", "setup_context"}
+        fixed, self.fixed = self.fixed, {**self.fixed, **{name: name for name in inherited}}
+        made.body = self._scoped(node, lambda: self._body(node.body))
+        self.fixed = fixed
+        return made
+
+    def _comprehension(self, node: Any) -> Any:
+        return self._scoped(node, lambda: self.generic_visit(node))
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def _scoped(self, node: ast.AST, then: Callable[[], Any]) -> Any:
+        self.scopes.append(bound_names(node, self.refs))
+        try:
+            return then()
+        finally:
+            self.scopes.pop()
+
+
+_DROPPED = {
+    "torch.compile",
+    "torch.library.custom_op",
+    "torch.library.register_fake",
+    "torch._dynamo.optimize",
+    "torch._dynamo.eval_frame.optimize",
+    "functools.wraps",
+    "dataclasses.dataclass",
+}
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(b"" if isinstance(value, bytes) else value)
+
+
+def bound_names(scope: ast.AST, refs: Any) -> set[str]:
+    """Names bound directly in a scope; local imports that were gathered as values do not count."""
+    found: set[str] = set()
+    away: set[str] = set()
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        found |= {each.arg for each in parameters(scope)}
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            away.update(node.names)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(
+                {(each.asname or each.name.split(".")[0]) for each in node.names} - set(refs)
+            )
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            found.add(node.name)
+        if isinstance(node, _SCOPES):
+            if isinstance(node, _COMPREHENSIONS):
+                found.update(
+                    each.target.id
+                    for each in ast.walk(node)
+                    if isinstance(each, ast.NamedExpr) and not isinstance(scope, _COMPREHENSIONS)
+                )
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for child in ast.iter_child_nodes(scope):
+        visit(child)
+    return found - away

@@ -1,0 +1,159 @@
+"""Edits that take a level away: helpers into their calls, variables into their readers, a block for the whole."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put
+from anonymizer.source.program import SourceProgram
+
+
+def inline(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write the single-`return` body of a helper where it is called."""
+    helpers = {
+        node.name: node
+        for node in program.definitions.body
+        if isinstance(node, ast.FunctionDef)
+        and len(node.body) == 1
+        and isinstance(node.body[0], ast.Return)
+    }
+
+    def places(each: SourceProgram) -> list[Any]:
+        return [
+            place
+            for place in expressions(each, ast.Call)
+            if isinstance(place[3].func, ast.Name)
+            and place[3].func.id in helpers
+            and not place[3].keywords
+        ]
+
+    def change(place: Any) -> Any:
+        call = place[3]
+        helper = helpers[call.func.id]
+        names = [each.arg for each in helper.args.args]
+        if (
+            len(names) != len(call.args)
+            or helper.args.vararg
+            or any(isinstance(e, ast.Starred) for e in call.args)
+        ):
+            return False
+        value = copy.deepcopy(helper.body[0].value)  # type: ignore[attr-defined]
+        put(
+            place,
+            _Replace(dict(zip(names, call.args))).visit(value) if value else ast.Constant(None),
+        )
+        return True
+
+    yield from everywhere(program, places, change)
+
+
+def propagate(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write the value of a variable where the variable is read."""
+
+    def places(each: SourceProgram) -> list[Any]:
+        return [
+            (body, node)
+            for function in ast.walk(each.definitions)
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__"
+            for body in bodies(function)
+            for node in body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        ]
+
+    def change(place: Any) -> Any:
+        body, node = place
+        name, after = node.targets[0].id, body[body.index(node) + 1 :]
+        uses = [
+            part
+            for each in after
+            for part in ast.walk(each)
+            if isinstance(part, ast.Name) and part.id == name
+        ]
+        plain = isinstance(node.value, ast.Name)
+        if any(isinstance(each.ctx, ast.Store) for each in uses) or len(uses) > 1 and not plain:
+            return False
+        swap = _Replace({name: node.value})
+        body[body.index(node) :] = [swap.visit(each) for each in after] or [ast.Pass()]
+        return True
+
+    yield from everywhere(program, places, change)
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, by: dict[str, ast.expr]) -> None:
+        self.by = by
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.by.get(node.id, node))
+
+
+def fold(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Write a number that a constructor puts into an attribute where the class reads it."""
+
+    def places(each: SourceProgram) -> list[Any]:
+        return [
+            (owner, node.targets[0].attr, node.value)
+            for owner in each.definitions.body
+            if isinstance(owner, ast.ClassDef)
+            for start in owner.body
+            if isinstance(start, ast.FunctionDef) and start.name == "__init__"
+            for node in start.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Constant)
+        ]
+
+    def change(place: Any) -> Any:
+        owner, name, value = place
+        found = [
+            part
+            for part in expressions(owner, ast.Attribute)
+            if part[3].attr == name and ast.unparse(part[3].value) == "self"
+        ]
+        stored = sum(isinstance(part[3].ctx, ast.Store) for part in found)
+        for part in found:
+            if isinstance(part[3].ctx, ast.Load):
+                put(part, copy.deepcopy(value))
+        return stored == 1 and len(found) > 1
+
+    yield from everywhere(program, places, change)
+
+
+def promote(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Make one block the whole program, on as many of the inputs as it takes."""
+    for index, node in enumerate(program.definitions.body):
+        forward = _forward(node)
+        if forward is None or node.name == "Repro":  # type: ignore[attr-defined]
+            continue
+        made = copy.deepcopy(program)
+        block: Any = made.definitions.body[index]
+        returned: Any = made.inputs.body[-1]
+        wanted = len(forward.args.args) - 1 - len(forward.args.defaults)
+        if _parameters_of(block) or len(returned.value.elts) < wanted:
+            continue
+        made.definitions.body = [
+            each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
+        ]
+        mode = ".eval()" if program.callable_expression.endswith(".eval()") else ""
+        Renamed({block.name: "Repro"}).visit(made.definitions)
+        block.name = "Repro"
+        returned.value.elts = returned.value.elts[:wanted]
+        yield dataclasses.replace(made, callable_expression="Repro()" + mode)
+
+
+def _forward(node: ast.stmt) -> ast.FunctionDef | None:
+    members = node.body if isinstance(node, ast.ClassDef) else []
+    found = (each for each in members if isinstance(each, ast.FunctionDef))
+    return next(
+        (each for each in found if each.name == "forward" and not each.decorator_list), None
+    )
+
+
+def _parameters_of(block: ast.ClassDef) -> bool:
+    """Whether the constructor wants arguments."""
+    starts = [each for each in block.body if getattr(each, "name", "") == "__init__"]
+    return any(isinstance(each, ast.FunctionDef) and len(each.args.args) > 1 for each in starts)

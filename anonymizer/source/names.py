@@ -1,0 +1,146 @@
+"""One private word, one public word: everywhere the same, and the public one never hints at the private one.
+
+Two tables, one for attributes and one for variables: a parameter is a keyword of the caller and may be a key of a
+dictionary, so they share one. Text that names an attribute or a parameter is renamed with it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Collection
+
+from anonymizer.leakcheck.vocabulary import PUBLIC_STRINGS
+
+# Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
+INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
+    placeholder get_attr call_function call_method call_module output root example_value val tensor_meta stack_trace
+    nn_module_stack source_fn source_fn_stack high low left right up down auto float32 float16 bfloat16 float64 int64
+    int32 int16 int8 uint8 bool causal math flash sdpa batch_mean same_upper inf -inf nan
+    """.split())
+# What a custom backend and an autograd.Function may ask of torch.fx, symbolic sizes and the context.
+INTERFACE_NAMES = frozenset("""
+    graph nodes node op target args kwargs users meta name hint recompile forward code owning_module graph_module
+    all_input_nodes next prev replace_all_uses_with replace_input_with erase_node inserting_after inserting_before
+    call_function call_method call_module placeholder output get_attr create_node lint eliminate_dead_code print_tabular
+    find_nodes named_modules get_submodule expr maybe_as_int shape_env
+    save_for_backward saved_tensors needs_input_grad mark_dirty mark_non_differentiable set_materialize_grads apply
+    dirty_tensors
+    """.split())
+_DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation", "Error"})
+_EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
+_IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
+_BUILTINS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+
+
+def is_dunder(name: str) -> bool:
+    """`__call__` and its like belong to Python."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+class Names:
+    """Hands out public names. `vocabulary` is torch's own; `private` every identifier of the private program;
+    `lead` goes before names of definitions, for a program that will stand next to another."""
+
+    def __init__(
+        self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
+    ) -> None:
+        self.lead = lead
+        self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES
+        self.private = frozenset(private)
+        self.tables: dict[str, dict[str, str]] = {
+            "attributes": {},
+            "variables": {},
+            "definitions": {},
+            "texts": {},
+        }
+        self.attributes: frozenset[str] = frozenset()
+        self.parameters: frozenset[str] = frozenset()
+        self.used: set[str] = {
+            "Repro",
+            "repro",
+            "inputs",
+            "main",
+            "custom_backend",
+            "torch",
+            "nn",
+            "F",
+        }
+        self.counts: dict[str, int] = {}
+
+    def fresh(self, prefix: str) -> str:
+        """An unused public name that is no private identifier either."""
+        while True:
+            self.counts[prefix] = self.counts.get(prefix, 0) + 1
+            lead = self.lead if prefix in _DEFINITIONS else ""
+            name = f"{lead}{prefix}{self.counts[prefix]}"
+            if name not in self.private and name not in self.used and name not in _BUILTINS:
+                self.used.add(name)
+                return name
+
+    def attribute(self, private: str, prefix: str = "attr") -> str:
+        """The public name of an attribute, a method or a key."""
+        return self._public("attributes", private, prefix)
+
+    def variable(self, private: str, prefix: str = "value") -> str:
+        """The public name of a parameter, a keyword or a local; the first role seen chooses the prefix."""
+        return self._public("variables", private, prefix)
+
+    def _public(self, table: str, private: str, prefix: str) -> str:
+        if is_dunder(private) or private == "_":
+            return private
+        known = self.tables[table]
+        if private not in known:
+            known[private] = self.fresh(prefix)
+        return known[private]
+
+    def mapping(self) -> dict[str, str]:
+        """Private word → public word; where a word has several roles, the definition comes before the attribute."""
+        found: dict[str, str] = {}
+        for table in ("texts", "variables", "attributes", "definitions"):
+            found.update(self.tables[table])
+        return found
+
+    def reverse(self) -> dict[str, str]:
+        """Public word → private word, complete and unambiguous."""
+        return {
+            public: private for table in self.tables.values() for private, public in table.items()
+        }
+
+    def text(self, value: str, einsum: bool = False) -> str:
+        """The public form of a string constant."""
+        known = self.attributes | self.parameters
+        if value in INTERFACE_STRINGS and value not in known:
+            return value
+        if (
+            is_dunder(value)
+            or len(value) <= 2
+            and not any(character.isalnum() for character in value)
+        ):
+            return value
+        if _EINSUM.fullmatch(value) or einsum and _IMPLICIT_EINSUM.fullmatch(value):
+            return _canonical(value)
+        if value in self.parameters:
+            return self.variable(value, "arg")
+        parts = value.split(".")
+        if (
+            all(part in self.attributes or part.isdecimal() for part in parts)
+            and not value.isdecimal()
+        ):
+            return ".".join(part if part.isdecimal() else self.attribute(part) for part in parts)
+        if value not in self.tables["texts"]:
+            self.tables["texts"][value] = self.fresh("text")
+        return self.tables["texts"][value]
+
+
+def _canonical(equation: str) -> str:
+    letters: dict[str, str] = {}
+    out = []
+    for character in equation.replace(" ", ""):
+        if character.isalpha():
+            character = letters.setdefault(
+                character, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(letters)]
+            )
+        out.append(character)
+    return "".join(out)

@@ -1,0 +1,99 @@
+"""Kept or renamed? An attribute belongs to the object it is read from, so the same word may need both answers.
+
+Where the object is unknown and the word is one of torch's *and* one of the user's, it is kept on both sides: it is
+public anyway, and the program keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from anonymizer.source.names import Names, is_dunder
+from anonymizer.source.symbol_table import World, parameters
+from anonymizer.source.types import UNKNOWN, Type, Types
+
+
+class Decisions:
+    """What each attribute name means, for the whole program at once: a name kept anywhere doubtful stays kept."""
+
+    def __init__(self, world: World, types: Types, names: Names) -> None:
+        self.world, self.types, self.names = world, types, names
+        self.private = world.attributes()
+        self.stored = {key: self._stored(key) for key in world.gathered["classes"]}
+        self.sticky: set[str] = set()
+        # Globals and captured variables that some function assigns: those are state, not values.
+        self.assigned = {
+            name
+            for tree in world.trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Global, ast.Nonlocal))
+            for name in node.names
+        }
+        for tree in world.trees.values():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and self._doubtful(node):
+                    self.sticky.add(node.attr)
+
+    def _stored(self, key: str) -> set[str]:
+        found: set[str] = set()
+        for method in self.world.cls(key)["methods"].values():
+            tree = self.world.trees.get(method["function"].get("id", ""))
+            names = parameters(tree) if tree is not None else []
+            for node in ast.walk(tree) if tree is not None and names else ():
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    if isinstance(node.value, ast.Name) and node.value.id == names[0].arg:
+                        found.add(node.attr)
+        return found
+
+    def _owned(self, atom: tuple[Any, ...], name: str) -> bool:
+        if atom[0] not in ("inst", "obj", "cls"):
+            return False
+        key = atom[1]
+        if atom[0] == "inst":
+            record = self.world.instance(key)
+            if name in record["state"]:
+                return True
+            key = record["class"]["id"]
+        if self.world.overridden(key, name):
+            return False
+        if self.world.method(key, name) is not None or self.world.attribute(key, name) is not None:
+            return True
+        lineage = list(self.world.lineage(key))
+        fields = {field[0] for each in lineage for field in self.world.cls(each)["fields"]}
+        return name in fields or any(name in self.stored[each] for each in lineage)
+
+    def _doubtful(self, node: ast.Attribute) -> bool:
+        kind = self.types.receivers.get(id(node), UNKNOWN)
+        if node.attr not in self.private or node.attr not in self.names.vocabulary:
+            return False
+        owned = [self._owned(atom, node.attr) for atom in kind]
+        return not owned or any(owned) and not all(owned)
+
+    def attribute(self, name: str, kind: Type) -> str:
+        """The public form of an attribute name on a receiver of this type."""
+        if is_dunder(name):
+            return name
+        known = (
+            name in self.names.vocabulary
+            or hasattr(str, name)
+            or hasattr(dict, name)
+            or hasattr(list, name)
+        )
+        if name in self.sticky and known:
+            return name
+        if any(self._owned(atom, name) for atom in kind):
+            return self.names.attribute(name)
+        if kind == UNKNOWN and name in self.private:
+            return self.names.attribute(name)
+        return name if known else self.names.attribute(name)
+
+    def member(self, key: str, name: str) -> str:
+        """The public form of a name that a class itself defines."""
+        if is_dunder(name) or self.world.overridden(key, name) or name in self.sticky:
+            return name
+        return self.names.attribute(name, "method" if self.world.method(key, name) else "attr")
+
+    def state(self, name: str) -> str:
+        """The public form of a name in an instance's state."""
+        return name if name in self.sticky or is_dunder(name) else self.names.attribute(name)

@@ -1,0 +1,100 @@
+"""Where the private tensors are in a rewritten program, as expressions: what the proof that both are one program needs.
+
+A public tensor is named by how it is reached, `entry.attr2[0].weight`: `entry` is the callable (the object of a bound
+method), `given` the tuple that `inputs()` returns, and globals, classes and functions go by their public names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anonymizer.source.objects import Objects, Ref
+
+#: Objects within objects are followed so far.
+_DEEP = 24
+
+
+def tensor_paths(
+    objects: Objects, entry: tuple[str, Ref] | None, given: Sequence[Ref]
+) -> tuple[tuple[str, str], ...]:
+    """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as often as there are copies."""
+    walk = _Walk(objects)
+    found = list(walk.below(*entry)) if entry is not None else []
+    for name, ref in objects.roots.items():
+        found += walk.below(name, ref)
+    for path, ref in (*_attributes(objects), *_defaults(objects)):
+        found += walk.below(path, ref)
+    for index, ref in enumerate(given):
+        found += walk.below(f"given[{index}]", ref)
+    return tuple(dict.fromkeys(found))
+
+
+def _attributes(objects: Objects) -> Iterator[tuple[str, Ref]]:
+    """What stands in the bodies of classes."""
+    for key, record in objects.world.gathered["classes"].items():
+        for name, ref in record["attributes"].items() if key in objects.public else ():
+            yield f"{objects.public[key]}.{objects.decisions.member(key, name)}", ref
+
+
+def _defaults(objects: Objects) -> Iterator[tuple[str, Ref]]:
+    """Default values of functions and methods."""
+    owners = objects.owners
+    for key, record in objects.world.gathered["functions"].items():
+        if key in owners and owners[key][0] in objects.public:
+            owner, name, _ = owners[key]
+            path = f"{objects.public[owner]}.{objects.decisions.member(owner, name)}"
+        elif key in objects.public:
+            path = objects.public[key]
+        else:
+            continue
+        for index, ref in enumerate(record["defaults"]):
+            yield f"{path}.__defaults__[{index}]", ref
+
+
+class _Walk:
+    """Goes down from a value to the tensors in it, the way in which `Objects` builds it."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self.above: list[str] = []
+
+    def below(self, path: str, ref: Ref) -> Iterator[tuple[str, str]]:
+        """The tensors in a value that the public program reaches by `path`."""
+        if ref["kind"] == "tensor":
+            yield path, ref["id"]
+        elif ref["kind"] == "instance":
+            if ref["id"] not in self.above and len(self.above) < _DEEP:
+                self.above.append(ref["id"])
+                yield from self._inside(path, ref["id"])
+                self.above.pop()
+        else:
+            for step, each in self._items(ref):
+                yield from self.below(path + step, each)
+
+    def _items(self, ref: Ref) -> Iterator[tuple[str, Ref]]:
+        if ref["kind"] in ("list", "tuple"):
+            yield from ((f"[{index}]", each) for index, each in enumerate(ref["items"]))
+        elif ref["kind"] == "dict":
+            for key, each in ref["items"]:
+                yield f"[{ast.unparse(self.objects.build(key))}]", each
+        elif ref["kind"] == "partial":
+            yield ".func", ref["function"]
+            yield from ((f".args[{index}]", each) for index, each in enumerate(ref["args"]))
+            for name, each in ref["kwargs"].items():
+                own = ref["function"]["kind"] in ("torch", "builtin", "stdlib")
+                public = name if own else self.objects.names.variable(name, "arg")
+                yield f".keywords[{public!r}]", each
+
+    def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
+        record: Any = self.objects.world.instance(key)
+        names = self.objects.names
+        if record.get("stock") is not None and "items" not in record:
+            yield path, key
+        mapped = record["class"].get("name", "").endswith("Dict")
+        for index, (name, each) in enumerate(record.get("items") or ()):
+            step = f"[{names.attribute(name)!r}]" if mapped else f"[{index}]"
+            yield from self.below(path + step, each)
+        for name, each in record["state"].items():
+            yield from self.below(f"{path}.{self.objects.decisions.state(name)}", each)

@@ -1,0 +1,75 @@
+"""Where an edit applies: numbered places in a program, found again in each copy."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from anonymizer.source.program import SourceProgram
+
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Every list of statements, outer ones first."""
+    for node in ast.walk(tree):
+        for name in _BLOCKS:
+            found = getattr(node, name, None)
+            if isinstance(found, list) and found and isinstance(found[0], ast.stmt):
+                yield found
+
+
+def nth(
+    program: SourceProgram, places: Callable[[SourceProgram], list[Any]], index: int
+) -> tuple[SourceProgram, Any]:
+    """A copy of the program and the place in the copy that corresponds to the index."""
+    made = copy.deepcopy(program)
+    return made, places(made)[index]
+
+
+def everywhere(
+    program: SourceProgram,
+    places: Callable[[SourceProgram], list[Any]],
+    change: Callable[[Any], Any],
+) -> Iterator[SourceProgram]:
+    for index in range(len(places(program))):
+        made, place = nth(program, places, index)
+        if change(place) is not False:
+            yield made
+
+
+def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
+    """(parent, field, position, node) of each expression of some kinds inside functions, outer ones first."""
+    found: list[Any] = []
+    tree = program.definitions if isinstance(program, SourceProgram) else program
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            if isinstance(value, kinds):
+                found.append((parent, name, None, value))
+            elif isinstance(value, list):
+                found += [
+                    (parent, name, at, each)
+                    for at, each in enumerate(value)
+                    if isinstance(each, kinds)
+                ]
+    return found
+
+
+def put(place: Any, new: ast.AST) -> None:
+    parent, name, at, _ = place
+    if at is None:
+        setattr(parent, name, new)
+    else:
+        getattr(parent, name)[at] = new
+
+
+class Renamed(ast.NodeTransformer):
+    """Gives names others, where they are read and where they are bound."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)

@@ -1,0 +1,128 @@
+"""Smaller programs from a program, coarse to fine; each pass is a list of independent edits over one tree.
+
+An edit knows where it applies and what it makes of that place; it never knows whether the result still fails. The driver
+asks in batches, so that several candidates run at once, and takes the first of a batch that is interesting. A pass
+goes through its edits once, then the next pass follows; rounds repeat until one changes nothing. The order is
+that of the source text, so the same program reduces in the same way each time.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+
+from anonymizer.source.edits import PASSES
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.tidy import renumber, tidy, undefined
+
+Interesting = Callable[[list[SourceProgram]], list[bool]]
+BATCH = 4
+
+
+def candidate(
+    program: SourceProgram, text: str, inputs: str, expression: str
+) -> SourceProgram | None:
+    """The program with these three texts, tidied; None if they are no Python or nothing changed."""
+    try:
+        made = dataclasses.replace(
+            program,
+            definitions=ast.parse(text),
+            inputs=ast.parse(inputs),
+            callable_expression=expression,
+        )
+        made = tidy(made)
+        compile(made.definitions_text(), "<candidate>", "exec")
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    if undefined(made) - undefined(program):
+        return None
+    same = (
+        made.definitions_text() == program.definitions_text()
+        and made.inputs_lines() == program.inputs_lines()
+    )
+    return None if same and made.callable_expression == program.callable_expression else made
+
+
+def edits(program: SourceProgram) -> Iterator[SourceProgram]:
+    """Every single-step smaller program, coarse passes first, without repetition."""
+    seen = {_key(program)}
+    for each in PASSES:
+        for made in _proposals(program, each):
+            key = _key(made)
+            if key not in seen:
+                seen.add(key)
+                yield made
+
+
+def _key(program: SourceProgram) -> tuple[str, str, str]:
+    return (
+        program.definitions_text(),
+        "\n".join(program.inputs_lines()),
+        program.callable_expression,
+    )
+
+
+def _proposals(
+    program: SourceProgram, edit: Callable[[SourceProgram], Iterator[SourceProgram]]
+) -> Iterator[SourceProgram]:
+    for made in edit(copy.deepcopy(program)):
+        found = candidate(
+            program,
+            made.definitions_text(),
+            "\n".join(made.inputs_lines()),
+            made.callable_expression,
+        )
+        if found is not None:
+            yield found
+
+
+def reduce(
+    program: SourceProgram, is_interesting: Interesting, rounds: int = 6, batch: int = BATCH
+) -> SourceProgram:
+    """The smallest program found. `is_interesting` answers for a list of candidates, in their order."""
+    seen = {_key(program)}
+    for _ in range(rounds):
+        before = _key(program)
+        for each in PASSES:
+            program = _run(program, each, is_interesting, batch, seen)
+        if _key(program) == before:
+            break
+    return renumber(program)
+
+
+def _run(
+    program: SourceProgram,
+    edit: Callable[[SourceProgram], Iterator[SourceProgram]],
+    is_interesting: Interesting,
+    batch: int,
+    seen: set[tuple[str, str, str]],
+) -> SourceProgram:
+    """One pass: after a success it goes on at the same place of the smaller program, so that it ends."""
+    position = 0
+    while True:
+        pending: list[tuple[int, SourceProgram]] = []
+        found: tuple[int, SourceProgram] | None = None
+        for at, made in enumerate(_proposals(program, edit)):
+            if at < position or _key(made) in seen:
+                continue
+            seen.add(_key(made))
+            pending.append((at, made))
+            if len(pending) == batch:
+                found = _first(pending, is_interesting)
+                pending = []
+                if found is not None:
+                    break
+        if found is None and pending:
+            found = _first(pending, is_interesting)
+        if found is None:
+            return program
+        position, program = found
+
+
+def _first(
+    pending: Sequence[tuple[int, SourceProgram]], is_interesting: Interesting
+) -> tuple[int, SourceProgram] | None:
+    answers = is_interesting([made for _, made in pending])
+    return next((each for each, answer in zip(pending, answers) if answer), None)

@@ -1,0 +1,282 @@
+"""The failing source as a public program: resolved, renamed, rebuilt; nothing private is ever copied.
+
+For failures that no captured graph shows (Dynamo's own crashes, `autograd.Function`, custom backends). The target
+side gathers what the callable reaches (`collectors.source.source`); here each definition is written anew from
+names that are generated, Python's, or torch's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from anonymizer.source.construct import Builder
+from anonymizer.source.names import Names
+from anonymizer.source.objects import Ref
+from anonymizer.source.paths import tensor_paths
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.symbol_table import SourceError, World, parameters
+from anonymizer.source.tensors import storage_expression, tensor_expression, view_expression
+
+__all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
+
+
+def rebuild(
+    gathered: Mapping[str, Any], vocabulary: Collection[str], exact: bool = False
+) -> SourceProgram:
+    """The public program of a gathered call.
+
+    A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist on torch's objects; `exact` keeps the values of tiny tensors of
+    small whole numbers, for failures that depend on them. Raises SourceError if the source cannot be read.
+    """
+    if gathered["entry"]["kind"] == "opaque":
+        raise SourceError("the callable cannot be followed")
+    world = World.load(gathered)
+    builder = Builder(world, Names(vocabulary), exact)
+    expression, entry = _entry(builder, gathered["entry"])
+    args = _arguments(builder, entry)
+    inputs = _inputs(builder, args)
+    return SourceProgram(
+        ast.Module(ordered(builder.statements), []),
+        expression,
+        inputs,
+        None,
+        builder.names.mapping(),
+        builder.names.reverse(),
+        tuple(dict.fromkeys(builder.problems)),
+        tensor_paths(builder, _root(builder, gathered["entry"]), args),
+    )
+
+
+def _root(builder: Builder, ref: Ref) -> tuple[str, Ref] | None:
+    """Where the object of the entry is in the public program; None if it is a function, or among the globals."""
+    owner = ref["owner"] if ref["kind"] == "method" else ref
+    if owner["kind"] != "instance":
+        return None
+    record = builder.world.instance(owner["id"])
+    if not record["module"]:
+        return None
+    private = record["class"]["kind"] == "class"
+    return ("entry" if private else "entry.body"), owner
+
+
+def rebuild_backend(
+    gathered: Mapping[str, Any], vocabulary: Collection[str]
+) -> SourceProgram | None:
+    """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None if there is none."""
+    backend = gathered.get("backend")
+    if not backend or backend["kind"] != "function":
+        return None
+    world = World.load(gathered)
+    builder = Builder(world, Names(vocabulary, lead="backend_"), False)
+    for private, public in zip(parameters(world.trees[backend["id"]]), ("gm", "example_inputs")):
+        builder.names.tables["variables"][private.arg] = public
+        builder.names.used.add(public)
+    name = builder.define_function(backend["id"], "custom_backend")
+    reported = tuple(
+        each for each in dict.fromkeys(builder.problems) if each not in gathered.get("problems", ())
+    )
+    inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
+    definitions = ast.Module(ordered(builder.statements), [])
+    names = builder.names
+    return SourceProgram(
+        definitions, name, inputs, name, names.mapping(), names.reverse(), reported
+    )
+
+
+def _entry(builder: Builder, ref: Ref) -> tuple[str, ast.arguments | None]:
+    """The expression of the callable, and the signature that the inputs are for."""
+    world = builder.world
+    if ref["kind"] == "function":
+        if ref["id"] in builder.owners:
+            builder.problems.append("a static method as the entry")
+        name = builder.define_function(ref["id"], "repro")
+        return name, _signature(builder, name, None)
+    if ref["kind"] == "instance" or ref["kind"] == "method" and ref["owner"]["kind"] == "instance":
+        key = ref["id"] if ref["kind"] == "instance" else ref["owner"]["id"]
+        record = world.instance(key)
+        if record["module"] and record["class"]["kind"] == "class":
+            builder.class_name(record["class"]["id"], "Repro")
+            text = ast.unparse(builder.build({"kind": "instance", "id": key}))
+            text += "" if record["training"] else ".eval()"
+            wanted = ref["name"] if ref["kind"] == "method" else "forward"
+            public = builder.decisions.member(record["class"]["id"], wanted)
+            signature = _signature(builder, "Repro", public)
+            return text if public == "forward" else f"{text}.{public}", signature
+        if record["module"]:
+            return _wrapped(builder, ref, record), None
+    inner = ast.unparse(builder.value(ref, "entry", False))
+    return _function(builder, inner), None
+
+
+def _wrapped(builder: Builder, ref: Ref, record: Mapping[str, Any]) -> str:
+    """A stock layer or container as the entry gets a module around it."""
+    names = _parameter_names(builder)
+    text = f"class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.body = {ast.unparse(builder.build(ref))}\n\n    def forward(self, {', '.join(names)}):\n        return self.body({', '.join(names)})\n"
+    made = ast.parse(text).body
+    ties = builder.ties("self.body", ref["id"])
+    made[0].body[0].body += ties  # type: ignore[attr-defined]
+    builder.statements["Repro"] = list(made)
+    return "Repro()" if record["training"] else "Repro().eval()"
+
+
+def _function(builder: Builder, inner: str) -> str:
+    names = _parameter_names(builder)
+    builder.statements["repro"] = list(
+        ast.parse(f"def repro({', '.join(names)}):\n    return {inner}({', '.join(names)})").body
+    )
+    return "repro"
+
+
+def _parameter_names(builder: Builder) -> list[str]:
+    return [
+        "x" if index == 0 else f"x{index}" for index in range(len(builder.world.gathered["args"]))
+    ]
+
+
+def _signature(builder: Builder, name: str, method: str | None) -> ast.arguments | None:
+    for node in builder.statements[name]:
+        for part in [node] if method is None else getattr(node, "body", []):
+            if isinstance(part, ast.FunctionDef) and method in (None, part.name):
+                return part.args
+    return None
+
+
+def _arguments(builder: Builder, signature: ast.arguments | None) -> list[Ref]:
+    """Positional arguments; what was given by keyword is put in its place, and the signature made to take it."""
+    gathered = builder.world.gathered
+    args, named = list(gathered["args"]), dict(gathered["kwargs"])
+    if not named:
+        return args
+    if signature is None:
+        builder.problems.append("keyword arguments of an entry without a signature")
+        return args
+    variables = builder.names.tables["variables"]
+    public = {variables.get(name, name): ref for name, ref in named.items()}
+    if not signature.vararg:
+        signature.args += signature.kwonlyargs
+        signature.defaults += [each or ast.Constant(None) for each in signature.kw_defaults]
+        signature.kwonlyargs, signature.kw_defaults = [], []
+    names = [each.arg for each in [*signature.posonlyargs, *signature.args] if each.arg != "self"]
+    defaults = dict(zip(reversed(names), reversed(signature.defaults)))
+    while public and len(args) < len(names):
+        name = names[len(args)]
+        ref = public.pop(name, None)
+        default = defaults.get(name, ast.Constant(None))
+        args.append(ref if ref is not None else {"kind": "tree", "tree": default})
+    if public:
+        builder.problems.append("keyword arguments that no parameter takes")
+    return args
+
+
+def _inputs(builder: Builder, args: list[Ref]) -> ast.Module:
+    """The body of `inputs()`: a seed, one line per tensor, one tuple."""
+    lines: list[str] = []
+    made = _Inputs(builder, lines)
+    values = [made.text(each) for each in args]
+    listed = ", ".join(values) + ("," if len(values) == 1 else "")
+    seed = ["torch.manual_seed(0)"] if lines else []
+    text = "\n".join([*seed, *lines, f"return ({listed})"])
+    return ast.Module(ast.parse("def inputs():\n" + "\n".join("    " + line for line in text.splitlines())).body[0].body, [])  # type: ignore[attr-defined]
+
+
+class _Inputs:
+    """Tensors get a line each, the containers around them stay in the returned tuple."""
+
+    def __init__(self, builder: Builder, lines: list[str]) -> None:
+        self.builder, self.lines = builder, lines
+        self.known: dict[str, str] = {}
+        self.count = 0
+        self.bases: dict[str, str] = {}
+        self.groups = {
+            key: group for group in builder.world.gathered.get("storages", ()) for key in group
+        }
+
+    def text(self, ref: Ref) -> str:
+        """The expression of one argument."""
+        if ref["kind"] == "tree":
+            return ast.unparse(ref["tree"])
+        if ref["kind"] == "tensor":
+            return self._tensor(ref["id"])
+        if ref["kind"] in ("list", "tuple", "set"):
+            items = [self.text(each) for each in ref["items"]]
+            inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
+            return (
+                f"[{inside}]"
+                if ref["kind"] == "list"
+                else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
+            )
+        if ref["kind"] == "dict":
+            pairs = [f"{self.text(key)}: {self.text(value)}" for key, value in ref["items"]]
+            return "{" + ", ".join(pairs) + "}"
+        return ast.unparse(self.builder.build(ref))
+
+    def _tensor(self, key: str) -> str:
+        if key in self.known:
+            return self.known[key]
+        tensors = self.builder.world.gathered["tensors"]
+        name = "x" if self.count == 0 else f"x{self.count}"
+        self.count += 1
+        self.known[key] = name
+        group = [
+            each for each in self.groups.get(key, ()) if tensors[each].get("stride") is not None
+        ]
+        same = {tensors[each]["dtype"] for each in group}
+        if len(group) > 1 and len(same) == 1 and not tensors[key]["is_parameter"]:
+            base = self.bases.get(group[0])
+            if base is None:
+                base = self.bases[group[0]] = f"storage{len(self.bases)}"
+                self.lines.append(
+                    f"{base} = {storage_expression([tensors[each] for each in group])}"
+                )
+            self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
+        else:
+            self.lines.append(f"{name} = {tensor_expression(tensors[key], self.builder.exact)}")
+        return name
+
+
+def ordered(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
+    """Definitions in an order in which each finds what it needs while it is executed."""
+    done: list[ast.stmt] = []
+    state: dict[str, bool] = {}
+
+    def visit(name: str, whole: bool) -> None:
+        if state.get(name):
+            return
+        state[name] = True
+        for each in statements[name]:
+            for other in _needed(each, statements, whole):
+                visit(other, whole or isinstance(statements[other][0], ast.Assign))
+        done.extend(statements[name])
+
+    for name in sorted(
+        statements,
+        key=lambda each: (each in ("Repro", "repro"), not _is_definition(statements[each])),
+    ):
+        visit(name, not _is_definition(statements[name]))
+    return done
+
+
+def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
+    return all(
+        isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for each in nodes
+    )
+
+
+def _needed(node: ast.stmt, statements: Mapping[str, Any], whole: bool) -> list[str]:
+    """Names of definitions that must stand before `node`; `whole`: its functions are called at once."""
+    found: list[str] = []
+
+    def visit(part: ast.AST, deep: bool) -> None:
+        if isinstance(part, ast.Name) and part.id in statements:
+            found.append(part.id)
+        for child in ast.iter_child_nodes(part):
+            if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not deep:
+                body = part.body if isinstance(part.body, list) else [part.body]
+                if any(child is each for each in body):
+                    continue
+            visit(child, deep)
+
+    visit(node, whole)
+    return list(dict.fromkeys(found))

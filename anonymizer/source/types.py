@@ -1,0 +1,221 @@
+"""Whose object is this? Enough type inference to tell `layer.weight` of a stock layer from a private attribute.
+
+The live objects are known, so `self.a.b` is looked up rather than guessed; calls between gathered functions carry
+types along. A type is a set of atoms: ("pub",) for everything of torch's and Python's, ("inst", id), ("obj", class
+id), ("cls", id), ("fn", id), ("meth", function id, owner atom), ("nested", function id, number), ("seq",
+element atoms) and ("row", type, type, …) for a pair of `enumerate`, `zip` or `items`. The empty set means unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from anonymizer.source.symbol_table import World, parameters
+
+Atom = tuple[Any, ...]
+Type = frozenset[Atom]
+PUBLIC: Type = frozenset({("pub",)})
+UNKNOWN: Type = frozenset()
+_ROUNDS = 8
+
+
+def elements(kind: Type) -> Type:
+    """What iterating or indexing gives."""
+    found: set[Atom] = set()
+    for atom in kind:
+        if atom[0] == "seq":
+            found |= atom[1]
+        elif atom[0] == "pub":
+            found.add(atom)
+    return frozenset(found)
+
+
+def is_private(kind: Type) -> bool:
+    """Whether a call of it runs gathered code."""
+    return any(atom[0] in ("fn", "meth", "inst", "obj", "cls", "nested") for atom in kind)
+
+
+class Types:
+    """Runs to a fixed point over all functions; then `receivers` and `callees` hold the answers by node id.
+
+    `walk(types, function id)` visits one function (`anonymizer.source.inference`).
+    """
+
+    def __init__(self, world: World, walk: Callable[[Types, str], None]) -> None:
+        self.world = world
+        self.owners = world.owners()
+        self.env: dict[tuple[str, str], Type] = {}
+        self.returns: dict[Any, Type] = {}
+        self.nested: dict[tuple[str, int], ast.AST] = {}
+        self.receivers: dict[int, Type] = {}
+        self.callees: dict[int, Type] = {}
+        self.changed = True
+        self._seed()
+        for _ in range(_ROUNDS):
+            if not self.changed:
+                break
+            self.changed = False
+            for key in world.trees:
+                walk(self, key)
+
+    def _seed(self) -> None:
+        entry = self.of(self.world.gathered["entry"])
+        given = [self.of(each) for each in self.world.gathered["args"]]
+        named = {name: self.of(each) for name, each in self.world.gathered["kwargs"].items()}
+        self.call(entry, given, named)
+        backend = self.world.gathered.get("backend")
+        if backend:
+            self.call(self.of(backend), [PUBLIC, PUBLIC], {})
+        for key, tree in self.world.trees.items():
+            record = self.world.function(key)
+            names = [*tree.args.posonlyargs, *tree.args.args]
+            for name, default in zip(reversed(names), reversed(record["defaults"])):
+                self.bind((key, name.arg), self.of(default))
+            for name_, default in record["kwdefaults"].items():
+                self.bind((key, name_), self.of(default))
+            if key in self.owners:
+                self._own(key, tree)
+
+    def _own(self, key: str, tree: Any) -> None:
+        owner, name, kind = self.owners[key]
+        names = parameters(tree)
+        if not names or kind == "static":
+            if self.world.cls(owner)["function"]:
+                for each in names:
+                    self.bind((key, each.arg), PUBLIC)
+            return
+        if kind == "class" or name in ("__new__", "__init_subclass__"):
+            self.bind((key, names[0].arg), frozenset({("cls", owner)}))
+            return
+        live = frozenset(("inst", each) for each in self.world.instances_of(owner))
+        self.bind((key, names[0].arg), live or frozenset({("obj", owner)}))
+
+    def bind(self, place: tuple[str, str], kind: Type) -> None:
+        """Joins a type into a variable."""
+        old = self.env.get(place, UNKNOWN)
+        if not kind <= old:
+            self.env[place] = old | kind
+            self.changed = True
+
+    def of(self, ref: Any, depth: int = 0) -> Type:
+        """The type of a gathered value."""
+        kind = ref["kind"] if ref is not None else "opaque"
+        if kind in ("function", "class"):
+            return frozenset({("fn" if kind == "function" else "cls", ref["id"])})
+        if kind in ("list", "tuple", "set", "dict"):
+            items = [each[1] for each in ref["items"]] if kind == "dict" else ref["items"]
+            return self._sequence(items, depth)
+        if kind == "instance":
+            record = self.world.instance(ref["id"])
+            if record["class"]["kind"] == "class":
+                return frozenset({("inst", ref["id"])})
+            if "items" in record:
+                return self._sequence([each[1] for each in record["items"]], depth) | PUBLIC
+            return PUBLIC if record["class"]["kind"] == "torch" else UNKNOWN
+        if kind == "member":
+            return frozenset({("obj", ref["class"]["id"])}) if "id" in ref["class"] else UNKNOWN
+        if kind == "method":
+            return self.attribute(self.of(ref["owner"]), ref["name"])
+        if kind in ("partial", "operator"):
+            return self.of(ref["function"])
+        return UNKNOWN if kind == "opaque" else PUBLIC
+
+    def _sequence(self, items: list[Any], depth: int) -> Type:
+        if depth > 6:
+            return UNKNOWN
+        found: set[Atom] = set()
+        for each in items:
+            found |= self.of(each, depth + 1)
+        return frozenset({("seq", frozenset(found))})
+
+    def attribute(self, receiver: Type, name: str) -> Type:
+        """The type of `receiver.name`."""
+        found: set[Atom] = set()
+        for atom in receiver:
+            found |= self._attribute(atom, name)
+        return frozenset(found)
+
+    def _attribute(self, atom: Atom, name: str) -> Type:
+        if atom[0] in ("pub", "seq", "row"):
+            return PUBLIC
+        if atom[0] not in ("inst", "obj", "cls"):
+            return UNKNOWN
+        if atom[0] == "inst":
+            record = self.world.instance(atom[1])
+            if name in record["state"]:
+                return self.of(record["state"][name])
+            key = record["class"]["id"]
+        else:
+            key = atom[1]
+        method = self.world.method(key, name)
+        if method is not None:
+            target = method["function"]
+            if target["kind"] != "function":
+                return UNKNOWN
+            if method["method"] in ("property", "cached_property"):
+                return self.returns.get(target["id"], UNKNOWN)
+            bound = method["method"] != "static" and (
+                atom[0] != "cls" or method["method"] == "class"
+            )
+            return frozenset({("meth", target["id"], atom) if bound else ("fn", target["id"])})
+        value = self.world.attribute(key, name)
+        if value is not None:
+            return self.of(value)
+        return self.env.get(
+            ("attr", f"{key}.{name}"), UNKNOWN if name in self._assigned(key) else PUBLIC
+        )
+
+    def _assigned(self, key: str) -> set[str]:
+        return {
+            field[0] for each in self.world.lineage(key) for field in self.world.cls(each)["fields"]
+        }
+
+    def call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
+        """Binds arguments and gives the result."""
+        found: set[Atom] = set()
+        for atom in callee:
+            found |= self._call(atom, args, kwargs)
+        return frozenset(found)
+
+    def _call(self, atom: Atom, args: list[Type], kwargs: dict[str, Type]) -> Type:
+        if atom[0] in ("pub", "seq", "row"):
+            return PUBLIC
+        if atom[0] == "fn":
+            return self._enter(atom[1], atom[1], self.world.trees[atom[1]], args, kwargs)
+        if atom[0] == "meth":
+            return self._enter(
+                atom[1], atom[1], self.world.trees[atom[1]], [frozenset({atom[2]}), *args], kwargs
+            )
+        if atom[0] == "nested":
+            return self._enter(
+                (atom[1], atom[2]), atom[1], self.nested[atom[1], atom[2]], args, kwargs
+            )
+        if atom[0] in ("inst", "obj"):
+            for name in ("forward", "__call__"):
+                target = self._attribute(atom, name)
+                if target != PUBLIC and target:
+                    return self.call(target, args, kwargs)
+            return PUBLIC
+        return self._construct(atom[1], args, kwargs)
+
+    def _construct(self, key: str, args: list[Type], kwargs: dict[str, Type]) -> Type:
+        start = self.world.method(key, "__init__")
+        made: Atom = ("obj", key)
+        if start is not None and start["function"]["kind"] == "function":
+            self._call(("meth", start["function"]["id"], made), args, kwargs)
+        return frozenset({made})
+
+    def _enter(
+        self, result: Any, key: str, tree: Any, args: list[Type], kwargs: dict[str, Type]
+    ) -> Type:
+        names = [each.arg for each in [*tree.args.posonlyargs, *tree.args.args]]
+        for index, kind in enumerate(args):
+            if index < len(names):
+                self.bind((key, names[index]), kind)
+            elif tree.args.vararg is not None:
+                self.bind((key, tree.args.vararg.arg), frozenset({("seq", kind)}))
+        for name, kind in kwargs.items():
+            self.bind((key, name), kind)
+        return self.returns.get(result, UNKNOWN)

@@ -1,0 +1,193 @@
+"""How two snapshots of one call differ: outputs, changed inputs, gradients, their values and their metadata."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List, Optional
+
+import torch
+
+from . import outputs, tolerance
+
+RULE = tolerance.RULE
+
+
+def _strides_differ(a: Dict[str, Any], b: Dict[str, Any]) -> bool:
+    if a["stride"] is None or b["stride"] is None or 0 in a["shape"]:
+        return a["stride"] != b["stride"] and 0 not in a["shape"]
+    pairs = zip(a["shape"], a["stride"], b["stride"])
+    return any(size > 1 and one != two for size, one, two in pairs)
+
+
+def _metadata(where: str, a: Dict[str, Any], b: Dict[str, Any]) -> List[Dict[str, Any]]:
+    names = ["dtype", "shape", "device", "requires_grad", "alias"]
+    if a["requires_grad"] and b["requires_grad"]:
+        names.append("is_leaf")  # of tensors without a gradient all are leaves
+    found = [
+        {"where": where, "property": key, "eager": str(a[key]), "compiled": str(b[key])}
+        for key in names
+        if a[key] != b[key]
+    ]
+    if a["shape"] == b["shape"] and _strides_differ(a, b):
+        strides = {"eager": str(a["stride"]), "compiled": str(b["stride"])}
+        found.append({"where": where, "property": "stride", **strides})
+    return found
+
+
+class _Comparison:
+    """Collects the differences of one pair of snapshots."""
+
+    def __init__(
+        self,
+        reference: Dict[str, Any],
+        actual: Dict[str, Any],
+        exact: Optional[Dict[str, Any]],
+        origin: Optional[str],
+        baseline: Dict[str, torch.Tensor],
+        ties: Dict[int, Dict[str, Any]],
+        random: bool,
+    ) -> None:
+        self.random = random
+        self.reference = reference
+        self.actual = actual
+        self.exact = exact
+        self.origin = getattr(torch, origin.split(".")[-1]) if origin else None
+        self.baseline = baseline
+        self.ties = ties
+        self.metadata: List[Dict[str, Any]] = []
+        self.values: List[Dict[str, Any]] = []
+
+    def result(self) -> Dict[str, Any]:
+        self._leaves()
+        self._changed()
+        self._gradients()
+        metadata, values = self.metadata, self.values
+        return {
+            "rule": RULE,
+            "equal": not metadata and not values,
+            "same": not metadata and all(item["same"] for item in values),
+            "tight": not metadata and all(item["tight"] for item in values),
+            "metadata": metadata,
+            "values": values,
+        }
+
+    def _differs(self, where: str, name: str, eager: Any, compiled: Any) -> None:
+        self.metadata.append(
+            {
+                "where": where,
+                "property": name,
+                "eager": str(eager)[:80],
+                "compiled": str(compiled)[:80],
+            }
+        )
+
+    def _leaves(self) -> None:
+        pair = self.reference["leaves"], self.actual["leaves"]
+        if len(pair[0]) != len(pair[1]):
+            self._differs("outputs", "structure", len(pair[0]), len(pair[1]))
+        exact = self.exact["leaves"] if self.exact else []
+        fine = exact if len(exact) == len(pair[0]) else [{}] * len(pair[0])
+        for index, (a, b, x) in enumerate(zip(pair[0], pair[1], fine)):
+            where = "output {}".format(index)
+            if a["path"] != b["path"]:
+                self._differs("outputs", "structure", "containers", "other containers")
+            if a["kind"] != b["kind"] or a["kind"] == "value" and a["type"] != b["type"]:
+                self._differs(where, "type", a.get("type") or a["kind"], b.get("type") or b["kind"])
+            elif a["kind"] == "tensor":
+                self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
+                self._tensors(
+                    where, "value", a["tensor"], b["tensor"], x.get("tensor"), self.ties.get(index)
+                )
+            elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
+                self._differs(where, "python value", a["value"], b["value"])
+
+    def _tensors(
+        self,
+        where: str,
+        what: str,
+        a: torch.Tensor,
+        b: torch.Tensor,
+        exact: Optional[torch.Tensor],
+        tie: Optional[Dict[str, Any]] = None,
+    ) -> Optional[Dict[str, Any]]:
+        if a.shape != b.shape:
+            return None  # told as metadata
+        if a.dtype != b.dtype:
+            if not bool((~tolerance.alike(tolerance.wide(a), tolerance.wide(b))).any()):
+                return None
+            b = b.to(a.dtype)
+        judged = tolerance.judge_values(a, b, exact, self.origin, tie, self.random)
+        if judged["equal"]:
+            return None
+        self.values.append({"where": where, "property": what, **judged})
+        return self.values[-1]
+
+    def _changed(self) -> None:
+        """Inputs and buffers written to. One that only one side wrote to is held against its value before the call."""
+        sides = self.reference["changed"], self.actual["changed"]
+        exact = self.exact["changed"] if self.exact else {}
+        for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
+            entries = [side.get(label) or self._before(label) for side in sides]
+            a, b = entries
+            if a is None or b is None:
+                continue
+            where = "changed input {}".format(number)
+            self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
+            fine = exact.get(label)
+            found = self._tensors(
+                where, "changed input", a["tensor"], b["tensor"], fine["tensor"] if fine else None
+            )
+            if found is not None:
+                found["label"] = label
+
+    def _before(self, label: str) -> Optional[Dict[str, Any]]:
+        tensor = self.baseline.get(label)
+        return None if tensor is None else outputs.entry(tensor)
+
+    def _gradients(self) -> None:
+        sides = self.reference["grads"], self.actual["grads"]
+        exact = self.exact["grads"] if self.exact else {}
+        for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
+            where = "gradient {}".format(number)
+            a, b = (side.get(label) for side in sides)
+            if a is None and b is None:
+                continue
+            if a is None or b is None:
+                filled = a if a is not None else b
+                assert filled is not None
+                if not bool((filled != 0).any()):
+                    continue  # no gradient and a zero gradient mean the same
+                missing = {"equal": False, "same": False, "tight": False, "label": label}
+                missing["missing"] = "eager" if a is None else "compiled"
+                self.values.append({"where": where, "property": "gradient", **missing})
+                continue
+            if a.shape != b.shape:
+                self._differs(where, "shape", tuple(a.shape), tuple(b.shape))
+            found = self._tensors(where, "gradient", a, b, exact.get(label))
+            if found is not None:
+                found["label"] = label
+
+
+def _same_python(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-4) or a != a and b != b
+    return bool(a == b)
+
+
+def compare(
+    reference: Dict[str, Any],
+    actual: Dict[str, Any],
+    exact: Optional[Dict[str, Any]] = None,
+    origin: Optional[str] = None,
+    baseline: Optional[Dict[str, torch.Tensor]] = None,
+    ties: Optional[Dict[int, Dict[str, Any]]] = None,
+    random: bool = False,
+) -> Dict[str, Any]:
+    """All differences between two snapshots. `equal`: none at all; `same`: none that the rule above minds.
+
+    `baseline` holds the inputs before the call; `ties`, by output, what an index output indexes; `random` says that the
+    program draws random numbers.
+    """
+    return _Comparison(
+        reference, actual, exact, origin, baseline or {}, ties or {}, random
+    ).result()

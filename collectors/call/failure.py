@@ -1,0 +1,148 @@
+"""What an exception says, as data: a compile error is wrapped up to four times before a user sees it.
+
+`describe` unwraps it (`inner_exception` first, then an explicit `__cause__`) to the innermost exception that
+carries the diagnosis, and splits its frames into torch's own and everybody else's, so that the host can compare
+two failures without comparing paths, line numbers or the user's names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from typing import Any, Dict, List, Optional
+
+from .. import FOLDER
+from . import refused_kernels
+
+#: Exceptions that only forward another one; the class inside is the diagnosis.
+WRAPPERS = {
+    "BackendCompilerFailed",
+    "InductorError",
+    "InternalTorchDynamoError",
+    "TorchRuntimeError",
+    "LoweringException",
+}
+_MAX_MESSAGE = 20000
+
+
+def torch_folder() -> str:
+    """The folder of the imported torch package, with a trailing separator."""
+    import torch
+
+    return os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep
+
+
+def _chain(error: BaseException) -> List[BaseException]:
+    chain = [error]
+    seen = {id(error)}
+    while True:
+        current = chain[-1]
+        inner = getattr(current, "inner_exception", None)
+        if not isinstance(inner, BaseException):
+            inner = current.__cause__
+        if not isinstance(inner, BaseException) or id(inner) in seen:
+            return chain
+        seen.add(id(inner))
+        chain.append(inner)
+
+
+def _diagnosis(chain: List[BaseException]) -> BaseException:
+    """The first exception of the chain that is not a mere wrapper; the last one if all are."""
+    for error in chain:
+        if type(error).__name__ not in WRAPPERS:
+            return error
+    return chain[-1]
+
+
+def _frames(error: BaseException, torch_root: str) -> List[Dict[str, Any]]:
+    frames = []
+    own = FOLDER
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = os.path.abspath(frame.f_code.co_filename)
+        if path.startswith(own):
+            continue
+        is_torch = path.startswith(torch_root)
+        name = "torch/" + path[len(torch_root) :].replace(os.sep, "/") if is_torch else path
+        frames.append(
+            {"file": name, "function": frame.f_code.co_name, "line": line, "torch": is_torch}
+        )
+    return frames
+
+
+def key_line(message: str) -> str:
+    """The one line of a message that names the problem, not the place: its first compiler error, or its first line."""
+    for line in message.splitlines():
+        found = re.search(r"\berror: (.*)", line)
+        if found and ".cpp" in line or found and "main.c" in line:
+            return "error: " + found.group(1).strip()
+    text = message.split("\nfrom user code:")[0].split("\n\nSet TORCH")[0]
+    text = re.sub(r"^backend='[^']*' raised:\s*", "", text.strip())
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    first = lines[0]
+    target = next((line for line in lines if line.startswith("target: ")), None)
+    return first + (" | " + target if target and target not in first else "")
+
+
+def describe(error: BaseException) -> Dict[str, Any]:
+    """A JSON-able account of `error`.
+
+    Keys: `exception` (class of the diagnosis), `chain` (all classes, outermost first), `message`, `first_line`,
+    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`, `traceback`, `kernels` (names of
+    generated ones that a compiler refused).
+    """
+    torch_root = torch_folder()
+    chain = _chain(error)
+    inner = _diagnosis(chain)
+    frames: List[Dict[str, Any]] = []
+    for candidate in (inner, chain[-1], *reversed(chain)):
+        frames = _frames(candidate, torch_root)
+        if any(frame["torch"] for frame in frames):
+            break
+    message = _text(inner)
+    return {
+        "exception": type(inner).__name__,
+        "chain": [type(item).__name__ for item in chain],
+        "message": message[:_MAX_MESSAGE],
+        "outer_message": _text(error)[:_MAX_MESSAGE],
+        "first_line": key_line(message),
+        "frames": frames[-40:],
+        "user_frames": [frame for frame in frames if not frame["torch"]],
+        "innermost_is_torch": bool(frames) and bool(frames[-1]["torch"]),
+        "traceback": _without_middle(_traceback_text(error)),
+        "kernels": refused_kernels.kernels(chain, message),
+    }
+
+
+def _without_middle(text: str) -> str:
+    """The text, or its first and its last lines: where the program calls the compiler, and what the compiler says."""
+    if len(text) <= _MAX_MESSAGE:
+        return text
+    head = text[: _MAX_MESSAGE // 4].rpartition("\n")[0]
+    tail = text[-3 * _MAX_MESSAGE // 4 :].partition("\n")[2]
+    return "\n".join((head, "[... frames left out ...]", tail))
+
+
+def _traceback_text(error: BaseException) -> str:
+    """The traceback as Python prints it, without the frames of this package."""
+    own = FOLDER
+    trace = error.__traceback__
+    while trace is not None and os.path.abspath(trace.tb_frame.f_code.co_filename).startswith(own):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # a broken __str__ must not hide the failure
+        return "<message unavailable>"
+
+
+def brief(failure: Optional[Dict[str, Any]]) -> str:
+    """`Class: first line` of a described failure, for people."""
+    if not failure:
+        return ""
+    return "{}: {}".format(failure["exception"], failure["first_line"])

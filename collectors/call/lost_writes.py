@@ -1,0 +1,109 @@
+"""Writes to one place twice, of which torch does not say which one stays, found by reading back what was written.
+
+`index_put`, `scatter` and their kin may be given an index more than once. Where the values differ one of them is lost,
+and eager and compiled may lose another one: neither is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .tolerance import alike
+
+
+class _Write:
+    """An operator that writes `values` to places; `again` does it once more in the opposite order."""
+
+    def __init__(
+        self, back: torch.Tensor, values: torch.Tensor, again: Callable[[Any, Any], Any]
+    ) -> None:
+        self.lost = int((~alike(back, values.expand_as(back))).sum().item())
+        self.of = back.numel()
+        self.again = again
+
+
+def look(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any) -> Optional[_Write]:
+    """What an operator just wrote; None for one that does not write to places, or adds up what it writes there."""
+    name = str(func)
+    if not name.startswith("aten.") or not isinstance(result, torch.Tensor):
+        return None
+    short, _, overload = name[5:].partition(".")
+    kind = _KINDS.get(short.strip("_"))
+    given = dict(zip((argument.name for argument in func._schema.arguments), args))
+    given.update(kwargs)
+    if kind is None or given.get("accumulate") or "reduce" in overload or "value" in overload:
+        return None
+    return kind(given, result)
+
+
+def _index_put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+    indices: List[Any] = list(given["indices"])
+    used = [place for place, index in enumerate(indices) if index is not None]
+    if any(indices[place].dtype in (torch.bool, torch.uint8) for place in used):
+        return None  # a mask names no place twice
+    back = torch.ops.aten.index.Tensor(result, indices)
+    spread = torch.broadcast_tensors(*(indices[place] for place in used))
+    together = used == list(range(used[0], used[0] + len(used)))
+    first = used[0] if together else 0
+    dims = list(range(first, first + spread[0].dim()))
+
+    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+        turned = list(indices)
+        for place, index in zip(used, spread):
+            turned[place] = index.flip(list(range(index.dim())))
+        values = given["values"].expand_as(back).flip(dims)
+        return func(result, turned, values, **kwargs)
+
+    return _Write(back, given["values"], again)
+
+
+def _scatter(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+    dim, index = given["dim"], given["index"]
+    values = given["src"][tuple(slice(0, size) for size in index.shape)]
+
+    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+        return func(result, dim, index.flip(dim), values.flip(dim), **kwargs)
+
+    return _Write(result.gather(dim, index), values, again)
+
+
+def _index_copy(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+    dim, index, values = given["dim"], given["index"], given["source"]
+
+    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+        return func(result, dim, index.flip(0), values.flip(dim), **kwargs)
+
+    return _Write(result.index_select(dim, index), values, again)
+
+
+def _put(given: Dict[str, Any], result: torch.Tensor) -> Optional[_Write]:
+    index, values = given["index"].flatten(), given["source"].flatten()
+
+    def again(func: Any, kwargs: Dict[str, Any]) -> Any:
+        return func(result, index.flip(0), values.flip(0), **kwargs)
+
+    return _Write(result.take(index), values, again)
+
+
+_KINDS: Dict[str, Callable[[Dict[str, Any], torch.Tensor], Optional[_Write]]] = {
+    "index_put": _index_put,
+    "index_put_impl": _index_put,
+    "unsafe_index_put": _index_put,
+    "scatter": _scatter,
+    "index_copy": _index_copy,
+    "put": _put,
+}
+
+
+class Reordered(TorchDispatchMode):  # type: ignore[misc]
+    """Writes that lose a value are done once more in the opposite order: a result that moves depends on it."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        write = look(func, args, kwargs or {}, result)
+        if write is None or not write.lost:
+            return result
+        return write.again(func, kwargs or {})

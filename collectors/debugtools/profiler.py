@@ -1,0 +1,59 @@
+"""What stops tracing and what compiles again: `explain` and the recompilation profiler, of what the program really did.
+
+`torch._dynamo.explain` traces once more with arguments of its own, and the profiler class went after 2.0; the observer sees
+the same things while the program itself runs, on every release.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from .tool import Tool
+
+
+class Profiler(Tool):
+    """`graphs`, `operations` (per graph), `graph_breaks` with reason and place, `recompiles` with the guard that failed."""
+
+    name = "explain"
+
+    def start(self) -> None:
+        from ..dynamo.observer import Observer
+
+        self._sizes: List[int] = []
+        self._observer = Observer().install()
+        self._count_operations()
+
+    def _count_operations(self) -> None:
+        from torch._dynamo import output_graph
+
+        original = output_graph.OutputGraph.call_user_compiler
+        sizes = self._sizes
+
+        def counting(output: Any, module: Any, *rest: Any, **more: Any) -> Any:
+            sizes.append(sum(node.op.startswith("call") for node in module.graph.nodes))
+            return original(output, module, *rest, **more)
+
+        output_graph.OutputGraph.call_user_compiler = counting
+
+    def stop(self) -> Dict[str, Any]:
+        from ..dynamo import graph_breaks
+        from ..dynamo.observer import code_place
+
+        again = [made for made in self._observer.compiles if made.reasons and not made.limited]
+        return {
+            "graphs": len(self._observer.graphs),
+            "operations": self._sizes,
+            "graph_breaks": graph_breaks.breaks(self._observer),
+            "recompiles": [
+                {
+                    "reasons": made.reasons[:4],
+                    "file": place[0],
+                    "line": place[1],
+                    "function": place[2],
+                }
+                for made in again
+                for place in (code_place(made.code),)
+            ],
+            "limit_hit": self._observer.limit_hit,
+            "counted": graph_breaks.counted(),
+        }

@@ -1,0 +1,81 @@
+"""The two places where tools are switched on: a fork of the recorded call, and a fresh process with a public repro."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+from typing import Any, Dict, List
+
+from .inductor import InductorFolder
+from .logs import Logs
+from .one_function import OneFunction
+from .phases import Phases
+from .profiler import Profiler
+from .structured import StructuredTrace
+from .tool import Session
+
+TOOLS = (OneFunction, Logs, StructuredTrace, InductorFolder, Phases, Profiler)
+
+
+def session(request: Dict[str, Any]) -> Session:
+    """The tools that `request["tools"]` names, in their folders below `request["folder"]`; `options` are for all of them."""
+    names = request.get("tools") or [tool.name for tool in TOOLS]
+    chosen = [tool for tool in TOOLS if tool.name in names]
+    options = request.get("options") or {}
+    return Session([tool(os.path.join(request["folder"], tool.name), options) for tool in chosen])
+
+
+def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Repeats a recorded call in this (forked) process, compiled afresh as the user did, with the tools on.
+
+    Answer: `found` (see `Session.stop`) and `raised`, the class of what the call raised.
+    """
+    from ..call import context, restoring, rungs
+
+    rungs.quiet_compile_workers()
+    tools = session(request)
+    tools.start()
+    raised = None
+    try:
+        with context.applied(call.state):
+            function = rungs.compiled_with(call, {})
+            with restoring.state_kept(call):
+                rungs._replay(call, function)
+            function(*call.args, **call.kwargs)
+    except Exception as error:
+        raised = type(error).__name__
+    return {"outcome": "ok", "found": tools.stop(), "raised": raised}
+
+
+def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Runs a repro as `__main__` in this process with the tools on; its exit code is part of the answer."""
+    import torch._dynamo  # noqa: F401  the tools patch what the program will use
+
+    tools = session(spec)
+    tools.start()
+    ending: Dict[str, Any] = {"exit": 0, "raised": None}
+    sys.argv = [spec["script"]]
+    try:
+        runpy.run_path(spec["script"], run_name="__main__")
+    except SystemExit as stop:
+        ending["exit"] = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException as error:
+        ending.update(exit=1, raised=type(error).__name__)
+        from ..call import failure
+
+        ending["failure"] = failure.describe(error)
+    return {"outcome": "ok", "found": tools.stop(), **ending}
+
+
+def main(arguments: List[str]) -> int:
+    """`… run SPEC.json`: a request with `script`; the answer goes to `answer.json` in its folder."""
+    with open(arguments[0], encoding="utf-8") as source:
+        spec = json.load(source)
+    answer = of_script(spec)
+    path = os.path.join(spec["folder"], "answer.json")
+    with open(path + ".part", "w", encoding="utf-8") as out:
+        json.dump(answer, out)
+    os.replace(path + ".part", path)
+    return 0

@@ -1,0 +1,135 @@
+"""The Dynamo graph of a recorded call as plain data (graph IR, JSON), with no name of the user's program in it.
+
+A pass-through backend receives each graph; nodes become public names found by *identity* in torch's own modules, so
+a private function can never slip in under a public name. What has no public name makes the capture say so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+import torch
+
+from ..call import context, rungs
+from ..machine.public_names import Unsupported, public_names
+from .translator import Translator
+from .value_statistics import Watching
+
+
+class _PassThrough:
+    """A backend that keeps each graph with the inputs of its runs, and runs it as it is."""
+
+    def __init__(self) -> None:
+        self.modules: List[Any] = []
+        self.runs: List[List[Tuple[Any, ...]]] = []
+        self.watching: List[Watching] = []
+
+    def __call__(self, module: Any, example_inputs: Any) -> Any:
+        runs: List[Tuple[Any, ...]] = []
+        watched = Watching(module)
+        self.modules.append(module)
+        self.runs.append(runs)
+        self.watching.append(watched)
+
+        def run(*inputs: Any) -> Any:
+            runs.append(inputs)
+            return watched.run(*inputs)
+
+        return run
+
+    def all_runs(self) -> List[Tuple[Any, ...]]:
+        """The inputs of every run, those of one graph after those of the graph before it."""
+        return [inputs for runs in self.runs for inputs in runs]
+
+
+def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Runs the call under a pass-through backend and returns `{"graphs": [IR, …]}` of the graphs it ran.
+
+    A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
+    """
+    rungs.quiet_compile_workers()
+    reachable = context.reachable(call.function, call.args, call.kwargs)
+    owned = {id(tensor): label for label, tensor in reachable.items()}
+    given = context.named(call.function, call.args, call.kwargs)
+    allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
+    backend = _PassThrough()
+    with context.applied(call.state):
+        before, error = _run(call, request, backend)
+    names = public_names()
+    graphs: List[Dict[str, Any]] = []
+    for index in range(len(backend.modules)):
+        ran_now = len(backend.runs[index]) > (before[index] if index < len(before) else 0)
+        if ran_now or error is not None or not request.get("replay"):
+            graphs.append(_translated(backend, index, names, owned, allowed))
+    return {"outcome": "ok", "graphs": graphs, "error": error}
+
+
+def _run(
+    call: rungs.Call, request: Dict[str, Any], backend: _PassThrough
+) -> Tuple[List[int], Optional[str]]:
+    """Runs the call, after those before it if wanted; returns each graph's runs before it, and the error's class."""
+    torch._dynamo.reset()
+    options = {key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options}
+    if request.get("dynamic", "unset") != "unset":
+        options["dynamic"] = request["dynamic"]
+    original = getattr(torch.compile, "__wrapped__", torch.compile)
+    function = original(call.function, backend=backend, **options)
+    if request.get("replay"):
+        rungs._replay(call, function)
+    before = [len(runs) for runs in backend.runs]
+    try:
+        function(*call.args, **call.kwargs)
+    except Exception as raised:  # an invalid program still has a graph
+        return before, type(raised).__name__
+    return before, None
+
+
+def _translated(
+    backend: _PassThrough,
+    index: int,
+    names: Dict[int, str],
+    owned: Dict[int, str],
+    allowed: Set[int],
+) -> Dict[str, Any]:
+    """One graph as IR, with what each run gave its symbolic sizes."""
+    module, runs, watched = backend.modules[index], backend.runs[index], backend.watching[index]
+    inputs = runs[-1] if runs else None
+    try:
+        graph = Translator(
+            module, inputs, owned, names, watched.spans, watched.results, allowed
+        ).translate()
+        graph["runs"] = _bindings(module, backend.all_runs())
+    except Unsupported as reason:
+        return {"unsupported": str(reason)}
+    return graph
+
+
+def _bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:
+    """What each call gave the symbolic sizes of a graph, oldest first: calls of other graphs of the same code included."""
+    dims = []
+    tensors = 0
+    for node in module.graph.nodes:
+        fake = node.meta.get("example_value") if node.op == "placeholder" else None
+        if isinstance(fake, torch.Tensor):
+            dims.append(
+                [
+                    (i, str(size))
+                    for i, size in enumerate(fake.shape)
+                    if isinstance(size, torch.SymInt)
+                ]
+            )
+            tensors += 1
+    bindings: List[Dict[str, int]] = []
+    for inputs in runs:
+        values = [value for value in inputs if isinstance(value, torch.Tensor)]
+        if len(values) == tensors and all(
+            len(v.shape) > max([i for i, _ in d], default=-1) for v, d in zip(values, dims)
+        ):
+            bound = {
+                symbol: int(value.shape[i])
+                for value, marks in zip(values, dims)
+                for i, symbol in marks
+            }
+            if not bindings or bindings[-1] != bound:
+                bindings.append(bound)
+    return bindings[-9:]

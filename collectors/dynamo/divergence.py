@@ -1,0 +1,358 @@
+"""Prefixes of the recorded call's Dynamo graph, in eager, compiled and in float64: where the two first part.
+
+A prefix is cut, and handed to the call's own compiler, at the moment Dynamo hands over the graph, so shapes,
+guards and settings are those of the call; it is measured at the moment the call would run that graph, on the
+very tensors it would get. The user's function goes no further, and nothing of its code is edited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from ..call import context, outputs, rungs, tolerance
+from ..machine.public_names import public_names
+from .prefix import cut, describe, note_values
+
+_COARSE = (torch.float16, torch.bfloat16)
+
+
+def divergence(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    """`ask` "nodes": the graphs the call runs. Else measures `positions` of graph `graph`, one JSON line each in `results`.
+
+    Both take `replay` and `config`; measuring also `grads`, `backend` and `coarse_from` (see `_measured`).
+    """
+    rungs.quiet_compile_workers()
+    rungs.set_config(request.get("config") or {})
+    if request["ask"] == "nodes":
+        return {"outcome": "ok", **_nodes(call, request)}
+    with open(request["results"], "a") as lines:
+
+        def tell(line: Dict[str, Any]) -> None:
+            lines.write(json.dumps(line) + "\n")
+            lines.flush()
+
+        rng = torch.get_rng_state()
+        for position in request["positions"]:
+            tell({"position": position, "begun": True})
+            torch.set_rng_state(rng)
+            try:
+                found = _measured(call, request, position)
+            except Exception as error:  # says nothing of the other prefixes
+                found = {"error": type(error).__name__, "detail": str(error)[-300:]}
+            tell({"position": position, **found})
+    return {"outcome": "ok"}
+
+
+# -- following the call to one of its graphs -----------------------------------------------------------------------
+
+
+class Reached(BaseException):
+    """The call has come to the graph in question. Not an Exception, so that the user's code lets it through."""
+
+    def __init__(self, inputs: Tuple[Any, ...]) -> None:
+        self.inputs = inputs
+        self.state = context.capture()
+
+
+Run = Callable[..., Any]
+
+
+def _follow(
+    call: rungs.Call, request: Dict[str, Any], received: Callable[[int, Any, Any], Optional[Run]]
+) -> None:
+    """Runs the call. `received(index, graph, inputs)` sees each graph when Dynamo compiles it.
+
+    What it returns runs instead of the graph when the recorded call itself (not one replayed before it) gets there.
+    """
+    now = {"recorded": False, "graphs": 0}
+
+    def backend(module: Any, example_inputs: Any) -> Any:
+        index = now["graphs"]
+        now["graphs"] += 1
+        note_values(module, example_inputs)
+        instead = received(index, module, example_inputs)
+
+        def run(*inputs: Any) -> Any:
+            chosen = instead if instead is not None and now["recorded"] else module.forward
+            return chosen(*inputs)
+
+        return run
+
+    with context.applied(call.state):
+        torch._dynamo.reset()
+        options = {
+            key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options
+        }
+        original = getattr(torch.compile, "__wrapped__", torch.compile)
+        function = original(call.function, backend=backend, **options)
+        if request.get("replay"):
+            rng = torch.get_rng_state()
+            rungs._replay(call, function)
+            torch.set_rng_state(rng)
+        now["recorded"] = True
+        function(*call.args, **call.kwargs)
+
+
+def _nodes(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    names = public_names()
+    described: Dict[int, Dict[str, Any]] = {}
+    ran: List[int] = []
+
+    def received(index: int, module: Any, example_inputs: Any) -> Run:
+        described[index] = {"graph": index, **describe(module, names)}
+
+        def run(*inputs: Any) -> Any:
+            if index not in ran:
+                ran.append(index)
+            return module.forward(*inputs)
+
+        return run
+
+    error = None
+    try:
+        _follow(call, request, received)
+    except Exception as raised:
+        error = type(raised).__name__
+    return {"graphs": [described[index] for index in ran], "error": error}
+
+
+def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
+    options = dict(call.options)
+    if backend is not None:
+        options["backend"] = backend
+        options.pop("mode", None)
+        options.pop("options", None)
+    return compiler(call.function, options)
+
+
+def compiler(function: Any, options: Dict[str, Any]) -> Any:
+    """What torch.compile makes of a backend, a mode and options: taken from torch.compile itself."""
+    kept: List[Any] = []
+
+    def optimize(*args: Any, **kwargs: Any) -> Any:
+        kept.append(args[0] if args else kwargs["backend"])
+        return lambda function: function
+
+    genuine = torch._dynamo.optimize
+    torch._dynamo.optimize = optimize
+    try:
+        getattr(torch.compile, "__wrapped__", torch.compile)(function, **options)
+    finally:
+        torch._dynamo.optimize = genuine
+    if isinstance(kept[0], str):
+        from torch._dynamo.backends.registry import lookup_backend
+
+        return lookup_backend(kept[0])
+    return kept[0]
+
+
+# -- measuring one prefix --------------------------------------------------------------------------------------------
+
+
+def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]) -> Dict[str, Any]:
+    """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision noise is expected."""
+    made: Dict[str, Any] = {}
+    compile_graph = _compiler(call, request.get("backend"))
+
+    def received(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
+        if index != request["graph"]:
+            return None
+        made["eager"] = cut(module, position)
+        try:
+            made["compiled"] = compile_graph(cut(module, position), list(example_inputs))
+        except Exception as error:
+            made["error"] = error
+
+        def reached(*inputs: Any) -> Any:
+            raise Reached(inputs)
+
+        return reached
+
+    try:
+        _follow(call, request, received)
+    except Reached as reached:
+        if "error" in made:
+            raise made["error"] from None
+        bench = _Bench(reached, made["eager"], bool(request.get("grads")))
+        since = request.get("coarse_from")
+        coarse = since is not None and (position is None or position >= since)
+        return bench.compare(made["compiled"], coarse)
+    return {"error": "not reached"}
+
+
+class _Bench:
+    """One prefix and the tensors it is run on, put back after each run."""
+
+    def __init__(self, reached: Reached, plain: Any, grads: bool) -> None:
+        self.inputs = reached.inputs
+        self.state = reached.state
+        self.plain = plain
+        self.grads = grads
+        self.rng = torch.get_rng_state()
+        self.tensors = _distinct([*reached.inputs, *_own(plain)])
+        self.required = [tensor.requires_grad for tensor in self.tensors]
+        self.contents: Dict[int, Any] = {}
+        for tensor in self.tensors:
+            if tensor.layout == torch.strided:
+                storage = tensor.untyped_storage()
+                self.contents.setdefault(storage.data_ptr(), (storage, storage.clone()))
+        self.changed: Optional[List[int]] = None
+        self.flows: Optional[List[torch.Tensor]] = None
+
+    def compare(self, compiled: Any, coarse: bool) -> Dict[str, Any]:
+        """The worst difference of eager and compiled, with float64 as the judge where they differ at all."""
+        eager = self._run(self.plain, self.inputs, self.tensors, self.state)
+        random = not torch.equal(torch.get_rng_state(), self.rng)
+        actual = self._run(compiled, self.inputs, self.tensors, self.state)
+        origin = torch.bfloat16 if coarse or self._coarse() else None
+        found = _worst(eager, actual, None, origin)
+        if found["equal"]:
+            return found
+        try:
+            exact = self._exact()
+        except Exception:  # not every program has a float64 form
+            return found
+        judged = _worst(eager, actual, exact, origin)
+        # a float64 run that drew other random numbers is no judge
+        off = judged.get("eager_error_vs_fp64") or 0.0
+        return found if random and off > 0.05 * (judged.get("scale") or 0.0) else judged
+
+    def _coarse(self) -> bool:
+        autocast = any(on and "float16" in dtype for on, dtype in self.state["autocast"].values())
+        return autocast or any(tensor.dtype in _COARSE for tensor in self.tensors)
+
+    def _run(
+        self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: Dict[str, Any]
+    ) -> List[Optional[torch.Tensor]]:
+        """The prefix's tensors and the inputs it changed, or else the gradients of everything that requires one."""
+        torch.set_rng_state(self.rng)
+        before = [outputs.version(tensor) for tensor in tensors]
+        try:
+            with context.applied(state):
+                made = function(*inputs)
+            leaves = [leaf for _, leaf in outputs.flatten(made) if isinstance(leaf, torch.Tensor)]
+            if self.grads:  # outside the call's autocast, as training scripts go backward
+                return self._gradients(leaves, tensors)
+            if self.changed is None:
+                self.changed = [
+                    i for i, tensor in enumerate(tensors) if outputs.version(tensor) != before[i]
+                ]
+            return [outputs._plain(leaf) for leaf in leaves] + [
+                outputs._plain(tensors[i]) for i in self.changed
+            ]
+        finally:
+            self._restore()
+
+    def _gradients(
+        self, leaves: List[torch.Tensor], tensors: List[Any]
+    ) -> List[Optional[torch.Tensor]]:
+        if self.flows is None:
+            generator = torch.Generator().manual_seed(0)
+            self.flows = [
+                torch.randn(leaf.shape, generator=generator).to(leaf.device, leaf.dtype)
+                for leaf in leaves
+            ]
+        pairs = [
+            (leaf, flow.to(leaf.dtype))
+            for leaf, flow in zip(leaves, self.flows)
+            if leaf.requires_grad
+        ]
+        targets = [tensor for tensor, wanted in zip(tensors, self.required) if wanted]
+        if not pairs or not targets:
+            return []
+        with torch.enable_grad():
+            found = torch.autograd.grad(
+                [leaf for leaf, _ in pairs], targets, [flow for _, flow in pairs], allow_unused=True
+            )
+        return [None if grad is None else outputs._plain(grad) for grad in found]
+
+    def _restore(self) -> None:
+        for storage, content in self.contents.values():
+            storage.copy_(content)
+        for tensor, wanted in zip(self.tensors, self.required):
+            if tensor.requires_grad and not wanted:
+                with contextlib.suppress(RuntimeError):
+                    tensor.detach_()
+
+    def _exact(self) -> List[Optional[torch.Tensor]]:
+        plain = copy.deepcopy(self.plain) if _own(self.plain) else self.plain
+        rungs.to_double({str(i): tensor for i, tensor in enumerate(_own(plain))})
+        twins = {id(t): t.detach() for t in self.tensors}
+        twins.update((id(old), new) for old, new in zip(_own(self.plain), _own(plain)))
+        rungs.to_double({str(key): tensor for key, tensor in twins.items()})
+        for tensor, wanted in zip(self.tensors, self.required):
+            if wanted and self.grads and twins[id(tensor)].is_leaf:
+                twins[id(tensor)].requires_grad_()
+                if not tensor.is_leaf:  # one that the program may change in place
+                    twins[id(tensor)] = twins[id(tensor)].clone()
+        inputs = tuple(twins.get(id(value), value) for value in self.inputs)
+        default = torch.get_default_dtype()
+        try:
+            with rungs.promoted():
+                return self._run(
+                    plain,
+                    inputs,
+                    [twins[id(tensor)] for tensor in self.tensors],
+                    {**self.state, "autocast": {}},
+                )
+        finally:
+            torch.set_default_dtype(default)
+
+
+def _own(module: Any) -> List[torch.Tensor]:
+    """Tensors a graph holds itself: parameters before 2.5, constants always."""
+    loose = [value for value in vars(module).values() if isinstance(value, torch.Tensor)]
+    return _distinct([*module.parameters(), *module.buffers(), *loose])
+
+
+def _distinct(values: List[Any]) -> List[torch.Tensor]:
+    return list({id(v): v for v in values if isinstance(v, torch.Tensor)}.values())
+
+
+def _worst(
+    eager: List[Optional[torch.Tensor]],
+    actual: List[Optional[torch.Tensor]],
+    exact: Optional[List[Optional[torch.Tensor]]],
+    origin: Optional[torch.dtype],
+) -> Dict[str, Any]:
+    """The comparison of the tensor that is furthest off: one that the rule minds before one that it does not."""
+    if len(eager) != len(actual):
+        return {"equal": False, "same": False}
+    judged = []
+    for index, (a, b) in enumerate(zip(eager, actual)):
+        fine = exact[index] if exact is not None and len(exact) == len(eager) else None
+        judged.append(_judged(a, b, fine, origin))
+    if not judged:
+        return {"equal": True, "same": True, "elements": 0, "mismatched": 0}
+    return max(judged, key=lambda one: (not one["same"], one.get("max_abs_error") or 0.0))
+
+
+def _judged(
+    a: Optional[torch.Tensor],
+    b: Optional[torch.Tensor],
+    exact: Optional[torch.Tensor],
+    origin: Optional[torch.dtype],
+) -> Dict[str, Any]:
+    if a is None or b is None:  # no gradient and a gradient of zeros mean the same
+        given = a if a is not None else b
+        if given is None:
+            return {"equal": True, "same": True, "max_abs_error": 0.0}
+        a, b = (torch.zeros_like(given) if t is None else t for t in (a, b))
+    if a.shape != b.shape:
+        return {"equal": False, "same": False}
+    wide = a.to(torch.complex128) if b.is_complex() or a.is_complex() else a.double()
+    if a.dtype != b.dtype and bool((wide != b.to(wide.dtype)).any()):
+        b = b.to(a.dtype)
+    elif a.dtype != b.dtype:
+        b = a
+    return {
+        "max_ulp": None,
+        "mismatched": 0,
+        "elements": a.numel(),
+        **tolerance.judge_values(a, b, exact, origin),
+    }

@@ -1,0 +1,235 @@
+"""Which guard is missing: a compiled graph was reused where something it depends on had changed.
+
+A reused graph passed all its guards, so whatever differs between the call it was compiled for and the call that
+reused it is unguarded. Of these changes the graph's own size expressions say which it depends on, and holding one
+of them static — so that its change does cause a compile — says whether that guard is the missing one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from ..call import context, failure, outputs, rungs
+from .guard_words import Labels, labels, labels_in, publish
+from .observer import Graph, Observer, sequence
+
+_MAX_LISTED = 12
+
+
+def find(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Replays the history and the call with the user's own backend and tells what the last call reused.
+
+    `request`: `snapshot` (file for what the call leaves behind), `static` (changes, as given before, to hold static)
+    and `vary` (changes that alone are to differ in the history; everything else in it is as in the call).
+    """
+    rungs.quiet_compile_workers()
+    observer = Observer().install()
+    static = list(request.get("static") or ())
+    if static and not hasattr(torch._dynamo, "mark_static"):
+        return {"outcome": "unsupported"}
+    try:
+        calls = sequence(call) if request.get("vary") is None else _isolated(call, request["vary"])
+        _run(call, calls, observer, static, request["snapshot"])
+    except BaseException as error:
+        return {"outcome": "raises", "failure": failure.describe(error)}
+    reused = _reused(observer, len(calls) - 1)
+    changed = _changed(reused, calls, call)
+    return {
+        "outcome": "ok",
+        "snapshot": request["snapshot"],
+        "reused": len(reused),
+        "changed": _dependent_first(changed, reused, call),
+        "checked": _about_sizes(reused, call),
+        "used": _unique(text for graph in reused for text in graph.sizes)[:_MAX_LISTED],
+        "symbols": {
+            name: "{}, dimension {}".format(where, dim) if dim is not None else where
+            for name, (where, dim) in _symbol_labels(reused, call).items()
+        },
+    }
+
+
+def _run(
+    call: rungs.Call,
+    calls: List[Tuple[Any, Any]],
+    observer: Observer,
+    static: List[Dict[str, Any]],
+    path: str,
+) -> None:
+    """Runs the calls, the recorded one last, and saves what that one left behind."""
+    if any(change["dimension"] is None for change in static):
+        with contextlib.suppress(Exception):
+            torch._dynamo.config.specialize_int = True
+    for args, kwargs in calls:
+        found = _leaves(call, args, kwargs)
+        for change in static:
+            value = found.get(change["where"])
+            if change["dimension"] is not None and isinstance(value, torch.Tensor):
+                torch._dynamo.mark_static(value, change["dimension"])
+    with context.applied(call.state):
+        reachable = context.reachable(call.function, call.args, call.kwargs)
+        function = rungs.compiled_with(call, {})
+        rng = torch.get_rng_state()
+        for observer.call, (args, kwargs) in enumerate(calls[:-1]):
+            with contextlib.suppress(Exception):
+                function(*args, **kwargs)
+        torch.set_rng_state(rng)
+        stamps = outputs.stamps(reachable)
+        observer.call = len(calls) - 1
+        result = function(*call.args, **call.kwargs)
+    torch.save(outputs.take(result, reachable, stamps), path + ".part")
+    os.replace(path + ".part", path)
+
+
+def _isolated(call: rungs.Call, vary: List[Dict[str, Any]]) -> List[Tuple[Any, Any]]:
+    """The sequence in which only the places of `vary` change: does the graph depend on these alone?"""
+    places = {(change["where"], change["dimension"]) for change in vary}
+    earlier = []
+    for args, kwargs in call.history:
+        then = _leaves(call, args, kwargs)
+
+        def mixed(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
+            old = then.get(label)
+            if not isinstance(value, torch.Tensor):
+                return old if (label, None) in places else value
+            made = rungs.Placeholder(value)
+            if isinstance(old, rungs.Placeholder) and len(old.shape) == value.dim():
+                pairs = enumerate(zip(old.shape, value.shape))
+                made.shape = tuple(a if (label, dim) in places else b for dim, (a, b) in pairs)
+            return made
+
+        earlier.append(_mapped(call, mixed))
+    made_up = rungs.Call(
+        call.function, call.compiled, call.args, call.kwargs, call.options, earlier, call.state
+    )
+    return sequence(made_up)
+
+
+def _reused(observer: Observer, last: int) -> List[Graph]:
+    found: List[Graph] = []
+    for call, graph in observer.ran:
+        if call == last and graph.call < last and graph not in found:
+            found.append(graph)
+    return found
+
+
+def _unique(texts: Any) -> List[str]:
+    return list(dict.fromkeys(texts))
+
+
+# -- what changed -----------------------------------------------------------------------------------
+
+
+def _leaves(call: rungs.Call, args: Any, kwargs: Any) -> Dict[str, Any]:
+    """Every tensor and plain value among the arguments, by its public label."""
+    found: Dict[str, Any] = {}
+
+    def note(label: str, value: Any) -> Any:
+        found[label] = value
+        return value
+
+    _mapped(call, note, args, kwargs)
+    return found
+
+
+def _mapped(
+    call: rungs.Call, change: Callable[[str, Any], Any], args: Any = None, kwargs: Any = None
+) -> Tuple[Any, Any]:
+    """Arguments (the call's own unless given) with each leaf replaced by what `change` makes of its label and value."""
+    args = call.args if args is None else args
+    kwargs = call.kwargs if kwargs is None else kwargs
+
+    def visit(label: str, value: Any, depth: int) -> Any:
+        if depth and isinstance(value, dict):
+            items = enumerate(value.items())
+            return {k: visit("{}, item {}".format(label, i), v, depth - 1) for i, (k, v) in items}
+        if depth and type(value) in (list, tuple):
+            labelled = [("{}, item {}".format(label, i), v) for i, v in enumerate(value)]
+            return type(value)(visit(where, item, depth - 1) for where, item in labelled)
+        return change(label, value)
+
+    names = labels(call)
+    made = tuple(visit("argument {}".format(i), value, 4) for i, value in enumerate(args))
+    named = {}
+    for index, (name, value) in enumerate(kwargs.items()):
+        named[name] = visit(names.get(name) or "keyword argument {}".format(index), value, 4)
+    return made, named
+
+
+def _changed(
+    reused: List[Graph], calls: List[Tuple[Any, Any]], call: rungs.Call
+) -> List[Dict[str, Any]]:
+    """What differs between the calls the reused graphs were compiled for and the last one."""
+    now = _leaves(call, *calls[-1])
+    changes: Dict[Tuple[str, Optional[int]], Dict[str, Any]] = {}
+    for made in sorted({graph.call for graph in reused}):
+        then = _leaves(call, *calls[made])
+        for where, value in now.items():
+            for dim, before, after in _differences(then.get(where), value):
+                changes.setdefault(
+                    (where, dim),
+                    {"where": where, "dimension": dim, "compiled": before, "now": after},
+                )
+    return list(changes.values())
+
+
+def _differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]]:
+    if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
+        if before.dim() != after.dim():
+            return []
+        pairs = enumerate(zip(before.shape, after.shape))
+        return [(dim, int(old), int(new)) for dim, (old, new) in pairs if old != new]
+    plain = (bool, int, float)
+    if isinstance(before, plain) and isinstance(after, plain) and before != after:
+        return [(None, before, after)]
+    return []
+
+
+def _names_in(graph: Graph, call: rungs.Call) -> Labels:
+    return labels_in(graph.compile.code, call) if graph.compile is not None else Labels(call)
+
+
+def _symbol_labels(reused: List[Graph], call: rungs.Call) -> Dict[str, Tuple[str, Optional[int]]]:
+    found: Dict[str, Tuple[str, Optional[int]]] = {}
+    for graph in reused:
+        for symbol, (source, dim) in graph.symbols.items():
+            where, cut = publish(source, _names_in(graph, call))
+            found.setdefault(symbol, ("a value that is no argument" if cut else where, dim))
+    return found
+
+
+def _dependent_first(
+    changed: List[Dict[str, Any]], reused: List[Graph], call: rungs.Call
+) -> List[Dict[str, Any]]:
+    """The changes with `used`: the size expressions of the reused graphs that hold their symbol; most used first."""
+    symbols = {place: symbol for symbol, place in _symbol_labels(reused, call).items()}
+    expressions = _unique(text for graph in reused for text in graph.sizes)
+    for change in changed:
+        symbol = symbols.get((change["where"], change["dimension"]))
+        pattern = re.compile(r"\b{}\b".format(re.escape(symbol))) if symbol else None
+        change["used"] = [text for text in expressions if pattern and pattern.search(text)]
+    return sorted(changed, key=lambda change: -len(change["used"]))
+
+
+def _about_sizes(reused: List[Graph], call: rungs.Call) -> List[str]:
+    """The guards of the reused entries that say something about sizes or values, with public words only."""
+    found = []
+    for graph in reused:
+        names = _names_in(graph, call)
+        for part in graph.compile.guards if graph.compile is not None else ():
+            part = re.sub(
+                r"^check_tensor\((.+?), .*\bsize=\[([^\]]*)\].*", r"\1.shape is [\2]", part
+            ).replace("None", "any")
+            if _SIZES.search(part) and "___check" not in part and "hasattr" not in part:
+                text, cut = publish(part, names)
+                if text and not cut and "a local value" not in text:
+                    found.append(text)
+    return _unique(found)[:_MAX_LISTED]
+
+
+#: Guards on sizes, strides and numbers; the others could not have told the two calls apart.
+_SIZES = re.compile(r"size\(\)|stride\(\)|\.shape is |[<>]=?|==|!=|%")

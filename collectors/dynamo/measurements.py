@@ -1,0 +1,377 @@
+"""What the pictures of a report show, measured on the finished public repro in a process of its own, never on the recording.
+
+The repro's own `run` is repeated with another `torch.compile`: one that looks at the graph, measures its prefixes in eager, compiled
+and float64, or asks Dynamo where it broke. One JSON line each goes to a file, so what was measured before the
+process died is there.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import sys
+import time
+import types
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from ..call import rungs
+from ..machine.public_names import public_names
+from . import divergence
+from .prefix import cut, describe, note_values
+
+#: Cells of the error map along each side, at most.
+CELLS = 64
+_ENDED = (Exception, SystemExit)
+
+Json = Dict[str, Any]
+
+
+def show(text: str, path: str, wish: Json, tell: Callable[[Json], None]) -> None:
+    """Measures the repro `text`, as the file `path`; `tell` gets the findings as they come.
+
+    `wish`: `values` (run it as it is, for the map of the error), `positions` (at most so many operations of the graph),
+    `seconds` (for these; one that is begun is finished).
+    """
+    repro = _Repro(text, path)
+    if wish.get("values"):
+        results = repro.results()
+        found = error_map(*results) if results is not None else None
+        if found is not None:
+            tell({"error_map": found})
+    else:
+        repro.learn()
+    if repro.compiled is None:
+        return
+    deadline = time.monotonic() + float(wish.get("seconds") or 60.0)
+    tell({"graph_breaks": repro.breaks()})
+    for graph in repro.graphs():
+        tell({"graph": graph})
+        # the last one first: it is what the failure is about
+        for position in reversed(_spaced(graph, int(wish.get("positions") or 0))):
+            if time.monotonic() > deadline:
+                return
+            tell({"graph": graph["graph"], "position": position, "begun": True})
+            found = repro.measured(graph["graph"], position)
+            tell({"graph": graph["graph"], "position": position, **found})
+
+
+class _Stop(BaseException):
+    """Enough is known. Not an Exception, so that the repro lets it through."""
+
+
+class _Repro:
+    """The repro as a module, with its `run` watched: how main calls it, and what comes back."""
+
+    def __init__(self, text: str, path: str) -> None:
+        module = types.ModuleType("repro")
+        module.__file__ = path
+        sys.modules["repro"] = module
+        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+        exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
+        self.path = path
+        self.module = module
+        self.run: Callable[..., Any] = module.__dict__["run"]
+        #: Arguments of the run that compiles, and those of torch.compile in it.
+        self.compiled: Optional[Tuple[Tuple[Any, ...], Json]] = None
+        self.options: Json = {}
+        self.backward = ".backward(" in text
+
+    # -- as it is --------------------------------------------------------------------------------------------------
+
+    def results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
+        """What eager, compiled and (if the repro asks for it) float64 gave; None where not both ran."""
+        seen: Dict[str, List[Any]] = {}
+        genuine = torch.compile
+
+        def noting(model: Any = None, **options: Any) -> Any:
+            self.options = {**options, "model": model}
+            return genuine(model, **options)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.options = {}
+            out = None
+            try:
+                out = self.run(*args, **kwargs)
+            finally:
+                if self.options:
+                    self.compiled = (args, kwargs)
+            kind = "compiled" if self.options else "exact" if kwargs.get("double") else "eager"
+            seen[kind] = [x.detach() if isinstance(x, torch.Tensor) else x for x in out or ()]
+            return out
+
+        self.module.__dict__["run"] = run
+        torch.compile = noting
+        try:
+            self.module.__dict__["main"]()
+        except _ENDED:
+            pass
+        finally:
+            torch.compile = genuine
+            self.module.__dict__["run"] = self.run
+        if "eager" in seen and "compiled" in seen:
+            return seen["eager"], seen["compiled"], seen.get("exact")
+        return None
+
+    def learn(self) -> None:
+        """How main calls the run that compiles, without compiling anything."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            asked = []
+
+            def noting(model: Any = None, **options: Any) -> Any:
+                asked.append(model)
+                return model
+
+            genuine, torch.compile = torch.compile, noting
+            try:
+                return self.run(*args, **kwargs)
+            finally:
+                torch.compile = genuine
+                if asked:
+                    self.compiled = (args, kwargs)
+                    raise _Stop
+
+        self.module.__dict__["run"] = run
+        try:
+            self.module.__dict__["main"]()
+        except (*_ENDED, _Stop):
+            pass
+        finally:
+            self.module.__dict__["run"] = self.run
+
+    # -- with another torch.compile ----------------------------------------------------------------------------------
+
+    def _again(self, make: Callable[[Any, Json], Any]) -> Optional[str]:
+        """The run that compiles once more, `make(model, options)` in the place of torch.compile; the error it ends in."""
+        assert self.compiled is not None
+        args, kwargs = self.compiled
+        genuine = torch.compile
+
+        def instead(model: Any = None, **options: Any) -> Any:
+            return make(model, options)
+
+        instead.__wrapped__ = genuine  # type: ignore[attr-defined]
+        torch._dynamo.reset()
+        torch.compile = instead
+        try:
+            self.run(*args, **kwargs)
+        except _ENDED as error:
+            return type(error).__name__
+        finally:
+            torch.compile = genuine
+        return None
+
+    def _followed(
+        self, received: Callable[[int, Any, Any, Json], Optional[divergence.Run]]
+    ) -> None:
+        """The run with a backend that shows each graph to `received`; what that returns runs instead of the graph."""
+        count = [0]
+
+        def make(model: Any, options: Json) -> Any:
+            def backend(module: Any, example_inputs: Any) -> Any:
+                index = count[0]
+                count[0] += 1
+                note_values(module, example_inputs)
+                instead = received(index, module, example_inputs, {**options, "model": model})
+                return instead if instead is not None else module.forward
+
+            kept = {key: options[key] for key in ("fullgraph", "dynamic") if key in options}
+            return genuine(model, backend=backend, **kept)
+
+        genuine = torch.compile
+        self._again(make)
+
+    def graphs(self) -> List[Json]:
+        """Every graph that Dynamo hands over, in its order."""
+        names = public_names()
+        found: List[Json] = []
+
+        def received(index: int, module: Any, example_inputs: Any, options: Json) -> None:
+            found.append({"graph": index, **describe(module, names)})
+
+        self._followed(received)
+        return found
+
+    def measured(self, graph: int, position: int) -> Json:
+        """Errors after one operation, or the exception's class where compiling up to there raises."""
+        made: Json = {}
+
+        def received(
+            index: int, module: Any, example_inputs: Any, options: Json
+        ) -> Optional[divergence.Run]:
+            if index != graph:
+                return None
+            made["eager"] = cut(module, position)
+            try:
+                compiler = divergence.compiler(options.pop("model"), options)
+                made["compiled"] = compiler(cut(module, position), list(example_inputs))
+            except Exception as error:
+                made["error"] = type(error).__name__
+
+            def reached(*inputs: Any) -> Any:
+                raise divergence.Reached(inputs)
+
+            return reached
+
+        try:
+            self._followed(received)
+        except divergence.Reached as reached:
+            bench = divergence._Bench(reached, made["eager"], self.backward)
+            return _errors(bench, made.get("compiled"), made.get("error"))
+        return {"error": made.get("error") or "not reached"}
+
+    def breaks(self) -> List[Json]:
+        """Where Dynamo breaks the graph: lines of the repro, with the reason."""
+        found: List[Json] = []
+
+        def make(model: Any, options: Json) -> Any:
+            def explained(*args: Any, **kwargs: Any) -> Any:
+                found.extend(self._reasons(model, args, kwargs))
+                raise _Stop
+
+            return explained
+
+        try:
+            self._again(make)
+        except _Stop:
+            pass
+        return found
+
+    def _reasons(self, model: Any, args: Tuple[Any, ...], kwargs: Json) -> List[Json]:
+        genuine = torch._dynamo.explain
+        try:
+            answer = genuine(model)(*args, **kwargs)
+            reasons = answer.break_reasons
+        except TypeError:  # torch 2.0 takes all at once and gives a tuple
+            reasons = genuine(model, *args, **kwargs)[4]
+        except Exception:
+            return []
+        rows = []
+        for reason in reasons:
+            stack = [frame for frame in reason.user_stack or () if frame.filename == self.path]
+            if stack:
+                rows.append({"line": stack[-1].lineno, "reason": str(reason.reason)[:500]})
+        return rows
+
+
+def _errors(bench: Any, compiled: Any, error: Optional[str]) -> Json:
+    """Root mean square errors against float64 of the tensor where the compiled one is furthest off."""
+
+    def run(function: Any) -> List[Any]:
+        found: List[Any] = bench._run(function, bench.inputs, bench.tensors, bench.state)
+        return found
+
+    try:
+        eager = run(bench.plain)
+    except Exception as raised:
+        return {"error": type(raised).__name__}
+    try:
+        exact: List[Any] = bench._exact()
+    except Exception:  # not every program has a float64 form
+        exact = []
+    actual: List[Any] = []
+    if compiled is not None:
+        try:
+            actual = run(compiled)
+        except Exception as raised:
+            error = type(raised).__name__
+    worst: Json = {"error": error} if error else {}
+    judge = exact if len(exact) == len(eager) else eager
+    rows = []
+    for index, reference in enumerate(judge):
+        off = _off(eager[index], reference)
+        far = _off(actual[index], reference) if len(actual) == len(eager) else None
+        rows.append({"eager": off, "compiled": far})
+    rows = [row for row in rows if row["eager"] is not None]
+    if rows:
+        worst.update(max(rows, key=lambda row: (row["compiled"] or 0.0, row["eager"] or 0.0)))
+    return {**worst, "reference": "float64" if judge is exact else "eager"}
+
+
+def _off(value: Any, reference: Any) -> Optional[float]:
+    if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
+        return None
+    if value.shape != reference.shape:
+        return None
+    if not value.numel():
+        return 0.0
+    difference = _wide(value) - _wide(reference)
+    difference = torch.where(_wide(value) == _wide(reference), 0.0, difference.abs().double())
+    return float(difference.square().mean().sqrt())
+
+
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
+
+
+def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -> Optional[Json]:
+    """Where the worst output is off: the largest absolute error in each cell of the tensor, laid out as rows by last dimension."""
+    judge = exact if exact is not None and len(exact) == len(eager) else eager
+    worst, where = -1.0, None
+    for index, (value, reference) in enumerate(zip(actual, judge)):
+        if not isinstance(value, torch.Tensor) or not isinstance(reference, torch.Tensor):
+            continue
+        if value.shape != reference.shape or not value.numel():
+            continue
+        off = torch.where(
+            _wide(value) == _wide(reference), 0.0, (_wide(value) - _wide(reference)).abs().double()
+        )
+        off = torch.nan_to_num(off, nan=float("inf"))
+        if float(off.max()) > worst:
+            worst, where = float(off.max()), (index, value, off)
+    if where is None:
+        return None
+    index, value, off = where
+    flat = off.reshape(-1, off.shape[-1]) if off.dim() else off.reshape(1, 1)
+    cells, step = _pooled(flat)
+    nearly = torch.isclose(
+        _wide(value), _wide(judge[index]), rtol=_RTOL.get(value.dtype, 1e-7), atol=1e-5
+    )
+    return {
+        "output": index,
+        "of": len(actual),
+        "shape": list(value.shape),
+        "step": step,
+        "max": worst if worst != float("inf") else None,
+        "off": int((~nearly).sum()),
+        "elements": value.numel(),
+        "reference": "float64" if judge is exact else "eager",
+        "cells": [
+            [None if cell == float("inf") else float("{:.3g}".format(cell)) for cell in row]
+            for row in cells.tolist()
+        ],
+    }
+
+
+#: Relative tolerances of torch.testing.assert_close.
+_RTOL = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1.3e-6}
+
+
+def _pooled(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
+    """The largest value of each block, so that no side has more than `CELLS` of them, and the blocks' sides."""
+    step = [-(-side // CELLS) for side in flat.shape]
+    rows = [block.amax(0) for block in flat.split(step[0], 0)]
+    pooled = torch.stack([block.amax(1) for block in torch.stack(rows).split(step[1], 1)], 1)
+    return pooled, step
+
+
+def _spaced(graph: Json, count: int) -> List[int]:
+    """Positions that can be measured, evenly spaced where there are too many; the last one always."""
+    usable = [index for index, node in enumerate(graph["nodes"]) if node["measurable"]]
+    if len(usable) <= count:
+        return usable
+    return sorted({usable[(i + 1) * len(usable) // count - 1] for i in range(count)})
+
+
+def run(request: Json, path: str, lines: str) -> None:
+    """The entry for `candidate`: findings as JSON lines into the file `lines`."""
+    rungs.quiet_compile_workers()
+    with open(lines, "a", encoding="utf-8") as file:
+
+        def tell(line: Json) -> None:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+
+        show(request["text"], path, request["exhibit"], tell)

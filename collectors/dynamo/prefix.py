@@ -1,0 +1,206 @@
+"""The call's Dynamo graph up to one of its operations: which operations there are, in public words, and the cut.
+
+Dynamo's own notes on graphs and nodes (shapes, sources, what is static) are kept, so that a backend treats a prefix
+as it treats the graph. What is open at the cut, autocast for one, is left as the graph would leave it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import torch
+
+from ..call import outputs
+from ..machine.public_names import Unsupported, public_name
+
+_CALLS = ("call_function", "call_method", "call_module")
+_LEAVES = {
+    "_enter_autocast": "_exit_autocast",
+    "_enter_inference_mode": "_exit_inference_mode",
+}
+_IN_PLACE = {getattr(operator, name) for name in dir(operator) if name.startswith("__i")} - {
+    getattr(operator, name) for name in ("__index__", "__inv__", "__invert__")
+}
+
+
+def describe(module: Any, names: Dict[int, str]) -> Dict[str, Any]:
+    """`{"nodes": […], "outputs": [positions]}` in public words only.
+
+    A node: `operator` (None if it has no public name), `dtype`, `measurable`, `differentiable`, `inputs`
+    (positions it reads) and `writes` (it changes a tensor in place, so what comes later may depend on it).
+    """
+    positions: Dict[Any, int] = {}
+    nodes: List[Dict[str, Any]] = []
+    found: List[int] = []
+    for node, depth in _with_depth(module):
+        read = sorted({positions[n] for n in node.all_input_nodes if n in positions})
+        if node.op == "output":
+            found = read
+        if node.op not in _CALLS:
+            continue
+        positions[node] = len(nodes)
+        value = _value(_source(node))
+        tensors = [t for _, t in outputs.flatten(value) if isinstance(t, torch.Tensor)]
+        nodes.append(
+            {
+                "operator": operator_name(module, node, names),
+                "dtype": str(tensors[0].dtype) if tensors else None,
+                "measurable": bool(tensors) and depth == 0,
+                "differentiable": any(bool(tensor.requires_grad) for tensor in tensors),
+                "inputs": read,
+                "writes": _writes(module, node),
+            }
+        )
+    return {"nodes": nodes, "outputs": found}
+
+
+def _with_depth(module: Any) -> Iterator[Tuple[Any, int]]:
+    """Nodes with how many functorch transforms are open after them: inside one, values are no plain tensors."""
+    depth = 0
+    for node in module.graph.nodes:
+        name = _short(node)
+        depth += name.endswith("_increment_nesting")
+        depth -= name.endswith("_decrement_nesting")
+        yield node, depth
+
+
+def note_values(module: Any, example_inputs: Any) -> None:
+    """Notes what each node computes, on fake tensors, for releases whose Dynamo does not hand that over (2.0)."""
+    calls = [node for node in module.graph.nodes if node.op in _CALLS]
+    modes = [tensor.fake_mode for tensor in example_inputs if hasattr(tensor, "fake_mode")]
+    if not modes or any(_value(node) is not None for node in calls):
+        return
+
+    class Noting(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            n.meta["example_value"] = super().run_node(n)
+            return n.meta["example_value"]
+
+    before = modes[0].allow_non_fake_inputs
+    modes[0].allow_non_fake_inputs = True
+    try:  # a node without a note is not measured
+        with contextlib.suppress(Exception), torch.set_grad_enabled(torch.is_grad_enabled()):
+            with modes[0]:  # copies, since the graph may change its inputs
+                Noting(module).run(
+                    *[t.clone() if isinstance(t, torch.Tensor) else t for t in example_inputs]
+                )
+    finally:
+        modes[0].allow_non_fake_inputs = before
+
+
+def _short(node: Any) -> str:
+    if node.op == "call_function":
+        return str(getattr(node.target, "__name__", ""))
+    return str(node.target) if node.op == "call_method" else ""
+
+
+def _value(node: Any) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def _source(node: Any) -> Any:
+    """The node that holds what `node` computed: for an assignment to a part of a tensor, that tensor."""
+    if node.op == "call_function" and node.target is operator.setitem:
+        return node.args[0]
+    return node
+
+
+def _writes(module: Any, node: Any) -> bool:
+    if node.op == "call_module":
+        layer = module.get_submodule(node.target)
+        return bool(getattr(layer, "inplace", False)) or any(True for _ in layer.buffers())
+    name = _short(node)
+    return (
+        node.target is operator.setitem
+        or node.op == "call_function"
+        and node.target in _IN_PLACE
+        or name.endswith("_")
+        and not name.endswith("__")
+        and getattr(operator, name, None) is not node.target
+        or bool(node.kwargs.get("inplace"))
+        or "out" in node.kwargs
+    )
+
+
+def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
+    """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything not torch's own."""
+    if node.op == "call_method":
+        return "Tensor." + node.target if hasattr(torch.Tensor, node.target) else None
+    if node.op == "call_module":
+        layer = type(module.get_submodule(node.target))
+        stock = getattr(torch.nn, layer.__name__, None) is layer
+        return "torch.nn." + layer.__name__ if stock else None
+    higher = getattr(getattr(torch.ops, "higher_order", None), _short(node), None)
+    if higher is not None and higher is node.target:
+        return "torch.ops.higher_order." + _short(node)
+    short = _short(node)
+    if short.startswith(("_enter_", "_exit_")) and short in vars(
+        sys.modules.get(node.target.__module__, torch)
+    ):
+        return "torch." + short if node.target.__module__.startswith("torch.") else None
+    try:
+        name = public_name(node.target, names)
+    except (Unsupported, AttributeError):
+        return None
+    prefix, _, last = name.rpartition(".")
+    if prefix == "torch._C._nn" and hasattr(torch.nn.functional, last):
+        return "torch.nn.functional." + last
+    return name
+
+
+def cut(module: Any, position: Optional[int]) -> Any:
+    """The graph up to its `position`-th call, returning that call's tensors; all of it for None.
+
+    Autocast and inference-mode regions that are open there are left again, and grad mode is put back.
+    """
+    graph = torch.fx.Graph()
+    copies: Dict[Any, Any] = {}
+    entered: List[Any] = []
+    switch = None
+    number = -1
+    for node in module.graph.nodes:
+        if node.op == "output" and position is not None:
+            raise IndexError(position)
+        copies[node] = graph.node_copy(node, lambda n: copies[n])
+        _with_notes(copies[node], node)
+        number += node.op in _CALLS
+        if _short(node) in _LEAVES:
+            entered.append(node)
+        elif _short(node) in _LEAVES.values():
+            entered = [e for e in entered if e is not node.args[0]]
+        elif _short(node) == "_set_grad_enabled":
+            switch = node.target
+        if node.op in _CALLS and number == position:
+            source = _source(node)
+            leaves = tuple(_leaves(graph, copies[source], _value(source)))
+            for region in reversed(entered):
+                leave = getattr(sys.modules[region.target.__module__], _LEAVES[_short(region)])
+                graph.call_function(leave, (copies[region],))
+            if switch is not None:
+                graph.call_function(switch, (torch.is_grad_enabled(),))
+            graph.output(leaves)
+            break
+    made = torch.fx.GraphModule(module, graph)
+    made.meta.update(getattr(module, "meta", {}))
+    _with_notes(made, module)
+    return made
+
+
+def _with_notes(made: Any, original: Any) -> None:
+    """Attributes that Dynamo hangs on graphs and nodes for its backends: no copy takes them along."""
+    for name, value in getattr(original, "__dict__", {}).items():
+        vars(made).setdefault(name, value)
+
+
+def _leaves(graph: Any, node: Any, value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            if isinstance(part, (torch.Tensor, tuple, list)):
+                item = graph.call_function(operator.getitem, (node, index))
+                item.meta["example_value"] = part
+                yield from _leaves(graph, item, part)
+    else:
+        yield node

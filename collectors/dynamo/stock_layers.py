@@ -1,0 +1,152 @@
+"""How a stock torch.nn layer was constructed, read back from its attributes.
+
+A layer keeps most of its constructor's arguments under their names; the exceptions are listed here. What cannot be
+read back is not guessed: the caller then treats the layer as any other module and rewrites what it does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, Dict, Mapping
+
+from torch import nn
+
+from ..machine.public_names import Unsupported
+
+_SKIPPED = ("self", "device", "dtype", "args", "kwargs")
+
+
+def _attention(module: Any) -> Dict[str, Any]:
+    found: Dict[str, Any] = {
+        "bias": module.in_proj_bias is not None,
+        "add_bias_kv": module.bias_k is not None,
+    }
+    for name in ("kdim", "vdim"):
+        size = getattr(module, name)
+        found[name] = None if size == module.embed_dim else size
+    return found
+
+
+def _activation(module: Any) -> Any:
+    function = module.activation
+    for name in ("relu", "gelu"):
+        if function is getattr(nn.functional, name):
+            return name
+    raise Unsupported("torch.nn.{} with an activation of its own".format(type(module).__name__))
+
+
+def _transformer_layer(module: Any) -> Dict[str, Any]:
+    attention = module.self_attn
+    return {
+        "d_model": attention.embed_dim,
+        "nhead": attention.num_heads,
+        "dim_feedforward": module.linear1.out_features,
+        "dropout": module.dropout.p,
+        "activation": _activation(module),
+        "layer_norm_eps": module.norm1.eps,
+        "batch_first": attention.batch_first,
+        "norm_first": module.norm_first,
+        "bias": module.linear1.bias is not None,
+    }
+
+
+def _embedding_bag(module: Any) -> Dict[str, Any]:
+    return {"_weight": None}
+
+
+_READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
+    "MultiheadAttention": _attention,
+    "TransformerEncoderLayer": _transformer_layer,
+    "TransformerDecoderLayer": _transformer_layer,
+    "Embedding": _embedding_bag,
+    "EmbeddingBag": _embedding_bag,
+    "PReLU": lambda module: {"init": 0.25},
+}
+#: Layers whose parameters are not made by their constructor, or that hold modules which need not be stock.
+_NEVER = frozenset(
+    "Transformer TransformerEncoder TransformerDecoder Sequential ModuleList ModuleDict ParameterList ParameterDict Module Container "
+    "AdaptiveLogSoftmaxWithLoss".split()
+)
+
+
+def constructor(module: nn.Module) -> Dict[str, Any]:
+    """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out. Raises Unsupported."""
+    cls = type(module)
+    name = cls.__name__
+    if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):
+        raise Unsupported("a module that is not a stock layer")
+    if _changed(module):
+        raise Unsupported("torch.nn.{} with hooks or parametrizations".format(name))
+    given = _READERS[name](module) if name in _READERS else {}
+    kwargs: Dict[str, Any] = {}
+    for argument, parameter in inspect.signature(cls.__init__).parameters.items():
+        if argument in _SKIPPED or parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            continue
+        value = given[argument] if argument in given else _attribute(module, argument, parameter)
+        if isinstance(value, tuple):
+            same = argument in _EQUAL_SIZES and len(set(value)) == 1
+            same = same or argument == "normalized_shape" and len(value) == 1
+            value = value[0] if same else list(value)
+        if parameter.default is not parameter.empty and value == parameter.default:
+            continue
+        if not _plain(value):
+            raise Unsupported("torch.nn." + name)
+        kwargs[argument] = value
+    if isinstance(module, nn.RNNBase):
+        kwargs = {"input_size": module.input_size, "hidden_size": module.hidden_size, **kwargs}
+        for argument, default in _RNN.items():
+            if getattr(module, argument, default) != default:
+                kwargs[argument] = getattr(module, argument)
+        kwargs.pop("mode", None)
+    return {"class": name, "kwargs": kwargs, "training": module.training}
+
+
+#: Arguments of which a number means the same as a tuple of that number.
+_EQUAL_SIZES = ("kernel_size", "stride", "padding", "dilation", "output_padding")
+
+_RNN = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}  # fmt: skip
+
+
+def _attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -> Any:
+    if argument == "bias":
+        value = getattr(module, "bias", None)
+        return value if isinstance(value, bool) else value is not None
+    if hasattr(module, argument):
+        return getattr(module, argument)
+    if parameter.default is parameter.empty and not isinstance(module, nn.RNNBase):
+        raise Unsupported("torch.nn." + type(module).__name__)
+    return parameter.default
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_plain(item) for item in value)
+    return isinstance(value, (int, float, bool, str, type(None)))
+
+
+def _changed(module: nn.Module) -> bool:
+    """Whether something besides its class decides what the layer does."""
+    for inner in module.modules():
+        if any(getattr(inner, name, None) for name in _HOOKS) or "forward" in vars(inner):
+            return True
+        if getattr(inner, "parametrizations", None) is not None:
+            return True
+        if getattr(nn, type(inner).__name__, None) is not type(inner) and not _torch(type(inner)):
+            return True
+    return False
+
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def _torch(cls: type) -> bool:
+    return cls.__module__.split(".")[0] == "torch"
+
+
+def is_plain_sequential(module: nn.Module) -> bool:
+    """Whether a module is `nn.Sequential` and nothing more."""
+    hooked = any(getattr(module, name, None) for name in _HOOKS) or "forward" in vars(module)
+    return type(module) is nn.Sequential and not hooked

@@ -1,0 +1,362 @@
+"""One Dynamo graph as plain data (graph IR, JSON).
+
+Targets become public names found by *identity* in torch's own modules, so a private function can never slip in under
+a public name. An operator that nobody can look into stays as `opaque`, of which only the results are known; what else has no
+public name raises `Unsupported`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Collection, Dict, List, Optional, Set, Tuple
+
+import torch
+
+from ..machine.public_names import Unsupported, public_name, torch_owned
+from . import stock_layers
+from .value_statistics import literal, statistics
+
+_ENTER = {
+    "_enter_autocast": "torch.autocast",
+    "_enter_inference_mode": "torch.inference_mode",
+}
+_EXIT = {"_exit_autocast", "_exit_inference_mode"}
+
+
+def _hint(size: Any) -> int:
+    if isinstance(size, torch.SymInt):
+        hint = getattr(size.node, "hint", None)
+        return int(hint) if hint is not None else 2
+    return int(size)
+
+
+def _symbols(value: torch.Tensor) -> List[Any]:
+    """The sizes of a tensor, those that vary as the text of their expression."""
+    return [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
+
+
+def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
+    """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as numbers."""
+    return {
+        "shape": [_hint(size) for size in value.shape],
+        "stride": (
+            [_hint(step) for step in value.stride()] if value.layout == torch.strided else None
+        ),
+        "dtype": str(value.dtype).split(".")[-1],
+        "device": value.device.type,
+        "requires_grad": bool(value.requires_grad),
+    }
+
+
+def _meta(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tensor_meta(value)
+    if isinstance(value, (torch.SymInt, bool)) or isinstance(value, int):
+        return {"scalar": "int"}
+    if isinstance(value, (torch.SymFloat, float)):
+        return {"scalar": "float"}
+    if isinstance(value, (tuple, list)):
+        return [_meta(item) for item in value]
+    return None
+
+
+def _on_device(meta: Any, device: str) -> Any:
+    """Metadata of results that were kept without their data."""
+    if isinstance(meta, list):
+        return [_on_device(item, device) for item in meta]
+    return {**meta, "device": device} if isinstance(meta, dict) and "device" in meta else meta
+
+
+_CASTS = frozenset("to type int long short byte char type_as _to_copy convert_element_type".split())
+
+
+def _is_cast(node: Any) -> bool:
+    """Whether some user converts the node's values to integers: C++ leaves that undefined for most of the floats."""
+    for user in node.users:
+        result = user.meta.get("example_value")
+        short = getattr(user.target, "__name__", str(user.target)).split(".")[0]
+        if short in _CASTS and isinstance(result, torch.Tensor):
+            if not (result.is_floating_point() or result.is_complex()):
+                return True
+    return False
+
+
+_NESTED = "a nested graph (higher-order operator)"
+#: Higher-order operators that write to what they are given.
+_WRITES = ("mutation", "functionalized", "effects")
+
+
+def _is_opaque(node: Any) -> bool:
+    """Whether a node may be left as something that only returns results: an operator that changes none of its arguments."""
+    target = node.target
+    if node.op != "call_function":
+        return False
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        target = getattr(target, target.overloads()[0])
+    if isinstance(target, torch._ops.OpOverload):
+        return not target._schema.is_mutable
+    higher = getattr(torch._ops, "HigherOrderOperator", ())
+    return isinstance(target, higher) and not any(word in target.name() for word in _WRITES)
+
+
+class Translator:
+    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then.
+
+    `allowed` are the ids of tensors whose values may leave.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        values: Optional[Tuple[Any, ...]],
+        owned: Dict[int, str],
+        names: Dict[int, str],
+        spans: Optional[Dict[str, Dict[str, Any]]] = None,
+        results: Optional[Dict[str, Any]] = None,
+        allowed: Collection[int] = (),
+    ) -> None:
+        self.allowed = allowed
+        self.spans = spans or {}
+        self.results = results or {}
+        self.module = module
+        self.values = values
+        self.owned = owned
+        self.names = names
+        self.refs: Dict[str, str] = {}
+        self.sizes: Dict[str, Dict[str, Any]] = {}
+        self.inputs: List[Dict[str, Any]] = []
+        self.nodes: List[Dict[str, Any]] = []
+        self.blocks: Dict[str, int] = {}
+        self.storages: Dict[int, Tuple[str, torch.Tensor]] = {}
+        self.outputs: List[Any] = []
+        self.nested: Set[str] = set()
+
+    def translate(self) -> Dict[str, Any]:
+        """The IR of the graph."""
+        tensors = [value for value in self.values or () if isinstance(value, torch.Tensor)]
+        self.device = tensors[0].device.type if tensors else "cpu"
+        placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
+        for index, node in enumerate(placeholders):
+            self._placeholder(
+                node, self.values[index] if self.values and index < len(self.values) else None
+            )
+        for node in placeholders:
+            if node.name in self.sizes:
+                self._size(node)
+        for node in self.module.graph.nodes:
+            if node.op == "output":
+                self.outputs = self._flat(node.args[0])
+            elif node.op != "placeholder":
+                self._node(node)
+        return {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs}
+
+    def _fresh(self) -> str:
+        return "n{}".format(len(self.nodes))
+
+    def _placeholder(self, node: Any, value: Any) -> None:
+        fake = node.meta.get("example_value")
+        if (
+            isinstance(fake, (torch.SymInt, int))
+            or isinstance(value, int)
+            and not isinstance(value, bool)
+        ):
+            self.sizes[node.name] = {
+                "symbol": str(fake) if fake is not None else "",
+                "value": value if isinstance(value, int) else None,
+            }
+            return
+        if isinstance(fake, torch.SymFloat) or isinstance(value, float):
+            self.refs[node.name] = ""
+            self.sizes[node.name] = {
+                "symbol": str(fake),
+                "value": float(value) if value is not None else 1.0,
+            }
+            return
+        tensor = value if isinstance(value, torch.Tensor) else fake
+        if not isinstance(tensor, torch.Tensor):
+            raise Unsupported("an input that is not a tensor")
+        self._input(node.name, tensor, fake, value, _is_cast(node))
+
+    def _input(
+        self, name: str, tensor: torch.Tensor, fake: Any, value: Any, cast: bool = False
+    ) -> None:
+        label = self.owned.get(id(value), "")
+        kind = (
+            "param"
+            if isinstance(value, torch.nn.Parameter) or isinstance(fake, torch.nn.Parameter)
+            else "input"
+        )
+        if kind == "input" and label and not label.startswith(("arg", "kwarg")):
+            kind = "buffer"
+        public = "{}{}".format({"param": "p", "buffer": "b", "input": "x"}[kind], len(self.inputs))
+        entry: Dict[str, Any] = {
+            "name": public,
+            "kind": kind,
+            "meta": tensor_meta(fake if isinstance(fake, torch.Tensor) else tensor),
+        }
+        if isinstance(value, torch.Tensor):
+            entry["meta"]["requires_grad"] = bool(value.requires_grad)
+        if isinstance(fake, torch.Tensor):
+            entry["symbols"] = _symbols(fake)
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+            entry["stats"] = statistics(value)
+            if id(value) in self.allowed:
+                entry["stats"]["values"] = literal(value)
+            self._alias(entry, value)
+            if cast:
+                entry["stats"]["cast"] = True
+        self.inputs.append(entry)
+        self.refs[name] = public
+
+    def _alias(self, entry: Dict[str, Any], value: torch.Tensor) -> None:
+        if not value.numel():
+            return
+        key = value.untyped_storage().data_ptr()
+        if key in self.storages:
+            owner, _ = self.storages[key]
+            entry["alias"] = {"of": owner, "offset": int(value.storage_offset())}
+        else:
+            self.storages[key] = (entry["name"], value)
+
+    def _size(self, node: Any) -> None:
+        """A size that arrives as an input of its own becomes `tensor.size(dim)` of the input that carries it."""
+        size = self.sizes[node.name]
+        for entry in self.inputs:
+            for dim, symbol in enumerate(entry.get("symbols", ())):
+                if isinstance(symbol, str) and symbol == size["symbol"]:
+                    name = self._fresh()
+                    self.nodes.append(
+                        {
+                            "name": name,
+                            "op": "method",
+                            "target": "size",
+                            "args": [{"ref": entry["name"]}, dim],
+                            "kwargs": {},
+                            "meta": {"scalar": "int"},
+                            "block": [],
+                        }
+                    )
+                    self.refs[node.name] = name
+                    return
+        fake = node.meta.get("example_value")
+        self.refs[node.name] = ""
+        size["constant"] = size["value"] if size["value"] is not None else _hint(fake)
+
+    def _encode(self, value: Any) -> Any:
+        if isinstance(value, torch.fx.Node):
+            if value.name in self.nested:
+                raise Unsupported(_NESTED)
+            public = self.refs[value.name]
+            if public == "":
+                size = self.sizes[value.name]
+                return size.get("constant", size["value"])
+            return {"ref": public}
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, (int, float)):
+            return (
+                {"float": repr(value)} if isinstance(value, float) and value - value != 0 else value
+            )
+        if isinstance(value, torch.dtype):
+            return {"atom": str(value)}
+        if isinstance(value, torch.device):
+            return {"device": value.type}
+        if isinstance(value, (torch.memory_format, torch.layout)):
+            return {"atom": str(value)}
+        if value is Ellipsis:
+            return {"atom": "..."}
+        if isinstance(value, slice):
+            return {"slice": [self._encode(part) for part in (value.start, value.stop, value.step)]}
+        if isinstance(value, tuple):
+            return {"tuple": [self._encode(item) for item in value]}
+        if isinstance(value, list):
+            return {"list": [self._encode(item) for item in value]}
+        if isinstance(value, dict):
+            return {"dict": [[key, self._encode(item)] for key, item in value.items()]}
+        if isinstance(value, torch.SymInt):
+            return _hint(value)
+        raise Unsupported(
+            "an argument of type "
+            + (type(value).__name__ if torch_owned(type(value)) else "object")
+        )
+
+    def _flat(self, value: Any) -> List[Any]:
+        if isinstance(value, (tuple, list)):
+            return [item for part in value for item in self._flat(part)]
+        if isinstance(value, torch.fx.Node):
+            return [self._encode(value)]
+        return []
+
+    def _block(self, node: Any) -> List[int]:
+        stack = node.meta.get("nn_module_stack") or {}
+        return [self.blocks.setdefault(str(key), len(self.blocks)) for key in stack]
+
+    def _node(self, node: Any) -> None:
+        try:
+            op, target = self._operation(node)
+            if op == "skip":
+                return
+            args = [self._encode(item) for item in node.args]
+            kwargs = {key: self._encode(item) for key, item in node.kwargs.items()}
+        except Unsupported:
+            if not _is_opaque(node):
+                raise
+            op, target, kwargs = "opaque", "opaque", {}
+            args = [
+                self._encode(item) for item in node.all_input_nodes if item.name not in self.nested
+            ]
+        name = self._fresh()
+        self.refs[node.name] = name
+        entry = {
+            "name": name,
+            "op": op,
+            "target": target,
+            "args": args,
+            "kwargs": kwargs,
+            "meta": self._result_meta(node),
+            "block": self._block(node),
+        }
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor) and any(
+            isinstance(n, torch.SymInt) for n in value.shape
+        ):
+            entry["symbols"] = _symbols(value)
+        if node.name in self.spans:
+            entry["stats"] = dict(self.spans[node.name], cast=_is_cast(node))
+        if op == "module":
+            entry["module"] = stock_layers.constructor(self.module.get_submodule(node.target))
+        self.nodes.append(entry)
+
+    def _result_meta(self, node: Any) -> Any:
+        if "example_value" in node.meta or node.name not in self.results:
+            return _meta(node.meta.get("example_value"))
+        return _on_device(_meta(self.results[node.name]), self.device)
+
+    def _operation(self, node: Any) -> Tuple[str, str]:
+        if node.op == "get_attr":
+            return self._attribute(node)
+        if node.op == "call_method":
+            if not hasattr(torch.Tensor, node.target):
+                raise Unsupported("a method that torch.Tensor lacks")
+            return "method", str(node.target)
+        if node.op == "call_module":
+            return "module", "module"
+        short = getattr(node.target, "__name__", "")
+        if short in _ENTER and torch_owned(node.target):
+            return "enter", _ENTER[short]
+        if short in _EXIT and torch_owned(node.target):
+            return "exit", "exit"
+        if short == "_log_api_usage_once" and torch_owned(node.target):
+            return "skip", ""  # a note to torch's own telemetry, which computes nothing
+        if short == "_set_grad_enabled":
+            return "grad_mode", "torch._C._set_grad_enabled"
+        return "function", public_name(node.target, self.names)
+
+    def _attribute(self, node: Any) -> Tuple[str, str]:
+        value = self.module
+        for part in node.target.split("."):
+            value = getattr(value, part)
+        if not isinstance(value, torch.Tensor):
+            self.nested.add(node.name)
+            return "skip", ""
+        self._input(node.name, value, node.meta.get("example_value"), value)
+        return "skip", ""

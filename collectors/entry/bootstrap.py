@@ -1,0 +1,92 @@
+"""Runs the user's program as it always runs (see `record.starting`), with the recorder waiting for torch.
+
+This file is executed by location and loads its own package under a private name from its own folder, which never
+reaches `sys.path`: the script's own `collectors.py`, `reporter/` or `templates/` stay what they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from typing import Any, Dict
+
+PACKAGE = "_bugreport_collectors"
+
+
+def load_package() -> None:
+    """Makes the collectors importable as `_bugreport_collectors` and nothing else."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    spec = importlib.util.spec_from_file_location(
+        PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE] = module
+    spec.loader.exec_module(module)
+
+
+def main() -> None:
+    """`python bootstrap.py SPEC.json TARGET [ARGS…]`; the spec's `way` says what TARGET is."""
+    with open(sys.argv[1]) as source:
+        spec: Dict[str, Any] = json.load(source)
+    load_package()
+    hooks = importlib.import_module(PACKAGE + ".record.hooks")
+    starting = importlib.import_module(PACKAGE + ".record.starting")
+    endings = importlib.import_module(PACKAGE + ".record.ending")
+    recorder = _recorder(spec)
+    hooks.install(recorder)
+    sys.argv = sys.argv[2:]
+    ending: Dict[str, Any] = {"exit": 0, "exception": None}
+    try:
+        shown = starting.run(spec)
+        if shown is not None:
+            ending["exit"], ending["exception"] = 1, endings.account(shown)
+            sys.exit(1)
+    except SystemExit as stop:
+        code = stop.code
+        if ending["exception"] is None:
+            ending["exit"] = int(code) if isinstance(code, int) else (0 if code is None else 1)
+        raise
+    except starting.Unusable as error:
+        ending["exit"], ending["unusable"] = 2, str(error)
+        sys.exit(2)
+    except BaseException as error:
+        ending["exit"] = 1
+        ending["exception"] = endings.account(error)
+        _show(error)
+        sys.exit(1)
+    finally:
+        # pytest-xdist's scheduler is imported only where tests run in other processes
+        ending["elsewhere"] = "xdist.dsession" in sys.modules
+        recorder.finish(ending)
+
+
+def _recorder(spec: Dict[str, Any]) -> Any:
+    """What watches the calls; where the program is only run again up to one of them, what makes that call."""
+    if "descriptor" in spec:
+        return importlib.import_module(PACKAGE + ".record.rerun").Rerun(spec)
+    channel = importlib.import_module(PACKAGE + ".record.channel").Channel(spec["socket"])
+    channel.send({"role": "script", "pid": os.getpid()})
+    return importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
+
+
+def _show(error: BaseException) -> None:
+    """The traceback as Python would print it, without our frames."""
+    trace = error.__traceback__
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
+        trace = trace.tb_next
+    error = error.with_traceback(trace)  # hooks print what the exception itself carries
+    if sys.excepthook is sys.__excepthook__:
+        import traceback
+
+        traceback.print_exception(type(error), error, trace)
+    else:
+        sys.excepthook(type(error), error, trace)
+
+
+if __name__ == "__main__":
+    main()

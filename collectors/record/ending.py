@@ -1,0 +1,46 @@
+"""How a program came to its end: with which exception, raised where, in words that are the same without torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List, Tuple
+
+from .. import FOLDER
+
+
+def account(error: BaseException) -> Dict[str, Any]:
+    """How the script itself ended: its exception, and whether torch or the script raised it."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    inside = bool(frames) and os.sep + "torch" + os.sep in frames[-1][0]
+    answer: Dict[str, Any] = {
+        "class": type(error).__name__,
+        "raised_in_torch": inside,
+        "place": _place(frames),
+    }
+    if "torch" in sys.modules:
+        from ..call import failure
+
+        answer["failure"] = failure.describe(error)
+    else:
+        answer["failure"] = {
+            "exception": type(error).__name__,
+            "message": str(error),
+            "first_line": str(error),
+        }
+    return answer
+
+
+def _place(frames: List[Tuple[str, int]]) -> str:
+    """Where the innermost frame of the user's own stands: `train.py, line 7`, `train.ipynb, cell 3, line 2`."""
+    own = FOLDER
+    roots = [os.path.dirname(os.__file__) + os.sep, own, "<"]
+    for path, line in reversed(frames):
+        installed = "site-packages" in path or "dist-packages" in path
+        if not installed and not any(path.startswith(root) for root in roots):
+            return "{}, line {}".format(os.path.basename(path), line)
+    return ""

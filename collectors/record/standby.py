@@ -1,0 +1,236 @@
+"""A fork of the process as it was just before one compiled call, waiting to repeat that call.
+
+The standby is the recording: no pickling, every closure, global and random state in place. It does no work of
+its own; each request is done by a child forked from it, so a crash, an abort or a hang costs one child.
+
+It must be forked from a *fresh* thread of the script's process: libgomp keeps its thread pool per thread, and a
+child forked from a thread that has run a parallel region waits for pool threads that no longer exist.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Callable, Dict, List, Optional
+
+from ..call import process_groups, rungs, stopping
+from . import requests
+from .channel import Channel
+
+
+def fork_from_fresh_thread(body: Callable[[], None]) -> int:
+    """Forks in a new thread; the child runs `body` there and never returns. Returns the child's pid."""
+    pids: List[int] = []
+    problems: List[OSError] = []
+
+    def target() -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:  # no memory, or too many processes
+            problems.append(error)
+            return
+        if pid == 0:
+            status = 1
+            try:
+                body()
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        pids.append(pid)
+
+    import warnings
+
+    thread = threading.Thread(target=target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        thread.start()
+        thread.join()
+    if problems:
+        raise problems[0]
+    return pids[0]
+
+
+def leave_the_program() -> None:
+    """Cuts a fork off from what the program still does with its streams, its signals and the machine's memory.
+
+    A print of the repeated call must not end up in a log that the program writes, or in what pytest has captured; a
+    signal handler that saves a checkpoint must not run twice; and when memory runs out it is the copy that has to go.
+    """
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    _LEFT.extend((sys.stdin, sys.stdout, sys.stderr))
+    sys.stdin = open(0, closefd=False)
+    sys.stdout, sys.stderr = (
+        open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
+        for number in (1, 2)
+    )
+    for reference in list(logging._handlerList):  # type: ignore[attr-defined]
+        handler = reference()
+        # one without a stream, like that of torch's traces, takes its presence for leave to write
+        if isinstance(handler, logging.StreamHandler) and handler.stream is not None:
+            _LEFT.append(handler.stream)
+            with contextlib.suppress(
+                AttributeError
+            ):  # logging's own last resort asks for sys.stderr
+                # setStream would flush what the program has not written; a handler may close what it has
+                handler.stream = open(2, "w", buffering=1, errors="replace", closefd=False)
+    for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")
+
+
+_LEFT: List[Any] = []  # closing them would write what they hold
+#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have a hundred of them.
+_MOST_OF_LOG = 30_000
+
+
+class Standby:
+    """Serves requests of the host about one recorded call until told to stop or the host is gone."""
+
+    def __init__(
+        self, call: rungs.Call, number: int, socket_path: str, folder: str, cache: str = ""
+    ) -> None:
+        self.call = call
+        self.number = number
+        self.socket_path = socket_path
+        self.folder = folder
+        self.cache = cache
+        self.children: Dict[int, Dict[str, Any]] = {}
+
+    def serve(self) -> None:
+        """The loop. A request is `{"op": one of asked.KINDS or "stop", "id": n, "timeout": seconds, …}`."""
+        leave_the_program()
+        if self.cache:
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
+        self.call.adopt_settings()
+        self.channel = Channel(self.socket_path)
+        self.channel.send({"role": "standby", "call": self.number, "pid": os.getpid()})
+        while True:
+            ready = self.channel.pending()
+            if not ready:
+                wait = 0.02 if self.children else 5.0
+                ready = bool(select.select([self.channel.fileno()], [], [], wait)[0])
+            if ready:
+                request = self.channel.receive()
+                if request is None or request["op"] == "stop":
+                    self._kill_all()
+                    return
+                self._start(request)
+            self._reap()
+
+    def _start(self, request: Dict[str, Any]) -> None:
+        path = os.path.join(self.folder, "answer-{}-{}.json".format(self.number, request["id"]))
+        limit = time.monotonic() + request["timeout"]
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._child(request, path)
+            finally:
+                os._exit(0)
+        self.children[pid] = {
+            "id": request["id"],
+            "path": path,
+            "limit": limit,
+            "stopped": None,
+        }
+
+    def _child(self, request: Dict[str, Any], path: str) -> None:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.channel.close()
+        log = os.open(
+            os.path.join(self.folder, "child-{}-{}.log".format(self.number, request["id"])),
+            os.O_CREAT | os.O_WRONLY,
+            0o600,
+        )
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        stopping.prepare()
+        try:
+            process_groups.revive()
+            answer = requests.perform(self.call, request)
+        except BaseException:
+            answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
+        with open(path + ".part", "w") as out:
+            json.dump(answer, out)
+        os.replace(path + ".part", path)
+
+    def _reap(self) -> None:
+        """Answers for the children that have ended; one that has reached its limit first says where it is."""
+        for pid, child in list(self.children.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            now = time.monotonic()
+            if done and child["stopped"] is None:
+                self._answered(pid, self._answer(child, status))
+            elif (
+                done or child["stopped"] is not None and now > child["stopped"] + stopping.PATIENCE
+            ):
+                if not done:
+                    _kill_group(pid)
+                    os.waitpid(pid, 0)
+                # The compilers that it has started as well. Its own number may be another process's by now.
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
+                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})
+            elif child["stopped"] is None and now > child["limit"]:
+                child["stopped"] = now
+                stopping.stop(pid)
+
+    def _answered(self, pid: int, answer: Dict[str, Any]) -> None:
+        self.channel.send({"answer": self.children.pop(pid)["id"], **answer})
+
+    def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
+        """What a child that ended by itself has written, or how it died."""
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            return {"outcome": "died", "signal": name, "detail": self._log(child)}
+        answer = load_answer(child["path"])
+        return answer or {
+            "outcome": "died",
+            "signal": "exit {}".format(os.WEXITSTATUS(status)),
+            "detail": self._log(child),
+        }
+
+    def _log(self, child: Dict[str, Any]) -> str:
+        path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child["id"]))
+        try:
+            with open(path, errors="replace") as log:
+                return log.read()[-_MOST_OF_LOG:]
+        except OSError:
+            return ""
+
+    def _kill_all(self) -> None:
+        for pid in self.children:
+            _kill_group(pid)
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def load_answer(path: str) -> Optional[Dict[str, Any]]:
+    """The JSON answer a child wrote, or None if it did not get that far."""
+    try:
+        with open(path) as source:
+            loaded = json.load(source)
+    except (OSError, ValueError):
+        return None
+    return loaded if isinstance(loaded, dict) else None

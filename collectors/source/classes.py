@@ -1,0 +1,270 @@
+"""Classes and objects as data: of a class what is mentioned, of an object the state it is in now."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any, Dict, List, Set, Tuple
+
+import torch
+from torch import nn
+
+from . import kinds, values
+from .ownership import is_foreign, public_reference, user_code
+
+Ref = Dict[str, Any]
+
+_PROTOCOL = {"forward", "backward", "setup_context", "vmap", "jvp"}
+_LEFT_OUT = {
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__qualname__",
+    "__init__",
+    "__annotations__",
+    "__slots__",
+    "__match_args__",
+    "__hash__",
+    "__firstlineno__",
+    "__static_attributes__",
+    "__orig_bases__",
+    "__parameters__",
+    "__abstractmethods__",
+    "_abc_impl",
+    "__annotate_func__",
+    "__annotations_cache__",
+    "__post_init__",
+}
+_STOCK_CONTAINERS = (
+    nn.Sequential,
+    nn.ModuleList,
+    nn.ModuleDict,
+    nn.ParameterList,
+    nn.ParameterDict,
+)
+_FRESH = set(nn.Module().__dict__) | {"training"}
+
+
+class Objects:
+    """Tables of what was found. `wanted` are the attribute names mentioned so far; `later` waits for a mention."""
+
+    def __init__(self) -> None:
+        self.functions: Dict[str, Any] = {}
+        self.classes: Dict[str, Any] = {}
+        self.instances: Dict[str, Any] = {}
+        self.tensors: Dict[str, Any] = {}
+        self.problems: List[str] = []
+        self.wanted: Set[str] = set()
+        self.all_wanted = False
+        self.constructed: Set[str] = set()
+        self.with_instances: Set[str] = set()
+        self.later: List[Tuple[str, Any, Dict[str, Any]]] = []
+        self.known: Dict[int, str] = {}
+        self.alive: List[Any] = []
+        self.live_classes: Dict[str, Any] = {}
+        self.storages: Dict[Tuple[str, int], List[str]] = {}
+        self.depth = 0
+
+    def _key(self, value: Any, prefix: str, table: Dict[str, Any]) -> str:
+        key = prefix + str(len(table))
+        self.known[id(value)] = key
+        self.alive.append(value)
+        return key
+
+    def opaque(self, reason: str) -> Ref:
+        """A thing that cannot be rebuilt."""
+        self.problems.append(reason)
+        return {"kind": "opaque", "reason": reason}
+
+    def ref(self, value: Any) -> Ref:
+        """What a live value is."""
+        raise NotImplementedError
+
+    def _tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
+        raise NotImplementedError
+
+    def _class(self, value: type) -> Ref:
+        if id(value) in self.known:
+            return {"kind": "class", "id": self.known[id(value)]}
+        key = self._key(value, "c", self.classes)
+        record: Dict[str, Any] = {
+            "name": value.__name__,
+            "module": issubclass(value, nn.Module),
+            "function": issubclass(value, torch.autograd.Function),
+            "shape": kinds.shape(value),
+            "methods": {},
+            "attributes": {},
+            "fields": [],
+            "slots": (
+                [value.__dict__["__slots__"]]
+                if isinstance(value.__dict__.get("__slots__"), str)
+                else list(value.__dict__.get("__slots__", ()))
+            ),
+            "init_seen": False,
+        }
+        self.classes[key] = record
+        self.live_classes[key] = value
+        record["bases"] = [self.ref(base) for base in value.__bases__ if base is not object]
+        foreign = [
+            base for base in value.__mro__[1:] if is_foreign(base.__module__) and base is not object
+        ]
+        record["overrides"] = sorted(
+            name for name in value.__dict__ if any(hasattr(base, name) for base in foreign)
+        )
+        if record["shape"] == "enum":
+            record["fields"] = [[member.name, self.ref(member.value)] for member in value]  # type: ignore[attr-defined]
+        elif record["shape"] == "namedtuple":
+            given = getattr(value, "_field_defaults", {})
+            record["fields"] = [[name, self.ref(given[name]) if name in given else None] for name in value._fields]  # type: ignore[attr-defined]
+        elif record["shape"] == "dataclass":
+            record["fields"] = [[name, None] for name, _, _ in kinds.fields(value)]
+            record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+        self._members(value, record)
+        return {"kind": "class", "id": key}
+
+    def _members(self, value: type, record: Dict[str, Any]) -> None:
+        members = record["fields"] and {name for name, _ in record["fields"]} or set()
+        for name, thing in list(value.__dict__.items()):
+            if name in _LEFT_OUT or name in members or name.startswith(("__dataclass", "_field")):
+                continue
+            method = kinds.method_kind(thing)
+            if method is not None:
+                kind, function = method
+                if (
+                    not isinstance(kinds.unwrapped(function), types.FunctionType)
+                    or name == "__init__"
+                ):
+                    continue
+                dunder = name.startswith("__") and name.endswith("__")
+                into = _Methods(record["methods"], kind)
+                if name in _PROTOCOL or dunder:
+                    if user_code(kinds.unwrapped(function)) is True:
+                        into[name] = self.ref(function)
+                else:
+                    self.later.append((name, function, into))
+            elif not (name.startswith("__") and name.endswith("__")) and not isinstance(
+                thing, types.MemberDescriptorType
+            ):
+                self.later.append((name, thing, record["attributes"]))
+
+    def _instance(self, value: Any) -> Ref:
+        if id(value) in self.known:
+            return {"kind": "instance", "id": self.known[id(value)]}
+        cls = type(value)
+        if isinstance(value, enum.Enum):
+            if value.name in cls.__members__:
+                return {"kind": "member", "class": self.ref(cls), "name": value.name}
+            # flags put together, which only their number names
+            return {"kind": "member", "class": self.ref(cls), "value": self.ref(value.value)}
+        if isinstance(value, nn.Module):
+            return self._module(value)
+        if is_foreign(cls.__module__):
+            return self.opaque("an object of " + cls.__module__ + "." + cls.__name__)
+        key = self._key(value, "i", self.instances)
+        record: Dict[str, Any] = {"module": False, "state": {}}
+        self.instances[key] = record
+        record["class"] = self.ref(cls)
+        if record["class"]["kind"] != "class":
+            return self.opaque("an object of " + cls.__name__)
+        self.with_instances.add(record["class"]["id"])
+        if hasattr(value, "_fields") and isinstance(value, tuple):
+            record["state"] = {name: self.ref(each) for name, each in zip(value._fields, value)}  # type: ignore[attr-defined]
+            return {"kind": "instance", "id": key}
+        state = dict(getattr(value, "__dict__", {}))
+        for base in cls.__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            state.update(
+                {
+                    name: getattr(value, name)
+                    for name in ((slots,) if isinstance(slots, str) else slots)
+                    if hasattr(value, name)
+                }
+            )
+        self.later.extend((name, each, record["state"]) for name, each in state.items())
+        return {"kind": "instance", "id": key}
+
+    def _module(self, value: nn.Module) -> Ref:
+        key = self._key(value, "i", self.instances)
+        record: Dict[str, Any] = {
+            "module": True,
+            "state": {},
+            "training": bool(value.training),
+            "stock": None,
+        }
+        self.instances[key] = record
+        if value._forward_hooks or value._forward_pre_hooks:
+            self.problems.append("forward hooks are left out")
+        cls = type(value)
+        if cls.__module__.split(".")[0] == "torch":
+            self._stock(value, record)
+            return {"kind": "instance", "id": key}
+        record["class"] = self.ref(cls)
+        if record["class"]["kind"] == "class":
+            self.with_instances.add(record["class"]["id"])
+        numbered = isinstance(value, _STOCK_CONTAINERS)
+        if numbered:
+            record["items"] = [[name, self.ref(child)] for name, child in value._modules.items()]
+        inherited = set() if numbered else self._stock_base(value, record)
+        state = {
+            name: each
+            for name, each in value.__dict__.items()
+            if name not in _FRESH and name not in inherited
+        }
+        for table in (value._parameters, value._buffers, *(() if numbered else (value._modules,))):
+            state.update({name: each for name, each in table.items() if name not in inherited})
+        record["buffers"] = [name for name in value._buffers if name not in inherited]
+        self.later.extend((name, each, record["state"]) for name, each in state.items())
+        return {"kind": "instance", "id": key}
+
+    def _stock_base(self, value: nn.Module, record: Dict[str, Any]) -> Set[str]:
+        """Of a user's subclass of a stock layer: what that layer's own constructor makes."""
+        base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
+        if base is nn.Module:
+            return set()
+        twin, arguments = values.twin(value, base)
+        if twin is None:
+            self.opaque("a subclass of the layer " + base.__name__)
+            return set()
+        record["stock"] = {"args": {name: self.ref(each) for name, each in arguments.items()}}
+        tables = (twin.__dict__, twin._parameters, twin._buffers, twin._modules)
+        return {name for table in tables for name in table}
+
+    def _stock(self, value: nn.Module, record: Dict[str, Any]) -> None:
+        reference = public_reference(type(value))
+        record["class"] = reference or self.opaque("layer " + type(value).__name__)
+        record["stock"] = {"args": {}, "factory": {}}
+        if isinstance(value, _STOCK_CONTAINERS):
+            if isinstance(value, (nn.ParameterList, nn.ParameterDict)):
+                pairs: Any = (
+                    value.items() if isinstance(value, nn.ParameterDict) else enumerate(value)
+                )
+            else:
+                pairs = value._modules.items()
+            record["items"] = [[str(name), self.ref(child)] for name, child in pairs]
+            return
+        arguments = values.stock_arguments(value)
+        if arguments is None:
+            record["class"] = self.opaque("layer " + type(value).__name__)
+            return
+        record["stock"] = {
+            "args": {name: self.ref(each) for name, each in arguments.items()},
+            "factory": values.factory(value),
+        }
+        own = list(value.named_parameters())
+        record["frozen"] = bool(own) and not any(each.requires_grad for _, each in own)
+        record["parameters"] = {
+            name: self._tensor(each, values=False).get("id") for name, each in own
+        }
+
+
+class _Methods(Dict[str, Any]):
+    """Takes a method's reference and files it with its kind under the class's methods."""
+
+    def __init__(self, table: Dict[str, Any], kind: str) -> None:
+        super().__init__()
+        self.table, self.kind = table, kind
+
+    def __setitem__(self, name: str, reference: Any) -> None:
+        if reference["kind"] == "function":
+            self.table[name] = {"method": self.kind, "function": reference}

@@ -1,0 +1,147 @@
+"""Whether a program rewritten from its source computes what the recorded call computes, from the same tensors.
+
+Like `equivalence`, for the other way of rewriting: there is no trace in between, so each tensor of the rewritten program is
+given by how it is reached there, beside the id that `source.gather` has for the private one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from typing import Any, Dict, Iterator, List, Tuple
+
+import torch
+
+from ..call import context, outputs, rungs
+from ..call.closeness import same
+from ..trace.equivalence import Run, Waiting, gradients_how, operators
+from ..trace.torch_functions import replaced
+from . import source
+
+Json = Dict[str, Any]
+#: A tensor: how it is told apart (id, and its name in a stock layer), the private one, the public one.
+_Pair = Tuple[str, torch.Tensor, torch.Tensor]
+
+
+def check(call: rungs.Call, request: Json) -> Json:
+    """Compares the call with the program in `request`.
+
+    `request`: `text` and `callable` make the callable, the function `inputs` in `text` its arguments; `tensors` are pairs of a
+    public expression and an id, as `anonymizer.source.paths` has them; `file` is a path for our own use. Returns `outcome` ok with
+    `outputs`, `gradients`, `buffers` and `operators` as `equivalence.check` does, or raises with its `detail`.
+    """
+    changed = next(replaced(), None)
+    if changed is not None:
+        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
+    rungs.quiet_compile_workers()
+    rng = torch.get_rng_state()
+    path = request["file"]
+    if not Waiting(lambda: torch.save(_private(call, request, rng), path)).wanted():
+        return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+    private = outputs.load(path)
+    os.unlink(path)
+    try:
+        public = _public(call, request, rng)
+    except Exception as error:
+        return {
+            "outcome": "raises",
+            "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
+        }
+    return {"outcome": "ok", **_compared(private, public)}
+
+
+def _compared(private: Json, public: Run) -> Json:
+    expected = [leaf.detach() for leaf in private["results"]]
+    labels = list(public.tensors)
+    gradients = [public.gradients.get(label) for label in labels]
+    after = [public.tensors[label].detach() for label in labels]
+    back = same([private["gradients"].get(label) for label in labels], gradients)
+    back["how"] = gradients_how(back, private, public)
+    return {
+        "outputs": same(expected, [leaf.detach() for leaf in public.results]),
+        "gradients": back,
+        "buffers": same([private["after"][label] for label in labels], after),
+        "operators": operators(private["counts"], public.counts),
+    }
+
+
+def _private(call: rungs.Call, request: Json, rng: torch.Tensor) -> Json:
+    """The recorded call's run; this process is a fork that ends with it."""
+    live = _live(call)
+    mine: Dict[str, torch.Tensor] = {}
+    for _, key in request["tensors"]:
+        mine.update(_named(key, live[key]))
+    run = Run(mine)
+    run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
+    return run.saved()
+
+
+def _public(call: rungs.Call, request: Json, rng: torch.Tensor) -> Run:
+    """The rewritten program's run on the values of the private tensors. Raises ValueError where one has no counterpart."""
+    module = sys.modules["rewritten"] = types.ModuleType("rewritten")  # dataclasses look there
+    namespace = module.__dict__
+    exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    function = eval(request["callable"], namespace)
+    given = namespace["inputs"]()
+    namespace["entry"], namespace["given"] = getattr(function, "__self__", function), given
+    live = _live(call)
+    tensors: Dict[str, torch.Tensor] = {}
+    copies: List[torch.Tensor] = []
+    with torch.no_grad():
+        for path, key in request["tensors"]:
+            for label, theirs, ours in _pairs(key, live[key], eval(path, namespace)):
+                if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+                    raise ValueError("{} has another shape or dtype".format(path))
+                if ours.requires_grad != theirs.requires_grad:
+                    ours.requires_grad_(theirs.requires_grad)
+                _fill(ours, theirs)
+                if theirs.is_leaf and theirs.grad is not None:
+                    ours.grad = theirs.grad.detach().clone()
+                tensors.setdefault(label, ours)
+                copies.append(ours)
+    _complete(function, given, copies)
+    run = Run(tensors)
+    run.perform(call.state, rng, call.random, lambda: function(*given))
+    return run
+
+
+def _fill(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    """Copies values; an expanded tensor has each of them once, and is written to once."""
+    for dim, (size, step) in enumerate(zip(ours.shape, ours.stride())):
+        if size > 1 and step == 0:
+            ours, theirs = ours.narrow(dim, 0, 1), theirs.narrow(dim, 0, 1)
+    ours.copy_(theirs)
+
+
+def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
+    known = {id(tensor) for tensor in filled}
+    reached = context.reachable(function, given, {})
+    left = [label for label, tensor in reached.items() if id(tensor) not in known]
+    if left:
+        raise ValueError("{} of its tensors stand for none of the call's".format(len(left)))
+
+
+def _live(call: rungs.Call) -> Dict[str, Any]:
+    given = call.options.get("backend")
+    backend = given if callable(given) else None
+    return source.gathered_objects(call.function, call.args, call.kwargs, backend)
+
+
+def _named(key: str, value: Any) -> Iterator[Tuple[str, torch.Tensor]]:
+    """The tensors behind an id: itself, or those of a stock layer by their names."""
+    if isinstance(value, torch.Tensor):
+        yield key, value
+        return
+    tables: List[Any] = [value.named_parameters, value.named_buffers]
+    for table in tables:
+        for name, tensor in table(remove_duplicate=False):
+            yield "{}.{}".format(key, name), tensor
+
+
+def _pairs(key: str, theirs: Any, ours: Any) -> Iterator[_Pair]:
+    """What is on both sides; of a subclass of a stock layer the rest goes by ids of its own."""
+    public = dict(_named(key, ours))
+    for label, tensor in _named(key, theirs):
+        if label in public:
+            yield label, tensor, public[label]

@@ -1,0 +1,118 @@
+"""Small questions about one live object: is it a constant, what kind of method or class is it, what was compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+import sys
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+
+from .ownership import is_foreign, public_reference, user_code
+
+Ref = Dict[str, Any]
+
+
+def original(value: Any) -> Any:
+    for name in ("_orig_mod", "_torchdynamo_orig_callable"):
+        inner = getattr(value, "__dict__", {}).get(name) or getattr(value, "__dict__", {}).get(
+            "_modules", {}
+        ).get(name)
+        if inner is not None:
+            return original(inner)
+    return value
+
+
+def constant(value: Any) -> Optional[Ref]:
+    if value is None or value is Ellipsis or type(value) in (bool, int, float, complex, str, bytes):
+        return {
+            "kind": "const",
+            "value": value if isinstance(value, str) else repr(value),
+            "text": isinstance(value, str),
+        }
+    if isinstance(value, torch.Size):
+        return {
+            "kind": "tuple",
+            "items": [{"kind": "const", "value": repr(int(each)), "text": False} for each in value],
+        }
+    if isinstance(value, torch.device):
+        return {"kind": "device", "name": str(value)}
+    if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        return {"kind": "torch", "name": str(value)}
+    if isinstance(value, (slice, range)):
+        parts = [value.start, value.stop, value.step]
+        if all(each is None or type(each) is int for each in parts):
+            return {"kind": "const", "value": repr(value), "text": False}
+    return None
+
+
+def known(value: Any) -> bool:
+    """Whether a decorator may matter again: a user's has done its work already, torch's and Python's may."""
+    return (
+        isinstance(value, types.ModuleType)
+        and is_foreign(value.__name__)
+        or public_reference(value) is not None
+    )
+
+
+def imported(module: str, attribute: Optional[str]) -> Any:
+    try:
+        loaded = importlib.import_module(module) if is_foreign(module) else sys.modules[module]
+        if attribute is None:
+            return loaded
+        return (
+            getattr(loaded, attribute)
+            if hasattr(loaded, attribute)
+            else importlib.import_module(module + "." + attribute)
+        )
+    except Exception:
+        return None
+
+
+def shape(value: type) -> str:
+    if issubclass(value, enum.Enum):
+        return "enum"
+    if issubclass(value, tuple) and hasattr(value, "_fields"):
+        return "namedtuple"
+    return "dataclass" if "__dataclass_fields__" in value.__dict__ else "class"
+
+
+def unwrapped(function: Any) -> Any:
+    function = original(function)
+    while (
+        isinstance(function, types.FunctionType)
+        and user_code(function) is False
+        and hasattr(function, "__wrapped__")
+    ):
+        function = function.__wrapped__
+    return function
+
+
+def method_kind(thing: Any) -> Optional[Tuple[str, Any]]:
+    if isinstance(thing, staticmethod):
+        return "static", thing.__func__
+    if isinstance(thing, classmethod):
+        return "class", thing.__func__
+    if isinstance(thing, property):
+        return "property", thing.fget
+    if isinstance(thing, functools.cached_property):
+        return "cached_property", thing.func
+    return ("plain", thing) if isinstance(original(thing), types.FunctionType) else None
+
+
+def fields(value: type) -> List[Tuple[str, Any, Any]]:
+    """(name, default, default factory) of a dataclass's constructor; None where there is none."""
+    missing = dataclasses.MISSING
+    return [
+        (
+            each.name,
+            None if each.default is missing else (each.default,),
+            None if each.default_factory is missing else each.default_factory,
+        )
+        for each in dataclasses.fields(value)
+        if each.init
+    ]

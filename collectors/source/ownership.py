@@ -1,0 +1,189 @@
+"""Who owns a live object: torch and Python, whose names everybody knows, or the user.
+
+Names are found by *identity* in public modules, or by a path that leads back to the same object; a private thing
+that merely claims a public module is not believed. Functions are judged by the file of their code, since
+`functools.wraps` makes torch's wrappers claim the user's module.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import sysconfig
+import types
+from typing import Any, Dict, List, Optional
+
+import torch
+import torch.nn.functional
+
+from .. import FOLDER
+from ..machine.public_names import NAMESPACES
+
+_TOPS = {"torch", "functorch"}
+_NAMESPACES = (
+    "torch.nn",
+    "torch",
+    "torch.nn.functional",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+    "torch.autograd",
+    "torch.Tensor",
+    "torch.nn.init",
+    "torch.utils.checkpoint",
+    "torch.fx",
+    "math",
+    "operator",
+    "functools",
+    "itertools",
+)
+_STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
+_TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
+_INDEX: Dict[int, str] = {}
+
+
+def is_foreign(module: Any) -> bool:
+    """Whether a module name belongs to torch or to the standard library."""
+    top = str(module or "").split(".")[0]
+    if top in _TOPS or top == "builtins":
+        return True
+    if top == "__main__":
+        return False
+    names = getattr(sys, "stdlib_module_names", None)
+    if names is not None:
+        return top in names
+    path = getattr(sys.modules.get(top), "__file__", None)
+    return top in sys.builtin_module_names or bool(path and _in_stdlib(path))
+
+
+def _in_stdlib(path: str) -> bool:
+    real = os.path.realpath(path)
+    return real.startswith(_STDLIB) and "site-packages" not in real and "dist-packages" not in real
+
+
+def user_code(function: Any) -> Optional[bool]:
+    """Whether a Python function was written by the user; None for code made from text, as dataclasses do."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    if code.co_filename.startswith("<"):
+        return None
+    real = os.path.realpath(code.co_filename)
+    return not (real.startswith(_TORCH) or _in_stdlib(real))
+
+
+def own_files() -> List[str]:
+    """The files of the user's modules: those that are loaded and belong neither to Python nor to an installed package."""
+    ours = os.path.realpath(FOLDER) + os.sep
+    found = set()
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        # some of torch's modules, such as torch.ops, claim a file that there is not
+        if not isinstance(path, str) or not path.endswith(".py") or not os.path.isfile(path):
+            continue
+        real = os.path.realpath(path)
+        installed = "site-packages" in real or "dist-packages" in real
+        if not (installed or real.startswith((ours, _TORCH)) or _in_stdlib(real)):
+            found.add(os.path.abspath(path))
+    return sorted(found)
+
+
+def own_texts() -> Dict[str, str]:
+    """The program's texts that are no files: cells of a running notebook, `python -c`."""
+    found: Dict[str, str] = {}
+    cells = getattr(sys.modules.get("__main__"), "In", None)
+    if isinstance(cells, list) and "IPython" in sys.modules:
+        found.update(
+            ("In[{}]".format(number), text)
+            for number, text in enumerate(cells)
+            if isinstance(text, str) and text.strip()
+        )
+    words = list(getattr(sys, "orig_argv", ()))
+    if "-c" in words[1:-1]:
+        found["-c"] = words[words.index("-c") + 1]
+    return found
+
+
+def _index() -> Dict[int, str]:
+    if not _INDEX:
+        for prefix in _NAMESPACES:
+            holder = resolve(prefix)
+            for name in dir(holder) if holder is not None else ():
+                try:
+                    value = getattr(holder, name)
+                except Exception:
+                    continue
+                if (
+                    callable(value)
+                    and not isinstance(value, types.ModuleType)
+                    and not name.startswith("__")
+                ):
+                    _INDEX.setdefault(id(value), prefix + "." + name)
+    return _INDEX
+
+
+def resolve(dotted: str) -> Any:
+    """The object a dotted name leads to, or None."""
+    parts = dotted.split(".")
+    value: Any = sys.modules.get(parts[0]) or (
+        __import__(parts[0]) if is_foreign(parts[0]) else None
+    )
+    for part in parts[1:]:
+        try:
+            value = getattr(value, part)
+        except Exception:
+            return None
+    return value
+
+
+def public_reference(value: Any) -> Optional[Dict[str, Any]]:
+    """torch's or Python's own name for a value, or None."""
+    name = getattr(value, "__name__", None)
+    if isinstance(name, str) and getattr(builtins, name, None) is value:
+        return {"kind": "builtin", "name": name}
+    operator = _operator(value)
+    if operator is not None:
+        return {"kind": "torch", "name": operator}
+    found = _index().get(id(value))
+    if found is not None and resolve(found) is value:
+        return _named(found)
+    module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if isinstance(module, str) and isinstance(qualname, str) and is_foreign(module):
+        dotted = module + "." + qualname
+        known = resolve(dotted)
+        wrapped = getattr(value, "__wrapped__", None)
+        if known is value or wrapped is not None and wrapped is known:
+            return _named(_shortest(module, qualname, known))
+    return None
+
+
+def _shortest(module: str, qualname: str, value: Any) -> str:
+    """The name that people write: of the outermost package that offers the object, not of the module that defines it."""
+    parts = module.split(".")
+    for length in range(1, len(parts)):
+        dotted = ".".join(parts[:length] + [qualname])
+        if resolve(dotted) is value:
+            return dotted
+    return module + "." + qualname
+
+
+def _named(dotted: str) -> Dict[str, Any]:
+    top = dotted.split(".")[0]
+    if top == "builtins":
+        return {"kind": "builtin", "name": dotted.split(".", 1)[1]}
+    return {"kind": "torch" if top in _TOPS else "stdlib", "name": dotted}
+
+
+def _operator(value: Any) -> Optional[str]:
+    if isinstance(value, torch._ops.OpOverload):
+        dotted = "torch.ops." + str(value)
+    elif isinstance(value, torch._ops.OpOverloadPacket):
+        dotted = "torch.ops." + str(value).replace("::", ".")
+    elif isinstance(value, torch._ops._OpNamespace):
+        dotted = "torch.ops." + value.name
+    elif value is torch.ops:
+        return "torch.ops"
+    else:
+        return None
+    return dotted if dotted.split(".")[2] in NAMESPACES else None

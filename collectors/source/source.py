@@ -1,0 +1,300 @@
+"""Everything a failing callable reaches, as data: functions as text, objects as the state they are in now.
+
+No constructor of the user's is ever needed: a module is what its attributes are at this moment. So `__init__`, with
+its configuration files and credentials, is not even looked at, and of a class only the methods and attributes
+whose names some gathered function mentions. Torch and the standard library are named, everything else is
+followed; what cannot be followed is `opaque` with a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import types
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+import torch
+from torch import nn
+
+from ..trace import custom_operators
+from . import kinds, text
+from . import values as source_values
+from .classes import Objects
+from .ownership import is_foreign, public_reference, user_code
+
+Ref = Dict[str, Any]
+
+_LARGE = 400
+#: More functions than a program to rewrite has: a library was reached that leads to all of itself and what it imports.
+_MOST_FUNCTIONS = 1000
+_NOTHING = object()
+
+
+class TooMuch(Exception):
+    """What is reached is no program that anybody could rewrite, let alone read."""
+
+
+def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
+    """The callable, its arguments and a custom backend, with all they reach, as JSON-able data.
+
+    Where the callable reaches too much it is `opaque`, and only the backend is followed.
+    """
+    attempts: List[Any] = [(fn, args, kwargs, backend), (_NOTHING, (), {}, backend)]
+    for attempt in attempts:
+        with contextlib.suppress(TooMuch):
+            return _gathered(_Gatherer(), *attempt)
+    return _gathered(_Gatherer(), _NOTHING, (), {}, None)
+
+
+def gathered_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
+    """The live objects behind the ids that `gather` gives them in a process of the same state. Raises TooMuch."""
+    work = _Gatherer()
+    _gathered(work, fn, args, kwargs, backend)
+    return {work.known[id(value)]: value for value in work.alive}
+
+
+def _gathered(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) -> Dict[str, Any]:
+    if fn is _NOTHING:
+        entry = work.opaque("more than {} functions are reached".format(_MOST_FUNCTIONS))
+    else:
+        entry = work.ref(kinds.original(fn))
+    found: Dict[str, Any] = {
+        "version": 1,
+        "entry": entry,
+        "args": [work.ref(value) for value in args],
+        "kwargs": {name: work.ref(value) for name, value in kwargs.items()},
+        "backend": work.ref(backend) if backend is not None else None,
+    }
+    work.run()
+    found.update(
+        functions=work.functions,
+        classes=work.classes,
+        instances=work.instances,
+        tensors=work.tensors,
+        storages=work.shared_storages(),
+        problems=work.problems,
+    )
+    return found
+
+
+class _Gatherer(Objects):
+    """Walks live objects from an entry."""
+
+    def run(self) -> None:
+        """Takes in what has been mentioned until nothing new is."""
+        while True:
+            ready = [entry for entry in self.later if self.all_wanted or entry[0] in self.wanted]
+            if ready:
+                self.later = [
+                    entry
+                    for entry in self.later
+                    if not (self.all_wanted or entry[0] in self.wanted)
+                ]
+                for name, value, into in ready:
+                    into[name] = self.ref(value)
+            elif not self._constructors():
+                return
+
+    def _constructors(self) -> bool:
+        """`__init__` of the classes that gathered code may call; of modules only if no live one shows the state."""
+        for key in sorted(self.constructed):
+            record = self.classes[key]
+            if record["init_seen"] or (record["module"] and key in self.with_instances):
+                continue
+            record["init_seen"] = True
+            live = self.live_classes[key]
+            for base in live.__mro__[1:]:
+                if id(base) in self.known:
+                    self.constructed.add(self.known[id(base)])
+            if record["shape"] == "dataclass":
+                record["fields"] = [
+                    [name, self._default(given, factory)]
+                    for name, given, factory in kinds.fields(live)
+                ]
+            for name in ("__init__", "__post_init__"):
+                method = live.__dict__.get(name)
+                if isinstance(method, types.FunctionType) and user_code(method):
+                    record["methods"][name] = {"method": "plain", "function": self.ref(method)}
+            return True
+        return False
+
+    def _default(self, given: Any, factory: Any) -> Optional[Ref]:
+        if factory is not None:
+            return {"kind": "factory", "function": self.ref(factory)}
+        return self.ref(given[0]) if given is not None else None
+
+    def ref(self, value: Any) -> Ref:
+        """What a live value is."""
+        value = kinds.original(value)
+        simple = kinds.constant(value)
+        if simple is not None:
+            return simple
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, (list, tuple, set, frozenset, dict)) and not hasattr(value, "_fields"):
+            return self._container(value)
+        if isinstance(value, types.ModuleType):
+            name = value.__name__
+            return (
+                {"kind": "module", "name": name}
+                if is_foreign(name)
+                else self.opaque("module " + name)
+            )
+        if isinstance(value, logging.Logger):
+            return {"kind": "logger"}
+        if isinstance(value, functools.partial):
+            return {
+                "kind": "partial",
+                "function": self.ref(value.func),
+                "args": [self.ref(each) for each in value.args],
+                "kwargs": {name: self.ref(each) for name, each in value.keywords.items()},
+            }
+        if isinstance(value, types.MethodType):
+            return self._method(value)
+        operator = custom_operators.definition(value)
+        if operator is not None:
+            found = custom_operators.reference(operator, self.ref)
+            return found or self.opaque("a custom operator")
+        if value is torch.compile:
+            return {"kind": "torch", "name": "torch.compile"}
+        if isinstance(value, types.FunctionType):
+            inner = kinds.unwrapped(value)
+            if user_code(inner) is not False:
+                return self._function(inner)
+        public = public_reference(value)
+        if public is not None:
+            return public
+        if isinstance(value, type):
+            return self._class(value)
+        return self._instance(value)
+
+    def _tensor(self, value: torch.Tensor, values: bool = True) -> Ref:
+        if id(value) in self.known:
+            return {"kind": "tensor", "id": self.known[id(value)]}
+        if (
+            type(value) not in (torch.Tensor, nn.Parameter)
+            and type(value).__module__.split(".")[0] != "torch"
+        ):
+            return self.opaque("tensor subclass " + type(value).__name__)
+        key = self._key(value, "t", self.tensors)
+        try:
+            self.tensors[key] = source_values.tensor_spec(value, values)
+        except Exception as problem:
+            self.tensors[key] = {}
+            return self.opaque("tensor: " + type(problem).__name__)
+        if (
+            self.tensors[key]["layout"] == "strided"
+            and value.numel()
+            and value.device.type != "meta"
+        ):
+            place = (value.device.type, value.untyped_storage().data_ptr())
+            self.storages.setdefault(place, []).append(key)
+        return {"kind": "tensor", "id": key}
+
+    def shared_storages(self) -> List[List[str]]:
+        """Groups of tensors that lie in the same memory."""
+        return [group for group in self.storages.values() if len(group) > 1]
+
+    def _container(self, value: Any) -> Ref:
+        if len(value) > _LARGE or self.depth > 20:
+            return self.opaque("a large " + type(value).__name__)
+        self.depth += 1
+        try:
+            if isinstance(value, dict):
+                pairs = [[self.ref(name), self.ref(each)] for name, each in value.items()]
+                return {"kind": "dict", "items": pairs}
+            kind = (
+                "tuple"
+                if isinstance(value, tuple)
+                else "list" if isinstance(value, list) else "set"
+            )
+            return {"kind": kind, "items": [self.ref(each) for each in value]}
+        finally:
+            self.depth -= 1
+
+    def _method(self, value: types.MethodType) -> Ref:
+        owner, name = self.ref(value.__self__), value.__func__.__name__
+        self.wanted.add(name)
+        if owner["kind"] in ("torch", "stdlib", "builtin"):
+            return {"kind": owner["kind"], "name": owner["name"] + "." + name}
+        return {"kind": "method", "owner": owner, "name": name}
+
+    def _function(self, value: types.FunctionType) -> Ref:
+        if id(value) in self.known:
+            return {"kind": "function", "id": self.known[id(value)]}
+        node = text.find_node(value)
+        if node is None:
+            return self.opaque("function without source: " + value.__name__)
+        if len(self.functions) >= _MOST_FUNCTIONS:
+            raise TooMuch
+        key = self._key(value, "f", self.functions)
+        owner = value.__qualname__.split(".")[-2] if value.__qualname__.count(".") else ""
+        names, every = text.used_names(node)
+        self.wanted |= names
+        self.all_wanted = self.all_wanted or every
+        record: Dict[str, Any] = {
+            "name": value.__name__,
+            "qualname": value.__qualname__,
+            "line": value.__code__.co_firstlineno,
+            "module": value.__module__,
+            "source": text.unparse(node, "" if owner == "<locals>" else owner),
+            "refs": {},
+            "chains": {},
+        }
+        self.functions[key] = record
+        record["defaults"] = [self.ref(each) for each in value.__defaults__ or ()]
+        record["kwdefaults"] = {
+            name: self.ref(each) for name, each in (value.__kwdefaults__ or {}).items()
+        }
+        self._names(record, value, node)
+        return {"kind": "function", "id": key}
+
+    def _names(self, record: Dict[str, Any], value: types.FunctionType, node: Any) -> None:
+        """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a module does)."""
+        live: Dict[str, Any] = {}
+        body = text.global_names(value.__code__)
+        for name in body | text.decorator_names(node):
+            if name in value.__globals__ and (name in body or kinds.known(value.__globals__[name])):
+                live[name] = value.__globals__[name]
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
+            try:
+                live[name] = cell.cell_contents
+            except ValueError:
+                continue
+        live.pop("__class__", None)
+        for name, (module, attribute) in text.imported(node).items():
+            found = kinds.imported(module, attribute)
+            if found is not None:
+                live[name] = found
+        dotted = text.chains(node)
+        for name, thing in sorted(live.items(), key=lambda pair: pair[0]):
+            if isinstance(thing, types.ModuleType):
+                self._module_chains(record, name, thing, dotted)
+                if not is_foreign(thing.__name__):
+                    continue
+            record["refs"][name] = self._called(self.ref(thing))
+
+    def _module_chains(
+        self, record: Dict[str, Any], name: str, module: Any, dotted: Set[Tuple[str, ...]]
+    ) -> None:
+        for chain in sorted(chain for chain in dotted if chain[0] == name):
+            thing: Any = module
+            for length, attribute in enumerate(chain[1:], 2):
+                try:
+                    thing = getattr(thing, attribute)
+                except Exception:
+                    break
+                if isinstance(thing, types.ModuleType):
+                    continue
+                reference = self._called(self.ref(thing))
+                # an overload of an operator is the operator
+                deeper = reference["kind"] in ("torch", "operator") and length < len(chain)
+                record["chains"][".".join(chain[:length])] = reference
+                if not deeper:
+                    break
+
+    def _called(self, reference: Ref) -> Ref:
+        if reference["kind"] == "class":
+            self.constructed.add(reference["id"])
+        return reference

@@ -1,0 +1,396 @@
+"""Whether a rewritten model computes what the recorded call computes: same weights in, same values out.
+
+The recorded call runs as it is, in a fork of its own. The rewritten model gets the values that the call was given, the
+same random numbers and the same gradients of its outputs; results, gradients, changed buffers and the operators that
+reached the dispatcher are compared. Nothing here knows how the rewriting was done. Where values are neither the same nor
+within torch.testing's tolerances, the recorded call in float64 is the referee: the rewritten model may be as far from it as
+the private one is, and not much farther.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import math
+import os
+import random
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+
+import torch
+
+from ..call import context, outputs, rungs
+from ..call.closeness import same
+from ..machine.public_names import NAMESPACES
+from ..record.standby import fork_from_fresh_thread
+from .torch_functions import has_dispatch, replaced, unwatched
+from .trace import Tracer
+
+Json = Dict[str, Any]
+_SEED = 1
+
+
+def check(call: rungs.Call, request: Json) -> Json:
+    """Compares the call with the model in `request`.
+
+    `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and `arguments` (traced names) say
+    what goes where, `layers` (public path -> module number) which of its layers stand for which, `training` is its mode,
+    `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
+    trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
+    """
+    changed = next(replaced(), None)
+    if changed is not None:
+        return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
+    rungs.quiet_compile_workers()
+    rng = torch.get_rng_state()
+    if not Waiting(lambda: torch.save(Run.of_call(call, rng).saved(), request["file"])).wanted():
+        return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
+    # what computes in this process may keep a later fork of it from computing, so this one is made in advance
+    referee = Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
+    tracer = Tracer(call, keep=True)
+    tracer.look_inside = not request.get("opaque")
+    with context.applied(call.state):
+        random.setstate(call.random)
+        tracer.run()
+    private = outputs.load(request["file"])
+    os.unlink(request["file"])
+    tracer.leave()
+    try:
+        known = {label for label, t in tracer.given.items() if id(t) in private["after"]}
+        public, model = _rewritten(call, request, tracer, rng, known)
+    except Exception as error:
+        return {
+            "outcome": "raises",
+            "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
+        }
+    ids = {label: id(tensor) for label, tensor in tracer.given.items()}
+
+    def compared(exact: Optional[Json]) -> Json:
+        return _Compared(private, public, request, ids, tracer, model, exact).document()
+
+    found = compared(None)
+    if any(found[part]["how"] == "differ" for part in _PARTS) and referee.wanted():
+        exact = outputs.load(request["file"])
+        os.unlink(request["file"])
+        found = compared(exact)
+    return {"outcome": "ok", **found}
+
+
+_PARTS = ("outputs", "gradients", "buffers")
+
+
+def _exact(call: rungs.Call, rng: torch.Tensor) -> Run:
+    """The recorded call in float64; this process has to be a fork, since it changes what the call was given."""
+    rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
+    with rungs.promoted():
+        return Run.of_call(call, rng, {**call.state, "autocast": {}})
+
+
+class Waiting:
+    """A fork of this moment that does something only if that is wanted later; it ends with this process."""
+
+    def __init__(self, body: Callable[[], None]) -> None:
+        reader, self.writer = os.pipe()
+
+        def wait() -> None:
+            os.close(self.writer)
+            if os.read(reader, 1):
+                body()
+
+        self.pid = fork_from_fresh_thread(wait)
+        os.close(reader)
+
+    def wanted(self) -> bool:
+        """Has it done; True if that succeeded."""
+        os.write(self.writer, b"!")
+        return os.waitpid(self.pid, 0)[1] == 0
+
+
+class Run:
+    """One run: its tensors, the gradients of what it was given, what it changed, and what reached the dispatcher.
+
+    `freed`: the call itself has gone back through its graph, so the gradients are those that it left in `grad`.
+
+    `tensors` are what it was given, by a key that tells the two runs' tensors apart from each other.
+    """
+
+    def __init__(self, tensors: Mapping[Any, torch.Tensor]) -> None:
+        self.tensors = tensors
+        self.results: List[torch.Tensor] = []
+        self.gradients: Dict[Any, Optional[torch.Tensor]] = {}
+        self.freed = False
+        self.counts: Dict[str, int] = {}
+        self.layers: List[Tuple[Any, List[float]]] = []
+
+    @classmethod
+    def of_call(cls, call: rungs.Call, rng: torch.Tensor, state: Optional[Json] = None) -> Run:
+        reachable = context.reachable(call.function, call.args, call.kwargs)
+        run = cls({id(tensor): tensor for tensor in reachable.values()})
+        run.perform(
+            state or call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs)
+        )
+        return run
+
+    def perform(self, state: Json, rng: torch.Tensor, seed: Any, body: Any) -> None:
+        torch.set_rng_state(rng)
+        random.setstate(seed)
+        torch._dynamo.config.disable = True
+        counting = _Counting()
+        with context.applied(state), _layers_seen(self.layers), counting:
+            result = body()
+            self.results = [
+                leaf for _, leaf in outputs.flatten(result) if isinstance(leaf, torch.Tensor)
+            ]
+        with counting:
+            self._backward()
+        self.counts = dict(counting.counts)
+
+    def _backward(self) -> None:
+        generator = torch.Generator().manual_seed(_SEED)
+        chosen, flows = [], []
+        for leaf in self.results:
+            if leaf.requires_grad and leaf.dtype.is_floating_point:
+                with unwatched():  # the referee, too, has to get just these numbers
+                    flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
+                    flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
+                chosen.append(leaf)
+        wanted = {key: tensor for key, tensor in self.tensors.items() if tensor.requires_grad}
+        if chosen and wanted:
+            with torch.enable_grad():
+                try:
+                    found = torch.autograd.grad(
+                        chosen, list(wanted.values()), flows, allow_unused=True
+                    )
+                except RuntimeError as error:
+                    if "second time" not in str(error):
+                        raise
+                    # the call has gone back through its graph by itself: what counts is what it left behind
+                    self.freed = True
+                    found = [tensor.grad for tensor in wanted.values()]
+            self.gradients = dict(zip(wanted, found))
+
+    def saved(self) -> Json:
+        """What the other process needs, detached."""
+        return {
+            "results": [_plain(leaf) for leaf in self.results],
+            "gradients": {k: _plain(g) for k, g in self.gradients.items() if g is not None},
+            "freed": self.freed,
+            "after": {key: _plain(tensor) for key, tensor in self.tensors.items()},
+            "counts": self.counts,
+            "layers": self.layers,
+        }
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The values, whatever subclass of Tensor holds them: the other process does not know it."""
+    with torch._C.DisableTorchFunction():
+        found = tensor.detach()
+        same = type(found) is torch.Tensor or has_dispatch(found)
+        return found if same else found.as_subclass(torch.Tensor)
+
+
+def _rewritten(
+    call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tensor, known: Set[str]
+) -> Any:
+    """The rewritten model's run, on what the recorded call was given; and the model.
+
+    `known` are the traced names of the tensors whose gradients the recorded call was asked for.
+    """
+    namespace: Dict[str, Any] = {"__name__": "rewritten"}
+    exec(compile(request["text"], "<rewritten>", "exec"), namespace)
+    opaque = iter(tracer.opaque)
+    for name in (
+        request.get("stand_ins") or ()
+    ):  # the private operations, in the order of their calls
+        namespace[name] = lambda *given: next(opaque)(*given)
+    model = eval(request["callable"], namespace)
+    tensors: Dict[Any, torch.Tensor] = {}
+    if isinstance(model, torch.nn.Module):
+        model.train(request["training"])
+        tensors.update(model.named_parameters(remove_duplicate=False))
+        tensors.update(model.named_buffers(remove_duplicate=False))
+        with torch.no_grad():
+            for path, label in request["mapping"].items():
+                value = tracer.values[label]
+                if tensors[path].shape != value.shape or tensors[path].dtype != value.dtype:
+                    raise ValueError("{} has another shape or dtype".format(path))
+                tensors[path].copy_(value)
+    arguments = _arguments(request["arguments"], tracer)
+    tensors.update(enumerate(arguments))
+    labels = {**request["mapping"], **dict(enumerate(request["arguments"]))}
+    run = Run({key: tensors[key] for key, label in labels.items() if label in known})
+    run.perform(call.state, rng, call.random, lambda: model(*arguments))
+    return run, model
+
+
+def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
+    """Copies of the arguments, those that share memory sharing it again."""
+    made: Dict[int, torch.Tensor] = {}
+    found = []
+    for label in labels:
+        given, value = tracer.given[label], tracer.values[label]
+        key = given.untyped_storage().data_ptr() if given.layout == torch.strided else 0
+        shared = made.get(key)
+        if shared is None or not given.numel():
+            made[key] = value
+            found.append(value.requires_grad_(given.requires_grad))
+        else:
+            offset = given.storage_offset()
+            found.append(torch.as_strided(shared.detach(), given.shape, given.stride(), offset))
+    return found
+
+
+class _Compared:
+    """The comparison of the two runs."""
+
+    def __init__(
+        self,
+        private: Json,
+        public: Run,
+        request: Json,
+        ids: Mapping[str, int],
+        tracer: Tracer,
+        model: Any,
+        exact: Optional[Json],
+    ) -> None:
+        self.exact = exact
+        self.private = private
+        self.public = public
+        self.request = request
+        self.ids = ids
+        self.tracer = tracer
+        self.model = model
+
+    def document(self) -> Json:
+        """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`; `layer`.
+
+        `how` is bitwise, close (torch.testing's tolerances), refereed (by float64) or differ. `layer` is the public path of the first layer that computes something else, where values differ.
+        """
+        expected = [leaf.detach() for leaf in self.private["results"]]
+        actual = [leaf.detach() for leaf in self.public.results]
+        exact = self.exact or {}
+        found: Json = {"outputs": same(expected, actual, exact.get("results"))}
+        pairs = [(path, self.ids[label]) for path, label in self.request["mapping"].items()]
+        pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
+        both = {**dict.fromkeys(self.private["gradients"]), **dict.fromkeys(i for _, i in pairs)}
+        keys = {identity: key for key, identity in reversed(pairs)}
+        found["gradients"] = same(
+            [self.private["gradients"].get(identity) for identity in both],
+            [self.public.gradients.get(keys.get(identity)) for identity in both],
+            [exact.get("gradients", {}).get(identity) for identity in both],
+        )
+        found["gradients"]["how"] = gradients_how(found["gradients"], self.private, self.public)
+        after = [(k, i) for k, i in pairs if k in self.public.tensors]
+        found["buffers"] = same(
+            [self.private["after"][identity] for _, identity in after],
+            [self.public.tensors[key].detach() for key, _ in after],
+            [exact.get("after", {}).get(identity) for _, identity in after],
+        )
+        found["operators"] = operators(self.private["counts"], self.public.counts)
+        if any(found[name]["how"] == "differ" for name in _PARTS):
+            found["layer"] = self._first_layer()
+        return found
+
+    def _first_layer(self) -> Optional[str]:
+        """The public path of the first layer whose results differ."""
+        if not isinstance(self.model, torch.nn.Module):
+            return None
+        numbers = {entry: number for number, entry in self._module_ids().items()}
+        calls: Dict[int, List[List[float]]] = {}
+        for key, sums in self.private["layers"]:
+            if key in numbers:
+                calls.setdefault(numbers[key], []).append(sums)
+        paths = {id(module): path for path, module in self.model.named_modules()}
+        for key, sums in self.public.layers:
+            path = paths.get(key)
+            number = self.request["layers"].get(path)
+            if number is None or not calls.get(number):
+                continue
+            if not _close_sums(calls[number].pop(0), sums):
+                return str(path)
+        return None
+
+    def _module_ids(self) -> Dict[int, int]:
+        return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
+
+
+def gradients_how(compared: Json, private: Json, public: Run) -> str:
+    """What may be said of gradients: "not compared" where the call goes back through its graph by itself and leaves none."""
+    if private["freed"] != public.freed:
+        return "differ"
+    left = any(gradient is not None for gradient in public.gradients.values())
+    if public.freed and not private["gradients"] and not left:
+        return "not compared"
+    return str(compared["how"])
+
+
+def operators(private: Mapping[str, int], public: Mapping[str, int]) -> Json:
+    """`{"same", "count", "changed"}` of what reached the dispatcher in two runs; `changed` is before and after by name."""
+    before, after = _public(private), _public(public)
+    names = sorted(set(before) | set(after))
+    changed = {
+        name: [before.get(name, 0), after.get(name, 0)]
+        for name in names
+        if before.get(name, 0) != after.get(name, 0)
+    }
+    return {"same": not changed, "count": sum(before.values()), "changed": changed}
+
+
+def _public(counts: Mapping[str, int]) -> Dict[str, int]:
+    """Counts by operator, those of the user's own libraries together and without their names."""
+    found: Dict[str, int] = collections.Counter()
+    for name, count in counts.items():
+        found[name if name.split(".")[0] in NAMESPACES else "a custom operator"] += count
+    return found
+
+
+def _close_sums(one: List[float], other: List[float]) -> bool:
+    return len(one) == len(other) and all(
+        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or a != a and b != b
+        for a, b in zip(one, other)
+    )
+
+
+class _Counting(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Counts the operators that reach the dispatcher."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Dict[str, int] = collections.Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.counts[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _layers_seen(seen: List[Tuple[Any, List[float]]]) -> Iterator[None]:
+    """Notes two sums of what each module call returned."""
+    original = torch.nn.Module.__call__
+
+    def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(module, *args, **kwargs)
+        seen.append((id(module), _sums(result)))
+        return result
+
+    torch.nn.Module.__call__ = called
+    try:
+        yield
+    finally:
+        torch.nn.Module.__call__ = original
+
+
+def _sums(result: Any) -> List[float]:
+    try:
+        return _sums_of(result)
+    except RuntimeError:  # inside a function transform
+        return []
+
+
+def _sums_of(result: Any) -> List[float]:
+    with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
+        found = []
+        for _, leaf in outputs.flatten(result):
+            if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided:
+                data = leaf.detach().double() if not leaf.is_complex() else leaf.detach().abs()
+                found += [float(data.sum()), float(data.abs().sum())]
+        return found

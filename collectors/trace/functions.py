@@ -1,0 +1,329 @@
+"""A user's `autograd.Function` in a trace: its forward and its backward, each as operations on what it was given.
+
+torch calls the forward with gradients off and asks the backward much later. Here the backward runs once, right after the
+forward, on made-up gradients and a stand-in for `ctx` that holds what the forward left there. A Function that cannot be
+followed is taken apart instead: its operations stand where it was called, and whether that is the same is for the
+equivalence check to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import torch
+
+from ..dynamo.translator import tensor_meta
+from ..machine.public_names import Unsupported, torch_owned
+from .torch_functions import unwatched
+
+Json = Dict[str, Any]
+
+
+def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
+    """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its forward and backward."""
+    if torch_owned(cls) or tracer.function is not None or kwargs:
+        return original(*args, **kwargs)
+    record = _Record(tracer, cls)
+    tracer.function = record
+    tracer.blocks.append(record.forward)  # so that an id stays one block's
+    reasons = len(tracer.why)
+    try:
+        with record.watched():
+            result = original(*args, **kwargs)
+        record.left(result)
+        if record.ctx is not None and any(leaf.requires_grad for leaf in record.leaves):
+            record.backward()
+    finally:
+        tracer.function = None
+        record.restored(record.outer)
+    if record.failed or len(tracer.why) > reasons:
+        tracer.note("torch.autograd.Function")
+        record.take_apart()
+    else:
+        record.done()
+    return result
+
+
+class _Record:
+    """One application. Inside, its arguments have names of their own: `parameters`; outside, `outer`."""
+
+    def __init__(self, tracer: Any, cls: Any) -> None:
+        self.tracer = tracer
+        self.cls = cls
+        self.ctx: Any = None
+        self.failed = False
+        self.state = tracer._state()
+        self.given: List[Optional[str]] = []  # by argument: the outer name of a tensor
+        self.parameters: List[Optional[str]] = []
+        self.metas: Json = {}
+        self.outer: List[Tuple[torch.Tensor, str]] = []
+        self.inner: List[Tuple[torch.Tensor, str]] = []
+        self.saved: List[Tuple[torch.Tensor, str]] = []
+        self.leaves: List[torch.Tensor] = []
+        self.results: List[str] = []
+        self.single = False
+        self.names: List[str] = []
+        self.same = ""
+        self.back: Optional[Json] = None
+        self.forward: Json = {"items": []}
+        self.document: Json = {"dirty": [], "constant": [], "materialize": True}
+
+    # -- the forward -----------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """The class with a forward that tells us what it is given and what it leaves; this process is a fork."""
+        cls = self.cls
+        kept = {name: vars(cls).get(name) for name in ("forward", "setup_context")}
+        forward, setup = cls.forward, cls.setup_context
+        two_parts = setup is not torch.autograd.function._SingleLevelFunction.setup_context
+
+        def watched_forward(*given: Any) -> Any:
+            self.ctx = None if two_parts else given[0]
+            self._enter(given if two_parts else given[1:])
+            try:
+                result = forward(*given)
+                if not two_parts:
+                    self._returned(result)
+                return result
+            finally:
+                if not two_parts:
+                    self.tracer.stack.pop()
+
+        def watched_setup(ctx: Any, inputs: Any, output: Any) -> Any:
+            self.ctx = ctx
+            try:
+                setup(ctx, inputs, output)
+                self._returned(output)
+            finally:
+                self.tracer.stack.pop()
+
+        cls.forward = staticmethod(watched_forward)
+        if two_parts:
+            cls.setup_context = staticmethod(watched_setup)
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                if value is not None:
+                    setattr(cls, name, value)
+                elif name in vars(cls):
+                    delattr(cls, name)
+
+    def _enter(self, given: Tuple[Any, ...]) -> None:
+        tracer = self.tracer
+        for value in given:
+            outer: Optional[str] = None
+            if isinstance(value, torch.Tensor):
+                try:
+                    outer = tracer.name_of(value)
+                    self.outer.append((value, outer))
+                except Unsupported as reason:
+                    tracer.note(str(reason))
+                    self.failed = True
+            self.given.append(outer)
+            self.parameters.append(None if outer is None else tracer.fresh())
+        for value, name in zip(given, self.parameters):
+            if name is not None:
+                self.inner.append((value, name))
+                self.metas[name] = tensor_meta(value)
+        self.restored(self.inner)
+        self.forward["state"] = tracer._state()
+        tracer.stack.append(self.forward)
+
+    def restored(self, names: List[Tuple[torch.Tensor, str]]) -> None:
+        """Gives tensors these names."""
+        for tensor, name in names:
+            self.tracer._bind(tensor, name)
+
+    def _named(self, tensors: Any) -> List[Tuple[torch.Tensor, str]]:
+        """Tensors with their names; what has none makes this a Function that is taken apart."""
+        found = []
+        for tensor in tensors or ():
+            if isinstance(tensor, torch.Tensor):
+                try:
+                    found.append((tensor, self.tracer.name_of(tensor)))
+                except Unsupported as reason:
+                    self.tracer.note(str(reason))
+                    self.failed = True
+        return found
+
+    def _returned(self, result: Any) -> None:
+        """Notes what the forward returned, and what it asked of its ctx, which torch forgets afterwards."""
+        self.single = isinstance(result, torch.Tensor)
+        leaves = (result,) if self.single else result if isinstance(result, tuple) else ()
+        self.results = [name for _, name in self._named(leaves)]
+        self.saved = self._named(getattr(self.ctx, "to_save", None))
+        dirty = self._named(getattr(self.ctx, "dirty_tensors", None))
+        constant = self._named(getattr(self.ctx, "non_differentiable", None))
+        self.document["dirty"] = [name for _, name in dirty]
+        self.document["constant"] = [name for _, name in constant]
+        self.document["materialize"] = bool(getattr(self.ctx, "materialize_grads", True))
+
+    def left(self, result: Any) -> None:
+        """Notes what `apply` returned; names hold outside again."""
+        self.restored(self.outer)
+        found = (result,) if isinstance(result, torch.Tensor) else result
+        self.leaves = [leaf for leaf in found or () if isinstance(leaf, torch.Tensor)]
+        known = {id(tensor): name for tensor, name in self.outer}
+        for leaf in self.leaves:
+            if id(leaf) in known:  # changed in place and returned
+                self.same = known[id(leaf)]
+                self.failed |= len(self.leaves) > 1
+                continue
+            self.names.append(self.tracer.fresh())
+            self.outer.append((leaf, self.names[-1]))
+        self.failed |= len(self.leaves) != len(self.results) or not self.leaves
+
+    # -- the backward ----------------------------------------------------------------------------
+
+    def backward(self) -> None:
+        """Runs the backward on made-up gradients and notes what it does."""
+        tracer = self.tracer
+        random = torch.get_rng_state()
+        generator = torch.Generator().manual_seed(len(tracer.stack))
+        grads = []
+        with unwatched():
+            for leaf in self.leaves:
+                made = torch.zeros(leaf.shape, dtype=leaf.dtype, device=leaf.device)
+                if leaf.dtype.is_floating_point:
+                    made += torch.rand(leaf.shape, generator=generator).to(made) + 0.5
+                grads.append(made)
+        named = [(grad, tracer.fresh()) for grad in grads]
+        self.metas.update((name, tensor_meta(grad)) for grad, name in named)
+        self.restored([*self.inner, *zip(self.leaves, self.results), *named])
+        self.back = {"items": [], "grads": [name for _, name in named]}
+        try:
+            with torch.no_grad(), _no_autocast():
+                self.back["state"] = tracer._state()
+                tracer.stack.append(self.back)
+                try:
+                    found = _backward_of(self.cls)(self._context(), *grads)
+                    self._gradients(found)
+                finally:
+                    tracer.stack.pop()
+        except Exception:
+            self.failed = True
+        torch.set_rng_state(random)
+
+    def _context(self) -> Any:
+        made = _Context()
+        vars(made).update(vars(self.ctx))
+        made.saved_tensors = tuple(tensor for tensor, _ in self.saved)
+        made.needs_input_grad = tuple(self.ctx.needs_input_grad)
+        return made
+
+    def _gradients(self, found: Any) -> None:
+        assert self.back is not None
+        returned = list(found) if isinstance(found, (tuple, list)) else [found]
+        returned += [None] * (len(self.given) - len(returned))
+        refs = []
+        for outer, value in zip(self.given, returned):
+            named = self._named([value])
+            if outer is not None:
+                refs.append(named[0][1] if named else None)
+        self.back["returned"] = refs
+
+    def holds(self, name: str) -> bool:
+        """Whether the backward has this value at hand: a gradient, what was saved, or what it made itself."""
+        if self.back is None or "state" not in self.back:
+            return True
+        own = [item.get("name") for item in self.back["items"]]
+        return name in (*self.back["grads"], *(saved for _, saved in self.saved), *own)
+
+    # -- what goes into the trace ------------------------------------------------------------------
+
+    def done(self) -> None:
+        """The application as one operation."""
+        tracer = self.tracer
+        args = [name for name in self.given if name is not None]
+        metas = [tensor_meta(leaf) for leaf in self.leaves]
+        item: Json = {
+            "name": self.same or (self.names[0] if self.single else self.names[0] + "_"),
+            "op": "apply",
+            "target": "torch.autograd.Function",
+            "args": [{"ref": name} for name in args],
+            "kwargs": {},
+            "meta": metas[0] if self.single else metas,
+            "state": self.state,
+            "results": None if self.single else self.names,
+        }
+        if self.same:
+            item["name"], item["same"] = tracer.fresh(), self.same
+        numbers = tracer.functions
+        number = numbers.setdefault(self.cls, len(numbers))
+        item["function"] = {
+            **self.document,
+            "number": number,
+            "parameters": [name for name in self.parameters if name is not None],
+            "metas": {**self.metas, **dict(zip(self.names, metas))},
+            "forward": self.forward,
+            "results": self.results,
+            "saved": [name for _, name in self.saved],
+            "backward": self.back,
+        }
+        if any(
+            "call" in node
+            for node in [*self.forward["items"], *(self.back or {"items": []})["items"]]
+        ):
+            tracer.note("torch.autograd.Function")  # a module inside of it
+            self.take_apart()
+            return
+        tracer.stack[-1]["items"].append(item)
+
+    def take_apart(self) -> None:
+        """The operations of the forward where it was called, under the names that hold there."""
+        table = {
+            inner: outer
+            for inner, outer in zip(self.parameters, self.given)
+            if inner is not None and outer is not None
+        }
+        state = {self.forward.get("state"): self.state}
+        self.tracer.stack[-1]["items"] += _renamed(self.forward["items"], table, state)
+        for leaf, inner in zip(self.leaves, self.results):
+            if leaf is not None and inner not in table:
+                self.tracer._bind(leaf, inner)
+            elif leaf is not None and not self.same:
+                self.tracer.known.pop(id(leaf), None)  # a view of an argument, made out of sight
+
+
+class _Context:
+    """What a backward asks of its `ctx`."""
+
+    saved_tensors: Tuple[Any, ...]
+    needs_input_grad: Tuple[bool, ...]
+
+    @property
+    def saved_variables(self) -> Tuple[Any, ...]:
+        return self.saved_tensors
+
+
+def _backward_of(cls: Any) -> Any:
+    base = torch.autograd.function._SingleLevelFunction
+    return cls.vjp if cls.backward is base.backward else cls.backward
+
+
+@contextlib.contextmanager
+def _no_autocast() -> Iterator[None]:
+    """As backward passes run: outside of the autocast region that the forward was in."""
+    with contextlib.ExitStack() as stack:
+        for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+            stack.enter_context(torch.autocast(device, enabled=False))
+        yield
+
+
+def _renamed(data: Any, table: Json, states: Dict[Any, int]) -> Any:
+    """Items of a trace with other names for some values, and other switches."""
+    if isinstance(data, list):
+        return [_renamed(item, table, states) for item in data]
+    if not isinstance(data, dict):
+        return data
+    found = {key: _renamed(value, table, states) for key, value in data.items()}
+    if "ref" in found:
+        found["ref"] = table.get(found["ref"], found["ref"])
+    if "same" in found:
+        found["same"] = table.get(found["same"], found["same"])
+    if "state" in found:
+        found["state"] = states.get(found["state"], found["state"])
+    return found

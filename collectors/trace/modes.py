@@ -1,0 +1,52 @@
+"""Two modes under which a call is traced: one sees what the program asks of torch, the other what tensors come of it.
+
+A tensor that only the second has seen was made where torch functions are not seen.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Dict
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..machine.public_names import torch_owned
+
+
+class Watch(TorchFunctionMode):  # type: ignore[misc]
+    """Shows each torch function to the tracer."""
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__()
+        self.tracer = tracer
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls = next((t for t in types if overrides(t)), None)
+        if cls is not None and torch._C._is_torch_function_enabled():
+            self.tracer.note("a tensor subclass")
+            with Watch(self.tracer):  # what it makes of the call
+                return cls.__torch_function__(func, types, args, kwargs or {})
+        return self.tracer.operation(func, args, kwargs or {})
+
+
+def overrides(cls: Any) -> bool:
+    """Whether a subclass of Tensor has a `__torch_function__` of its own."""
+    own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
+    plain = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
+    return own not in plain and not torch_owned(cls)
+
+
+class Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Notes every tensor that an operator makes: one that no torch function returned was made out of sight."""
+
+    def __init__(self, born: Dict[int, Any]) -> None:
+        super().__init__()
+        self.born = born
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for item in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(item, torch.Tensor):
+                self.born[id(item)] = weakref.ref(item)
+        return result

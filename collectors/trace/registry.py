@@ -1,0 +1,182 @@
+"""What a traced call was given, and the names by which the trace speaks of it: modules, parameters, buffers, constants.
+
+A tensor is known by its identity for as long as it lives. One that is neither known nor older than the call was made where
+torch functions are not seen, and is refused rather than taken for a constant.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any, Collection, Dict, Iterator, List, Tuple
+
+import torch
+
+from ..call import outputs, rungs
+from ..dynamo import stock_layers
+from ..dynamo.translator import tensor_meta
+from ..dynamo.value_statistics import literal, statistics
+from ..machine.public_names import Unsupported, torch_owned
+from .sizes import Size
+from .torch_functions import copied, has_dispatch, is_wrapped, new_module, unwatched
+
+Json = Dict[str, Any]
+
+
+class Registry:
+    """Modules and values of one traced run by their names in the trace; `keep` makes copies of what was given."""
+
+    def __init__(self, call: rungs.Call, keep: bool) -> None:
+        self.call = call
+        self.values: Dict[str, torch.Tensor] = {}  # copies of what was given, with `keep`
+        self.keep = keep
+        self.known: Dict[int, Tuple[Any, str]] = {}
+        self.given: Dict[str, torch.Tensor] = {}
+        self.kinds: Dict[str, str] = {}
+        self.modules: Dict[int, Json] = {}
+        self.held: List[Any] = []  # modules stay alive, so that an id stays one module's
+        self.born: Dict[int, Any] = {}
+        self.allowed: Collection[int] = ()  # whose values may leave
+        self.before: Dict[int, Any] = {}  # the tensors that there were before the call
+
+    # -- modules ------------------------------------------------------------------------------------
+
+    def _module(self, module: Any) -> int:
+        key = id(module)
+        if key not in self.modules:
+            self.held.append(module)
+            number = len(self.modules)
+            entry = new_module(number)
+            entry["training"] = bool(module.training)
+            entry["sequential"] = stock_layers.is_plain_sequential(module)
+            self.modules[key] = entry
+            with contextlib.suppress(Unsupported):
+                entry["stock"] = stock_layers.constructor(module)
+            for name, tensor in self._own(module, entry["stock"] is not None):
+                label = self._state_name(tensor)
+                if label:
+                    entry["state"].append([name, label])
+            for child in module.children():
+                entry["children"].append(self._module(child))
+        return int(self.modules[key]["id"])
+
+    def _own(self, module: Any, deep: bool) -> Iterator[Tuple[str, torch.Tensor]]:
+        for name, parameter in module.named_parameters(recurse=deep, remove_duplicate=False):
+            yield name, parameter
+        for name, buffer in module.named_buffers(recurse=deep, remove_duplicate=False):
+            yield name, buffer
+
+    def _state_name(self, tensor: torch.Tensor) -> str:
+        if id(tensor) in self.known:
+            return self.known[id(tensor)][1]
+        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "buffer"
+        return self._give("p{}".format(len(self.given)), kind, tensor)
+
+    def note(self, reason: str) -> None:
+        """Something that the trace cannot say faithfully."""
+        raise NotImplementedError
+
+    def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
+        if not isinstance(tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
+            self.note("a tensor subclass")  # a plain one stands for it
+        self.given[name] = tensor
+        self.kinds[name] = kind
+        if self.keep:
+            with torch.no_grad(), unwatched():
+                self.values[name] = copied(tensor)
+        self._bind(tensor, name)
+        return name
+
+    # -- values -------------------------------------------------------------------------------------
+
+    def _bind(self, tensor: torch.Tensor, name: str) -> None:
+        self.known[id(tensor)] = (weakref.ref(tensor), name)
+
+    def name_of(self, tensor: torch.Tensor) -> str:
+        """The trace name of a tensor; one that was there before the call and that nobody registered is a constant."""
+        found = self.known.get(id(tensor))
+        if found is not None and found[0]() is tensor:
+            return found[1]
+        if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
+            raise Unsupported("a tensor computed where torch functions are not seen")
+        before = self.before.get(id(tensor))
+        if self.before and (before is None or before() is not tensor):
+            raise Unsupported("a tensor computed where torch functions are not seen")
+        if is_wrapped(tensor):
+            raise Unsupported("a tensor inside a function transform (torch.func)")
+        if has_dispatch(tensor):
+            raise Unsupported("a tensor subclass with a dispatch of its own")
+        kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
+        return self._give("c{}".format(len(self.given)), kind, tensor)
+
+    def _size(self, size: Size) -> Any:
+        """A reference to a size that was read from a tensor."""
+        raise NotImplementedError
+
+    def encode(self, value: Any) -> Any:
+        """A value as the graph IR has it. Raises Unsupported."""
+        if isinstance(value, torch.Tensor):
+            return {"ref": self.name_of(value)}
+        if type(value) is Size:
+            return self._size(value)
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, float):
+            return {"float": repr(float(value))} if value - value != 0 else float(value)
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
+            return {"atom": str(value)}
+        if isinstance(value, torch.device):
+            return {"device": value.type}
+        if value is Ellipsis:
+            return {"atom": "..."}
+        if isinstance(value, slice):
+            return {"slice": [self.encode(part) for part in (value.start, value.stop, value.step)]}
+        if isinstance(value, tuple):
+            return {"tuple": [self.encode(item) for item in value]}
+        if isinstance(value, list):
+            return {"list": [self.encode(item) for item in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
+        if isinstance(value, type) and value in (bool, int, float):
+            return {"atom": value.__name__}
+        owned = torch_owned(type(value))
+        raise Unsupported("an argument of type " + (type(value).__name__ if owned else "object"))
+
+    # -- for the document ---------------------------------------------------------------------------
+
+    def _shapes(self, args: Any, kwargs: Any) -> List[List[int]]:
+        """The shapes of the tensors of an earlier call, in the order of the arguments."""
+        leaves = outputs.flatten([list(rungs.materialise(args)), dict(rungs.materialise(kwargs))])
+        return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    def _private(self) -> Json:
+        """What the user calls the modules and what is in them; this goes into the private mapping and nowhere else."""
+        found: Json = {"modules": {}, "tensors": {}}
+        function = getattr(self.call.function, "__self__", self.call.function)
+        paths = {}
+        if isinstance(function, torch.nn.Module):
+            paths = {id(module): name for name, module in function.named_modules()}
+        labels = {id(tensor): name for name, tensor in self.given.items()}
+        for module in self.held:
+            entry = self.modules[id(module)]
+            found["modules"][entry["id"]] = [paths.get(id(module), ""), type(module).__qualname__]
+            for name, tensor in self._own(module, False):
+                label = labels.get(id(tensor))
+                if label and label not in found["tensors"]:
+                    path = paths.get(id(module), "")
+                    found["tensors"][label] = ".".join(part for part in (path, name) if part)
+        return found
+
+    def _tensor(self, name: str) -> Json:
+        tensor = self.given[name]
+        entry: Json = {"name": name, "kind": self.kinds[name], "meta": tensor_meta(tensor)}
+        if tensor.layout == torch.strided and tensor.device.type != "meta":
+            entry["stats"] = statistics(tensor)
+            if id(tensor) in self.allowed:
+                entry["stats"]["values"] = literal(tensor)
+            if tensor.numel():
+                entry["storage"] = tensor.untyped_storage().data_ptr()
+                entry["offset"] = int(tensor.storage_offset())
+        return entry

@@ -1,0 +1,145 @@
+"""Operations that nobody can look into: operators that only the dispatcher knows, Triton kernels.
+
+In the trace such a call is one opaque step with the tensors that it was given, those that it changed and what it returned.
+The rewritten model has a stand-in of stock functions there. That the rest of the model is the same is proved with the private
+operation in the stand-in's place, which is why `Opaque` keeps it callable.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from typing import Any, Callable, Dict, Iterator, List
+
+import torch
+
+from ..machine.public_names import Unsupported
+from .torch_functions import unwatched
+
+Json = Dict[str, Any]
+
+
+def call(
+    tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: Any, again: Any = None
+) -> Any:
+    """Runs an opaque operation and notes it; `what` says in public words what it is, `again` repeats it unseen by us."""
+    tensors = list(_tensors([list(args), dict(kwargs)]))
+    try:
+        named = [{"ref": tracer.name_of(tensor)} for tensor in tensors]
+    except Unsupported as reason:
+        tracer.note(str(reason))
+        return func(*args, **kwargs)
+    with torch.no_grad(), unwatched():
+        before = [tensor.clone() for tensor in tensors]
+    state = tracer._state()
+    result = func(*args, **kwargs)
+    with torch.no_grad(), unwatched():
+        mutates = [i for i, t in enumerate(tensors) if not _same(before[i], t)]
+    items = tracer.stack[-1]["items"]
+    at = len(items)
+    tracer._note_result(result, "stand_in", "stand_in", named, {}, state)
+    if len(items) == at:
+        tracer.note("an operation that returns no tensors")
+        return result
+    items[at]["stand_in"] = {"what": what, "mutates": mutates}
+    tracer.opaque.append(Opaque(again or func, args, kwargs))
+    return result
+
+
+class Opaque:
+    """A private operation that can be called again, on other tensors in place of those that it got."""
+
+    def __init__(self, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        self.func = func
+        self.args = _without_tensors(list(args))
+        self.kwargs = _without_tensors(dict(kwargs))
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        given = iter(tensors)
+        args, kwargs = _filled([self.args, self.kwargs], given)
+        return self.func(*args, **kwargs)
+
+
+class _Place:
+    """Where a tensor goes."""
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)
+
+
+def _without_tensors(value: Any) -> Any:
+    return _mapped(value, lambda leaf: _Place() if isinstance(leaf, torch.Tensor) else leaf)
+
+
+def _filled(value: Any, given: Iterator[torch.Tensor]) -> Any:
+    return _mapped(value, lambda leaf: next(given) if type(leaf) is _Place else leaf)
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)([_mapped(item, change) for item in value])
+    if type(value) is dict:
+        return {key: _mapped(item, change) for key, item in value.items()}
+    return change(value)
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.dtype.is_floating_point:
+        return bool(((one == other) | (one.isnan() & other.isnan())).all())
+    return bool(torch.equal(one, other))
+
+
+@contextlib.contextmanager
+def kernels(tracer: Any) -> Iterator[None]:
+    """Where launches of Triton kernels are seen by the tracer; nothing happens where the program has no Triton."""
+    changed: List[Any] = []
+    inside: List[bool] = []
+
+    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if inside:  # an autotuned kernel launches another
+                return original(self, *args, **kwargs)
+
+            def launch(*given: Any, **named: Any) -> None:
+                inside.append(True)
+                try:
+                    with unwatched():
+                        original(self, *given, **named)
+                finally:
+                    inside.pop()
+
+            again = functools.partial(original, self)
+            call(tracer, "a Triton kernel", launch, args, kwargs, again)
+            return None
+
+        return run
+
+    for cls in _launchers():
+        changed.append((cls, cls.run))
+        cls.run = watched(cls.run)
+    try:
+        yield
+    finally:
+        for cls, run in changed:
+            cls.run = run
+
+
+def _launchers() -> Iterator[Any]:
+    for module, names in (
+        ("triton.runtime.jit", ("JITFunction",)),
+        ("triton.runtime.interpreter", ("InterpretedFunction",)),
+        ("triton.runtime.autotuner", ("Autotuner", "Heuristics")),
+    ):
+        for name in names:
+            cls = getattr(sys.modules.get(module), name, None)
+            if cls is not None and "run" in vars(cls):
+                yield cls

@@ -1,0 +1,168 @@
+"""What a tracer has to know of torch's functions and tensors."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import types
+from typing import Any, Dict, Iterator, List
+
+import torch
+
+from .. import FOLDER
+from ..dynamo.translator import tensor_meta
+from ..machine.public_names import NAMESPACES, torch_owned
+from .custom_operators import definition
+from .sizes import Size
+
+Json = Dict[str, Any]
+
+#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
+VIEWS = frozenset("T mT H mH real imag grad data".split())
+#: Calls that compute nothing, or answer the program with a fact.
+SILENT = frozenset(
+    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
+    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device "
+    "_is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype "
+    "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
+)
+
+
+#: Defaults of functions whose signature Python cannot read.
+_BUILT_IN: Dict[str, Dict[str, Any]] = {
+    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
+    "gelu": {"approximate": "none"},
+}  # fmt: skip
+_CPU = torch.device("cpu")
+
+
+def told(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    """Keyword arguments but for those that say what holds anyway."""
+    defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
+    if not defaults:
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = inspect.signature(func).parameters
+            defaults = {name: item.default for name, item in parameters.items()}
+    kept = {}
+    for name, value in kwargs.items():
+        plain = isinstance(value, (int, float, str, type(None)))
+        default = defaults.get(name, inspect.Parameter.empty)
+        if plain and type(value) is type(default) and value == default:
+            continue
+        kept[name] = value
+    if kept.get("device") in (_CPU, "cpu") and "Tensor" not in getattr(func, "__qualname__", ""):
+        del kept["device"]  # a factory makes its tensor there by default
+    return kept
+
+
+def origin(value: Any) -> Any:
+    """Equal for sizes that were read or computed alike."""
+    if type(value) is not Size:
+        return int(value)
+    kind, *operands = value.origin
+    return (kind, operands[0], tuple(map(origin, operands[1]))) if kind == "op" else value.origin
+
+
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    functorch = torch._C._functorch
+    asks = ("is_functorch_wrapped_tensor", "is_batchedtensor", "is_gradtrackingtensor")
+    return any(bool(getattr(functorch, name, lambda _: False)(tensor)) for name in asks)
+
+
+def has_dispatch(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that is not torch's and decides itself what operators do."""
+    cls = type(tensor)
+    plain = getattr(cls, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
+    return cls is not torch.Tensor and not plain and not torch_owned(cls)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Where our own operations are nobody's."""
+    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
+        yield
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """The values as they are now, in the same layout of memory."""
+    if tensor.layout != torch.strided or not tensor.numel():
+        return tensor.detach().clone()
+    size = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = torch.as_strided(tensor.detach(), (size,), (1,), 0).clone()
+    return torch.as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+#: What hands a tensor's values to Python.
+DECISIONS = frozenset({"__bool__", "__int__", "__float__", "__index__", "tolist", "numpy"})
+
+
+def new_module(number: int) -> Json:
+    return {
+        "id": number,
+        "training": True,
+        "sequential": False,
+        "stock": None,
+        "children": [],
+        "state": [],
+    }
+
+
+def implementation(func: Any) -> Any:
+    """The Python function behind a custom operator, where torch knows it."""
+    found = definition(func)
+    return found._init_fn if found is not None else None
+
+
+def is_custom(func: Any) -> bool:
+    if isinstance(func, torch._ops.OpOverload):
+        return func.namespace not in NAMESPACES
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        return str(func).split("::")[0].split(".")[0] not in NAMESPACES
+    return False
+
+
+def metas(result: Any) -> List[Any]:
+    return [
+        (
+            tensor_meta(item)
+            if isinstance(item, torch.Tensor)
+            else metas(item) if isinstance(item, (tuple, list)) else None
+        )
+        for item in result
+    ]
+
+
+def replaced() -> Iterator[str]:
+    """Names of torch that the program has given another meaning: with them stock layers are not what they say.
+
+    Both models would call the replacement and be equal here, and nowhere else.
+    """
+    functional = torch.nn.functional
+    for name, value in list(vars(functional).items()):
+        if not name.startswith("_") and _is_foreign(value):
+            yield "torch.nn.functional." + name
+    for owner, names, prefix in (
+        (torch, dir(torch._C._VariableFunctions), "torch."),
+        (torch.Tensor, dir(torch._C._TensorBase), "torch.Tensor."),
+    ):
+        for name in names:
+            if not name.startswith("__") and _is_foreign(getattr(owner, name, None)):
+                yield prefix + name
+    for name, value in list(vars(torch.nn).items()):
+        if isinstance(value, type) and _is_foreign(vars(value).get("forward")):
+            yield "torch.nn." + name
+
+
+_OWN = (os.path.dirname(torch.__file__), FOLDER)
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether it is a Python function that neither torch nor we have written."""
+    if not isinstance(value, types.FunctionType):
+        return False
+    file = value.__code__.co_filename
+    return not file.startswith(_OWN) and os.path.basename(file) not in (
+        "typing.py",
+        "typing_extensions.py",  # which wraps what is deprecated
+    )

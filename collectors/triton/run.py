@@ -1,0 +1,198 @@
+"""The questions to Triton: what does the script do under the interpreter, for which targets does each of its kernels compile, what
+becomes of both for the kernels that inductor writes, and does a candidate text still fail the same way? Each is a fresh process with a cache of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import runpy
+import sys
+from typing import Any, Dict, List
+
+from . import generated, interpreted, launches, targets
+
+
+def main(arguments: List[str]) -> int:
+    """`… run SPEC.json`. `what`: interpret, compile, generated or interpret generated (of `script`), or candidates (`texts` for one `target`)."""
+    with open(arguments[0], encoding="utf-8") as source:
+        spec = json.load(source)
+    ways = {
+        "interpret": _interpret,
+        "compile": _compile,
+        "candidates": _candidates,
+        "generated": _generated,
+        "interpret generated": _interpret_generated,
+    }
+    answer = ways[spec["what"]](spec)
+    with open(spec["answer"] + ".part", "w", encoding="utf-8") as out:
+        json.dump(answer, out)
+    os.replace(spec["answer"] + ".part", spec["answer"])
+    return 0
+
+
+def _run_script(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Runs the script as `__main__`, and how it ended."""
+    sys.argv = [spec["script"], *spec.get("args", ())]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(spec["script"])))
+    try:
+        runpy.run_path(spec["script"], run_name="__main__")
+    except SystemExit as stop:
+        return {"exit": stop.code if isinstance(stop.code, int) else int(stop.code is not None)}
+    except BaseException as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        return {
+            "exit": 1,
+            "exception": type(error).__name__,
+            "message": lines[0][:400] if lines else "",
+            "by_interpreter": type(error).__name__ == "InterpreterError",
+        }
+    return {"exit": 0}
+
+
+def _versions() -> Dict[str, Any]:
+    import triton
+
+    return {"triton": triton.__version__}
+
+
+def _interpret(spec: Dict[str, Any]) -> Dict[str, Any]:
+    seen = launches.Launches()
+    try:
+        launches.watch_interpreted(seen)
+    except (ImportError, AttributeError) as error:
+        return {"skipped": "this Triton has no interpreter ({})".format(error)}
+    ending = _run_script(spec)
+    return {**_versions(), "ending": ending, "launches": seen.rows}
+
+
+def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs hold.
+
+    `missing` says that this interpreter has no Triton at all.
+    """
+    if importlib.util.find_spec("triton") is None:
+        return {"missing": True, "skipped": "there is no Triton in this interpreter"}
+    unsupported = targets.usable(spec["folder"])
+    wanted = [name for name in targets.TARGETS if name not in unsupported]
+    if not wanted:
+        return {"skipped": next(iter(unsupported.values()))}
+    seen = launches.Launches()
+    compiled: List[List[Dict[str, Any]]] = []
+
+    def then(kernel: Any, args: Any, kwargs: Any) -> None:
+        compiled.append([targets.compile_for(kernel, seen.rows[-1], name) for name in wanted])
+
+    launches.watch_compiled(seen, then)
+    ending = _run_script(spec)
+    rows = [{**row, "targets": answers} for row, answers in zip(seen.rows, compiled)]
+    return {
+        **_versions(),
+        "ending": ending,
+        "launches": rows,
+        "unsupported": unsupported,
+        "vocabulary": vocabulary(),
+        "internals": _internals(),
+    }
+
+
+def _internals() -> List[str]:
+    """The words of Triton's own sources, which its tracebacks quote."""
+    from ..machine.vocabulary import internals
+
+    return internals(("triton",))
+
+
+def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Has inductor write Triton code for the script, and compiles each of its kernels for every target."""
+    if importlib.util.find_spec("triton") is None:
+        return {"missing": True, "skipped": "there is no Triton in this interpreter"}
+    seen = generated.Generated()
+    try:
+        generated.watch(seen, generated.Noting)
+    except (ImportError, AttributeError) as error:
+        return {"skipped": "no Triton code to be had ({})".format(error)}
+    ending = _run_script(spec)
+    if not seen.rows:
+        return {**_versions(), "ending": ending, "skipped": "inductor wrote no Triton kernel"}
+    unsupported = targets.usable(spec["folder"])
+    wanted = [name for name in targets.TARGETS if name not in unsupported]
+    rows = []
+    for number, row in enumerate(seen.rows):
+        try:
+            kernel = generated.import_kernel(row, spec["folder"], number)
+            answers = [targets.compile_for(kernel, row, name) for name in wanted]
+        except Exception as error:
+            answers = [
+                {
+                    "target": name,
+                    "outcome": "broken",
+                    "message": type(error).__name__,
+                    "seconds": 0.0,
+                }
+                for name in wanted
+            ]
+        rows.append({**row, "targets": answers})
+    return {**_versions(), "ending": ending, "launches": rows, "unsupported": unsupported}
+
+
+def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own checks say then."""
+    found = interpreted.Interpreted()
+    try:
+        interpreted.teach_library()
+        generated.watch(generated.Generated(), found.launcher(spec["folder"]))
+    except (ImportError, AttributeError) as error:
+        return {"skipped": "no Triton code to be had ({})".format(error)}
+    return {**_versions(), **interpreted.outcome(found, _run_script(spec))}
+
+
+def vocabulary() -> List[str]:
+    """The names Triton's language has: its functions, their parameters, the methods of its tensors."""
+    import inspect
+
+    import triton
+    import triton.language as tl
+
+    found = set()
+    for owner in (
+        triton,
+        tl,
+        getattr(tl, "math", None),
+        tl.tensor,
+        tl.dtype,
+        getattr(tl, "extra", None),
+    ):
+        for name in dir(owner) if owner is not None else ():
+            if name.startswith("_"):
+                continue
+            found.add(name)
+            value = getattr(owner, name, None)
+            try:
+                called: Any = getattr(value, "fn", value)
+                found.update(inspect.signature(called).parameters)
+            except (TypeError, ValueError):
+                continue
+    return sorted(found)
+
+
+def _candidates(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """Compiles the function `kernel` of each text for one target, as `launch` says."""
+    targets.usable(spec["folder"], [spec["target"]])  # warms up
+    answers: List[Dict[str, Any]] = []
+    for number, text in enumerate(spec["texts"]):
+        path = os.path.join(spec["folder"], "candidate{}.py".format(number))
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        module_spec = importlib.util.spec_from_file_location("candidate{}".format(number), path)
+        assert module_spec is not None and module_spec.loader is not None
+        module = importlib.util.module_from_spec(module_spec)
+        try:
+            module_spec.loader.exec_module(module)
+            kernel = getattr(module, spec["kernel"])
+        except Exception as error:
+            answers.append({"outcome": "broken", "message": type(error).__name__})
+            continue
+        answers.append(targets.compile_for(kernel, spec["launches"][number], spec["target"]))
+    return {"answers": answers}

@@ -1,0 +1,328 @@
+"""Runs one candidate, the complete text of a repro.py, in this process and writes down how it
+ended.
+
+The process is disposable: a fork of the warm worker, or a fresh interpreter.  The text is a real
+file in an otherwise empty folder, run as ``__main__``, so that ``inspect``, tracebacks and the
+compiler see what a user's ``python repro.py`` shows them.  The answer is a file too: whatever the
+candidate does to its process, either the file is complete or the exit status alone says what
+happened.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import importlib
+import importlib.machinery
+import json
+import linecache
+import os
+import resource
+import signal
+import sys
+import traceback
+import types
+from typing import Any, Callable
+
+from . import early_end
+
+CANNOT_JUDGE = 125
+_COLLECTORS = str(__package__).rpartition(".")[0]
+_PR_SET_PDEATHSIG = 1
+#: What a text raises in its own lines when a reduction has cut it wrongly.
+_BROKEN = (SyntaxError, NameError, ImportError)
+_KEEP = object()
+#: Overrides that ``bisection`` understands.
+_VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
+
+
+class Unsupported(Exception):
+    """Raised when this torch has no such setting as the overrides name."""
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask the system to kill this process when the thread that started it ends (Linux only)."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def enter_cache(folder: str) -> None:
+    """Make ``folder`` the compiler cache of this process, whatever was cached before the fork."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+    codecache: Any = sys.modules.get("torch._inductor.codecache")
+    if codecache is None:
+        return
+    forget = getattr(getattr(codecache, "cache_dir", None), "cache_clear", None)
+    if forget is not None:
+        forget()
+    if hasattr(
+        codecache, "_HEADER_DIR"
+    ):  # a header half written by a killed candidate must not stay
+        codecache._HEADER_DIR = os.path.join(folder, "precompiled_headers")
+        codecache._HEADER_LOCK_DIR = os.path.join(folder, "precompiled_headers", "locks")
+
+
+def isolate(folder: str, memory: int | None) -> None:
+    """Give this process a session, quiet standard streams, an empty folder and limits of its own.
+
+    ``folder`` gets ``run`` (the working folder) and ``out`` (``stdout``, ``stderr``, the answer);
+    ``memory`` is how many bytes of private memory the candidate may take beyond what this process
+    already has.
+    """
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.chdir(os.path.join(folder, "run"))
+    out = os.path.join(folder, "out")
+    os.environ["TMPDIR"] = out  # a killed C++ compiler leaves its temporary files
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for number, name, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, os.path.join(out, "stdout"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND),
+        (2, os.path.join(out, "stderr"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND),
+    ):
+        opened = os.open(name, flags, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if memory:
+        _limit_memory(memory)
+
+
+def _limit_memory(extra: int) -> None:
+    """Limit private writable memory; the address space would count what torch only reserves."""
+    try:
+        with open("/proc/self/status") as status:
+            used = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        limit = used + extra if hard == resource.RLIM_INFINITY else min(used + extra, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    except (OSError, ValueError, StopIteration):
+        pass  # a system without such limits still has the time limit
+
+
+def run(request: dict[str, Any], folder: str) -> int:
+    """Run ``request["text"]`` as ``__main__``, write ``out/answer.json``, return the exit status.
+
+    Raises nothing: every ending of the text is an outcome.
+    """
+    out = os.path.join(folder, "out")
+    path = os.path.join(os.getcwd(), "repro.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(request["text"])
+    watch = open(os.path.join(out, "stack"), "w")
+    faulthandler.enable(watch)
+    limit = float(request["timeout"])
+    faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
+    answer: dict[str, Any]
+    counter: Any = None
+    try:
+        counter = _apply(request.get("overrides") or {})
+        if request.get("exhibit"):
+            importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
+                request, path, os.path.join(out, "exhibit.jsonl")
+            )
+        else:
+            _execute(request["text"], path)
+        answer = {"outcome": "passes", "failure": None, "exit": 0}
+    except early_end.Reached:
+        answer = {"outcome": "passes", "failure": None, "exit": 0}
+    except SystemExit as stop:
+        answer = _stopped(stop)
+    except Unsupported as error:
+        answer = {
+            "outcome": "cannot_judge",
+            "failure": None,
+            "exit": CANNOT_JUDGE,
+            "detail": str(error),
+        }
+    except BaseException as error:
+        broken = isinstance(error, _BROKEN) and _raised_by_text(error, path)
+        answer = {"outcome": "broken" if broken else "fails", "failure": describe(error), "exit": 1}
+        sys.stderr.write(answer["failure"].get("traceback", ""))
+    faulthandler.cancel_dump_traceback_later()
+    if counter is not None:
+        answer["bisect"] = counter.answer()
+    if answer["outcome"] == "fails" and _of_values(answer["failure"]):
+        answer["undefined"] = _undefined()
+    _flush()
+    _write(os.path.join(out, "answer.json"), answer)
+    exit_code: int = answer["exit"]
+    return exit_code
+
+
+def _execute(text: str, path: str) -> None:
+    """What ``python repro.py`` does, in this process."""
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = module
+    sys.argv = ["repro.py"]
+    sys.path.insert(0, os.path.dirname(path))
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def _of_values(failure: dict[str, Any] | None) -> bool:
+    """Whether a repro's own check says that values are wrong."""
+    said = str((failure or {}).get("message", ""))
+    return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
+
+
+def _undefined() -> list[str]:
+    """What the program meets in eager mode that torch leaves undefined; nothing where that cannot be found out."""
+    program = getattr(sys.modules["__main__"], "run", None)
+    if program is None:
+        return []
+    try:
+        probe = importlib.import_module(_COLLECTORS + ".call.probe")
+        found: list[str] = probe.undefined(lambda: program(lambda model: model))
+    except BaseException:
+        return []
+    return found
+
+
+def _stopped(stop: SystemExit) -> dict[str, Any]:
+    if isinstance(stop.code, str) or not isinstance(stop.code, (int, type(None))):
+        sys.stderr.write(f"{stop.code}\n")
+    code = stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 1)
+    code &= 0xFF
+    if code in (0, CANNOT_JUDGE):
+        outcome = "passes" if code == 0 else "cannot_judge"
+        return {"outcome": outcome, "failure": None, "exit": code}
+    return {"outcome": "fails", "failure": describe(stop), "exit": code}
+
+
+def _raised_by_text(error: BaseException, path: str) -> bool:
+    """Whether the text itself is at fault: no frame below its own, or it does not even compile."""
+    trace = error.__traceback__
+    names: list[str] = []
+    while trace is not None:
+        names.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError):
+        return path not in names
+    if isinstance(error, ImportError):  # the import system's own frames lie below the text's
+        names = [name for name in names if "importlib" not in name]
+    return bool(names) and names[-1] == path
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """``failure.describe``, or the same form with less in it where that cannot work."""
+    try:
+        module = importlib.import_module(_COLLECTORS + ".call.failure")
+        account: dict[str, Any] = module.describe(error)
+        json.dumps(account)
+        return account
+    except BaseException:  # out of memory, deep recursion, a torch that cannot be imported
+        pass
+    try:
+        message = str(error)[:4000]
+    except BaseException:
+        message = "<message unavailable>"
+    return {
+        "exception": type(error).__name__,
+        "chain": [type(error).__name__],
+        "message": message,
+        "first_line": message.strip().split("\n")[0],
+        "frames": [],
+        "user_frames": [],
+        "traceback": "".join(traceback.format_exception_only(type(error), error))[:4000],
+    }
+
+
+def _write(path: str, answer: dict[str, Any]) -> None:
+    """Write whole or not at all: a candidate's threads may still end the process."""
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+    os.replace(path + ".part", path)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
+
+
+def _apply(overrides: dict[str, Any]) -> Any:
+    """Make ``torch.compile`` and the torch configs behave as ``overrides`` say, in this process
+    only.
+
+    Keys: ``backend``, ``dynamic``, ``mode``, ``fullgraph``, ``options``, ``disable`` (arguments of
+    ``torch.compile``; a backend other than inductor drops mode and options), ``config``, a
+    mapping of full names such as ``torch._inductor.config.fallback_random`` to values, ``end``
+    (``"compiler"``: where a C++ compiler would start, the candidate has passed), and those of
+    ``bisection.apply``, whose counter is returned.  Raises Unsupported.
+    """
+    if overrides.get("end") == "compiler":
+        early_end.at_compiler()
+    for name, value in (overrides.get("config") or {}).items():
+        set_config(name, value)
+    variation = {key: overrides[key] for key in _VARIATION if key in overrides}
+    arguments = {
+        key: value
+        for key, value in overrides.items()
+        if key not in ("config", "end") and key not in variation
+    }
+    if arguments:
+        import torch
+
+        torch.compile = overridden(torch.compile, arguments)
+    if not variation:
+        return None
+    from ..call import bisection
+
+    try:
+        return bisection.apply(variation)
+    except bisection.Unsupported as error:
+        raise Unsupported(str(error)) from error
+
+
+def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+    """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that contradicts them."""
+
+    def compile(model: Any = None, **given: Any) -> Any:
+        if arguments.get("mode") is not None:  # torch takes either
+            given.pop("options", None)
+        given.update(arguments)
+        if arguments.get("backend", "inductor") != "inductor":
+            given.pop("mode", None)
+            given.pop("options", None)
+        return original(model, **given)
+
+    return compile
+
+
+def set_config(name: str, value: Any) -> None:
+    """Give the setting of that full name a value.  Raises Unsupported where there is none."""
+    parts = name.split(".")
+    owner: Any = None
+    for end in range(len(parts) - 1, 0, -1):
+        try:
+            owner = importlib.import_module(".".join(parts[:end]))
+        except ImportError:
+            continue
+        break
+    try:
+        for part in parts[end:-1]:
+            owner = getattr(owner, part)
+        if getattr(owner, parts[-1], _KEEP) is _KEEP:
+            raise AttributeError(name)
+        setattr(owner, parts[-1], value)
+    except Exception as error:
+        raise Unsupported(f"this torch has no setting {name}") from error
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; the bare number where the system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,264 @@
+"""The warm process that runs candidates: import torch and compile once, then one fork per
+candidate.
+
+A fork of a process that has compiled before costs what compiling in-process costs, yet survives
+crashes, hangs and leaked state.  Two things make it safe.  The fork happens on a *fresh thread*:
+libgomp keeps its pool per thread, so the child builds a new one instead of waiting for threads
+that were not copied, and keeps the full number of threads, on which some bugs depend.  And nothing
+but speed is shared between candidates: each of the places ("slots") in which they run has a
+compiler cache of its own, from which everything an aborted candidate touched is deleted.
+
+Where fork is unsafe (CUDA, macOS) each candidate gets a fresh process of the same interpreter,
+started in advance so that it is as warm by the time it is needed: the same time limits hold.
+
+One JSON line per message: requests and ``{"cancel": id}`` come in; ``{"ready": …}``, ``{"id",
+"pid"}`` at a start and the answer at the end go out.  The end of the request pipe ends the worker
+and everything it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+from .. import FOLDER
+from . import candidate
+from .job import Job, kill_group, read_answer
+from .slot import Slot
+from .warm_up import settle, warm_up
+
+
+class Worker:
+    """Takes requests from one pipe, runs each in its own process, answers on another pipe."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.free: list[Slot] = []
+        self.published: list[str] = []
+        self.slots = 0
+        self.jobs: dict[int, Job] = {}
+        self.done: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.wake_read, self.wake_write = os.pipe()
+        self.buffer = b""
+
+    def serve(self) -> int:
+        """Run until the request pipe ends."""
+        started = time.time()
+        warm = warm_up(self.options.warm)
+        gc.collect()
+        gc.freeze()
+        self.send({"ready": {"warm": warm, "seconds": round(time.time() - started, 2)}})
+        try:
+            while self._step():
+                pass
+        except BrokenPipeError:
+            pass
+        finally:
+            for job in self.jobs.values():
+                job.kill()
+            for slot in self.free:
+                if slot.standby is not None:
+                    kill_group(slot.standby.pid)
+        return 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(self.options.answers, data) :]
+
+    def _step(self) -> bool:
+        for job in self.jobs.values():
+            if job.pid and not job.announced:
+                job.announced = True
+                self.send({"id": job.request["id"], "pid": job.pid})
+        now = time.time()
+        ends = [job.started + job.request["timeout"] for job in self.jobs.values() if job.pid]
+        wait = max(0.0, min(ends) - now) if ends else None
+        ready = select.select([self.options.requests, self.wake_read], [], [], wait)[0]
+        if self.wake_read in ready:
+            os.read(self.wake_read, 4096)
+        while not self.done.empty():
+            self._finish(self.done.get())
+        for job in self.jobs.values():
+            if job.pid and time.time() >= job.started + job.request["timeout"]:
+                job.timed_out = True
+                job.kill()
+                job.request["timeout"] += 5.0  # ask again only if the kill did not end it
+        if self.options.requests not in ready:
+            return True
+        data = os.read(self.options.requests, 1 << 16)
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            self._take(json.loads(line))
+        return bool(data)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "cancel" in message:
+            job = self.jobs.get(message["cancel"])
+            if job is not None:
+                job.cancelled = True
+                job.kill()
+            return
+        if self.free:
+            slot = self.free.pop()
+        else:
+            slot = Slot(os.path.join(self.options.workdir, f"slot{self.slots}"))
+            self.slots += 1
+            if self.options.isolation == "spawn":
+                slot.fill(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
+        job = Job(message, slot)
+        self.jobs[message["id"]] = job
+        ready = threading.Event()
+        start = self._fork if self.options.isolation == "fork" else self._spawn
+        threading.Thread(target=self._watch, args=(job, start, ready), daemon=True).start()
+        ready.wait()  # nothing else may hold a lock while another thread forks
+
+    def _watch(self, job: Job, start: Any, ready: threading.Event) -> None:
+        """The fresh thread: starts the candidate and stays until its end, for which PDEATHSIG needs it."""
+        try:
+            start(job, ready)
+            ready.set()
+            if job.cancelled:
+                job.kill()
+            job.reap()
+        except OSError as error:
+            job.status = -1
+            job.request["error"] = str(error)
+        finally:
+            ready.set()
+            self.done.put(job)
+            os.write(self.wake_write, b".")
+
+    def _fork(self, job: Job, ready: threading.Event) -> None:
+        parent = os.getpid()
+        job.slot.clear()
+        job.slot.borrow(self.published)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            code = 70
+            try:
+                for number in (
+                    self.options.requests,
+                    self.options.answers,
+                    self.wake_read,
+                    self.wake_write,
+                ):
+                    os.close(number)
+                candidate.die_with_parent(parent)
+                candidate.enter_cache(job.slot.cache)
+                candidate.isolate(job.slot.folder, self.options.memory)
+                code = candidate.run(job.request, job.slot.folder)
+            finally:
+                os._exit(code)
+        job.started = time.time()
+        job.pid = pid
+
+    def _spawn(self, job: Job, ready: threading.Event) -> None:
+        """Hand the request to the slot's waiting process, and start the process for the next request."""
+        ready.set()  # nothing is forked here, and the import it may wait for takes seconds
+        process = job.slot.standby or self._standby(job.slot)
+        job.slot.standby = None
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.read(1)  # it is warm; the clock starts now
+        job.slot.clear()
+        job.slot.borrow(self.published)
+        job.started = time.time()
+        job.pid = process.pid
+        process.stdin.write(json.dumps(job.request).encode() + b"\n")
+        process.stdin.close()
+        os.write(self.wake_write, b".")
+        job.slot.standby = self._standby(job.slot)
+
+    def _standby(self, slot: Slot) -> subprocess.Popen[bytes]:
+        main = os.path.join(FOLDER, "entry", "worker_main.py")
+        command = [
+            sys.executable,
+            main,
+            "once",
+            "--folder",
+            slot.folder,
+            "--warm",
+            self.options.warm,
+        ]
+        command += ["--memory", str(self.options.memory)]
+        environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=slot.cache)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=environment,
+        )
+
+    def _finish(self, job: Job) -> None:
+        del self.jobs[job.request["id"]]
+        answer = read_answer(job)
+        if answer["outcome"] in ("died", "timeout", "cancelled"):
+            job.slot.purge(job.started)
+        else:
+            self.published += job.slot.produced(job.started)
+        self.free.append(job.slot)
+        self.send(answer)
+
+
+def once(options: argparse.Namespace) -> int:
+    """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or with its host."""
+    candidate.die_with_parent(os.getppid())
+    if options.warm:
+        import torch
+        import torch._inductor.compile_fx  # the slow half of a first compilation
+
+        settle()
+        if torch.cuda.is_available():
+            torch.zeros(1, device="cuda")
+    os.write(1, b".")
+    line = sys.stdin.readline()
+    if not line:
+        return 0
+    candidate.isolate(options.folder, options.memory)
+    code = candidate.run(json.loads(line), options.folder)
+    if options.warm:
+        os._exit(
+            code
+        )  # as a fork does: taking a whole torch down takes seconds, and the answer is written
+    return code
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line of ``worker_main.py``, whose docstring shows it."""
+    parser = argparse.ArgumentParser(prog="worker_main.py")
+    modes = parser.add_subparsers(dest="mode", required=True)
+    serve = modes.add_parser("serve")
+    serve.add_argument("--requests", type=int, required=True)
+    serve.add_argument("--answers", type=int, required=True)
+    serve.add_argument("--workdir", required=True)
+    serve.add_argument("--isolation", choices=("fork", "spawn"), default="fork")
+    single = modes.add_parser("once")
+    single.add_argument("--folder", required=True)
+    for mode in (serve, single):
+        mode.add_argument("--warm", default="")
+        mode.add_argument("--memory", type=int, default=0)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until the host goes away, or run a single request."""
+    options = parse(arguments)
+    if options.mode == "once":
+        return once(options)
+    os.set_inheritable(options.requests, False)
+    os.set_inheritable(options.answers, False)
+    return Worker(options).serve()

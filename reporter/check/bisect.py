@@ -1,0 +1,323 @@
+"""`bugreport bisect`: the first release, then the first nightly, that broke or fixed a repro.
+
+Both ends are verified before anything else. Each step compares signatures, so another failure on the way is no answer but an
+unknown point, and each answer is that of fresh processes. Every answer is in the store at once: a search that was killed goes
+on where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import InvalidVersion, Version
+
+from reporter.check import issue_subject, runs
+from reporter.check.engine import Engine, Local
+from reporter.check.narrowing import Search, What, said
+from reporter.check.plan import Wish, releases, with_references
+from reporter.check.result_sink import Kept
+from reporter.check.search import between, bracket, turns
+from reporter.check.subject import Subject
+from reporter.check.work import Bench, Check
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.progress import Progress, open_progress
+from reporter.core.settings import Options
+from reporter.environments import index as listing
+from reporter.environments.release import Release, parse, public
+from reporter.store.database import opened, store_path
+
+if TYPE_CHECKING:
+    from reporter.tracker.preview import Person
+
+FOUND, NOTHING = 0, 1
+COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases.
+
+    `trust` runs the program of an issue without a sandbox; `person` is then shown it, and asked.
+    """
+
+    repro: str
+    good: str | None = None
+    bad: str | None = None
+    find_fix: bool = False
+    python: tuple[str, ...] = ()
+    index: str | None = None
+    backend: str | None = None
+    nightly: bool = False
+    trust: bool = False
+    person: Person | None = None
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """The end of a search: the two neighbours, everything that was asked, and the command that asks again."""
+
+    subject: Subject
+    what: What
+    before: Check | None
+    after: Check | None
+    points: tuple[Check, ...]
+    unknown: tuple[Check, ...]
+    command: str
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+    code: int = FOUND
+
+    @property
+    def exit_code(self) -> int:
+        return self.code
+
+    @property
+    def compare(self) -> str | None:
+        """Where to read what changed between the two builds."""
+        if not (self.before and self.after and self.before.git and self.after.git):
+            return None
+        return COMPARE.format(self.before.git, self.after.git)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `bisect --json`."""
+        return {
+            "schema_version": 1,
+            "repro": self.subject.name,
+            "what": self.what,
+            "found": self.code == FOUND,
+            "reason": self.reason,
+            "before": self.before.to_json() if self.before else None,
+            "after": self.after.to_json() if self.after else None,
+            "between": [check.release for check in self.unknown],
+            "compare": self.compare,
+            "points": [check.to_json() for check in self.points],
+            "remarks": list(self.remarks),
+            "command": self.command,
+        }
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end."""
+        told = [f"  torch {c.build or c.torch}: {said(c)} [{c.seconds:.1f} s]" for c in self.points]
+        if self.code != FOUND or self.before is None or self.after is None:
+            return [*told, self.reason, *self.remarks, f"again: {self.command}"]
+        last, first = (
+            ("last bad", "first fixed") if self.what == "fixed" else ("last good", "first bad")
+        )
+        told.append(f"{last}:  torch {_build(self.before)}")
+        told.append(f"{first}: torch {_build(self.after)}")
+        if self.unknown:
+            names = ", ".join(check.release for check in self.unknown)
+            told.append(f"between them these could not be judged: {names}")
+        told += self.remarks
+        if self.compare:
+            told.append(f"compare: {self.compare}")
+        return [*told, f"again: {self.command}"]
+
+
+def _build(check: Check) -> str:
+    return (
+        f"{check.build or check.torch} ({check.git})" if check.git else check.build or check.torch
+    )
+
+
+def bisect(request: Request, options: Options, engine: Engine | None = None) -> Bisected:
+    """Search for the change. Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged."""
+    with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
+        named = issue_subject.named(request.repro, request.trust, request.person)
+        subject = with_references([named], store)[0]
+        points = _points(request, options, subject, store)
+        if engine is None:
+            bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
+            engine = Local(stack.enter_context(bench), options.jobs)
+        found = _searched(request, options, subject, points, engine, store, progress)
+        if found.code != FOUND or not request.nightly:
+            return found
+        return _among_nightlies(request, options, found, engine, store, progress)
+
+
+def _searched(
+    request: Request,
+    options: Options,
+    subject: Subject,
+    points: Sequence[Release],
+    engine: Engine,
+    store: sqlite3.Connection,
+    progress: Progress,
+    known: Sequence[Check] = (),
+) -> Bisected:
+    """One search among `points`, kept in the store under its own run; `known` was found out before."""
+    if len(points) < 2:
+        raise UsageError("a search needs two ends; give --good and --bad, or several --python")
+    what: What = "fixed" if request.find_fix else "broke"
+    plan = [subject.key, what, *(point.label for point in points)]
+    with runs.begun(store, store_path(), plan, "bisect") as run:
+        keeper = Kept(store, run)
+        for check in known:
+            keeper.keep(check)
+        search = Search(
+            subject, points, what, engine, keeper, options.jobs, options.timeout, progress
+        )
+        reason = search.ends()
+        if not reason:
+            search.narrow()
+        runs.finish(store, run.id)
+    return _told(request, search, reason)
+
+
+def _told(request: Request, search: Search, reason: str) -> Bisected:
+    found = bracket(search.known) if not reason else None
+    checks = search.checks
+    remarks = []
+    changes = turns(search.known)
+    if found is not None and len(changes) > 1:
+        steps = ", ".join(f"{checks[a].torch} to {checks[b].torch}" for a, b in changes)
+        remarks.append(f"it changed more than once ({steps}); this is the last change")
+    return Bisected(
+        subject=search.subject,
+        what=search.what,
+        before=checks[found.before] if found else None,
+        after=checks[found.after] if found else None,
+        points=tuple(checks[point] for point in sorted(checks)),
+        unknown=tuple(checks[point] for point in between(search.known)),
+        command=_command(request, search),
+        reason=reason,
+        remarks=tuple(remarks),
+        code=NOTHING if reason else FOUND,
+    )
+
+
+def _command(request: Request, search: Search) -> str:
+    """What repeats the search."""
+    words = ["bugreport", "bisect", request.repro]
+    for python in request.python:
+        words += ["--python", python]
+    if request.python:
+        ends = (("--good", request.good), ("--bad", request.bad))
+        words += [word for flag, end in ends if end for word in (flag, end)]
+    else:
+        first, last = search.releases[0].label, search.releases[-1].label
+        good, bad = (last, first) if request.find_fix else (first, last)
+        words += ["--good", good, "--bad", bad]
+    words += ["--find-fix"] if request.find_fix else []
+    words += ["--index", request.index] if request.index else []
+    words += ["--torch-backend", request.backend] if request.backend else []
+    words += ["--nightly"] if request.nightly else []
+    words += ["--trust"] if request.trust else []
+    return shlex.join(words)
+
+
+def _points(
+    request: Request, options: Options, subject: Subject, store: sqlite3.Connection
+) -> tuple[Release, ...]:
+    """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
+    if request.python:
+        return _interpreters(request, options)
+    good, bad = request.good, request.bad or _public(subject.torch)
+    if bad is None:
+        raise UsageError(
+            f"{request.repro} does not say where it fails; give --bad V, a release in which it does"
+        )
+    listed = listing.offers(request.index)
+    finals = [offer for offer in listed if not Version(offer.version).is_prerelease]
+    if good is None and finals:
+        good = finals[-1].version if request.find_fix else finals[0].version
+    assert good is not None
+    good, bad = _concrete(good, request), _concrete(bad, request)
+    early, late = (bad, good) if request.find_fix else (good, bad)
+    if not Version(early) < Version(late):
+        raise UsageError(
+            f"--good {good} is not {'later' if request.find_fix else 'earlier'} than --bad {bad}; "
+            + ("leave out --find-fix" if request.find_fix else "add --find-fix to look for a fix")
+        )
+    is_fine = any(Version(end).is_prerelease for end in (early, late))
+    if is_fine:
+        listed = listing.remember(store, listed)
+    chosen = listing.between(listed if is_fine else finals, early, late)
+    inner = [
+        offer.release(request.backend)
+        for offer in chosen
+        if public(offer.version) not in (public(early), public(late))
+    ]
+    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    return (ends[0], *inner, ends[1])
+
+
+def _concrete(text: str, request: Request) -> str:
+    if listing.is_word(text):
+        return listing.find(text, request.index, request.backend).label
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        raise UsageError(f"{text!r} is no torch release; give a version such as 2.6.0") from None
+
+
+def _public(version: str | None) -> str | None:
+    return public(version) if version else None
+
+
+def _interpreters(request: Request, options: Options) -> tuple[Release, ...]:
+    """The given interpreters, in the order of their torch."""
+    from reporter.execution.interpreter import probe
+
+    found = releases(Wish(python=request.python), options)
+    dated = []
+    for release in found:
+        assert release.python is not None
+        info = probe(Path(release.python))
+        dated.append((Version(info.torch), release))
+    chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
+    low = min((Version(end) for end in (request.good, request.bad) if end), default=None)
+    high = max((Version(end) for end in (request.good, request.bad) if end), default=None)
+    versions = {release.label: Version(public(str(version))) for version, release in dated}
+    return tuple(
+        release
+        for release in chosen
+        if (low is None or versions[release.label] >= low)
+        and (high is None or low == high or versions[release.label] <= high)
+    )
+
+
+def _among_nightlies(
+    request: Request,
+    options: Options,
+    found: Bisected,
+    engine: Engine,
+    store: sqlite3.Connection,
+    progress: Progress,
+) -> Bisected:
+    """The same search between the two neighbours, in what the nightly index has or once had."""
+    assert found.before is not None and found.after is not None
+    place = request.index or listing.nightly_index(request.backend)
+    try:
+        listed = listing.remember(store, listing.offers(place))
+    except CannotJudgeError as error:
+        return replace(found, remarks=(*found.remarks, f"no search among nightlies: {error}"))
+    early, late = found.before.release, found.after.release
+    builds = [
+        offer.release(request.backend)
+        for offer in listing.between(listed, early, late)
+        if Version(offer.version).is_prerelease and public(offer.version) not in (early, late)
+    ]
+    if not builds:
+        return replace(
+            found,
+            remarks=(
+                *found.remarks,
+                f"the index {place} lists no nightly between torch {early} and torch {late}",
+            ),
+        )
+    # the ends are the same environments, and what they showed has been seen
+    ends = [parse(end, request.index, request.backend) for end in (early, late)]
+    points = [ends[0], *builds, ends[1]]
+    known = (found.before, found.after)
+    finer = _searched(request, options, found.subject, points, engine, store, progress, known)
+    if finer.code != FOUND:
+        return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
+    news = tuple(check for check in finer.points if check not in found.points)
+    return replace(finer, points=(*found.points, *news), command=found.command)

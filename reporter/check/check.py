@@ -1,0 +1,234 @@
+"""`bugreport check`: plan, run what is not known yet, and say what it means.
+
+Everything that a check finds goes into the store at once, so nothing is lost on Ctrl-C or kill -9, and the same command goes on
+where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from reporter.check import issue_subject, runs
+from reporter.check.engine import Engine, Local
+from reporter.check.plan import (
+    Plan,
+    Wish,
+    compared,
+    refuse_nothing,
+    releases,
+    with_references,
+)
+from reporter.check.result_sink import Kept, Memory
+from reporter.check.runs import Cell
+from reporter.check.subject import Subject, stored, subjects_in
+from reporter.check.work import Bench, Check
+from reporter.core.errors import UsageError
+from reporter.core.progress import Progress, open_progress
+from reporter.core.settings import Options
+from reporter.store.database import opened, store_path
+
+if TYPE_CHECKING:
+    from reporter.check.notifications import Told
+    from reporter.tracker.preview import Person
+
+GONE, REMAINS, UNKNOWN = 0, 1, 125
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell that shows something else than the last time."""
+
+    before: str
+    check: Check
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        check = self.check
+        return {
+            "repro": check.repro,
+            "torch": check.torch,
+            "release": check.release,
+            "before": self.before,
+            "now": check.outcome,
+        }
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: the results in the order asked for, what has changed since the last time, and which issues were `told`.
+
+    The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug may be hidden), else 0 if it
+    was right anywhere, else 125.
+    """
+
+    results: tuple[Check, ...]
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    told: tuple[Told, ...] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        found = {check.outcome for check in self.results}
+        if found & {"reproduces", "different"}:
+            return REMAINS
+        return GONE if "fixed" in found else UNKNOWN
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `check --json`."""
+        document: dict[str, Any] = {
+            "schema_version": 1,
+            "results": [check.to_json() for check in self.results],
+            "changes": [change.to_json() for change in self.changes],
+        }
+        if self.told is not None:
+            document["comments"] = [told.to_json() for told in self.told]
+        return document
+
+    def summary_lines(self) -> list[str]:
+        """A line per result where there are few, else a table; what has changed comes first."""
+        from reporter.check.matrix import lines
+
+        return lines(self)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One `check` as the command line asks for it; `all` takes every report of the store besides `repros`.
+
+    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues without a sandbox; `person` is then shown them, and asked.
+    """
+
+    repros: tuple[str, ...]
+    wish: Wish
+    all: bool = False
+    fresh: bool = False
+    shard: tuple[int, int] | None = None
+    skip: bool = False
+    trust: bool = False
+    person: Person | None = None
+
+
+def check(request: Request, options: Options, engine: Engine | None = None) -> Checked:
+    """Check repros on releases. Raises BugreportError where there is nothing to check, or nothing to check it with."""
+    with open_progress(options) as progress, _store(request.all, progress) as store:
+        plan = planned(request, options, store)
+        with contextlib.ExitStack() as stack:
+            if engine is None:
+                bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
+                engine = Local(stack.enter_context(bench), options.jobs)
+            return carried_out(plan, engine, store, progress, request.shard)
+
+
+def planned(request: Request, options: Options, store: sqlite3.Connection | None) -> Plan:
+    """Which repros, where. Raises UsageError, CannotJudgeError."""
+    found: dict[str, Subject] = {}
+    if request.all and store is not None:
+        found.update((subject.key, subject) for subject in stored(store))
+    for name in request.repros:
+        is_folder = request.all and not issue_subject.is_issue(name)
+        several = (
+            subjects_in([name])
+            if is_folder
+            else iter([issue_subject.named(name, request.trust, request.person)])
+        )
+        for subject in several:
+            found.setdefault(subject.key, subject)
+    subjects = with_references(list(found.values()), store)
+    refuse_nothing(subjects)
+    return Plan(
+        subjects, releases(request.wish, options), options.timeout, request.fresh, request.skip
+    )
+
+
+@contextlib.contextmanager
+def _store(is_needed: bool, progress: Progress) -> Iterator[sqlite3.Connection | None]:
+    """The store; a single check does without one that cannot be used."""
+    with contextlib.ExitStack() as stack:
+        store = None
+        try:
+            store = stack.enter_context(opened())
+        except UsageError as error:
+            if is_needed:
+                raise
+            progress.note(f"nothing is kept of this check: {error}")
+        yield store
+
+
+def carried_out(
+    plan: Plan,
+    engine: Engine,
+    store: sqlite3.Connection | None,
+    progress: Progress,
+    shard: tuple[int, int] | None = None,
+) -> Checked:
+    """Run what an interrupted run of the plan has left, and put the results in order."""
+    cells = [cell for cell in plan.cells if belongs(cell, shard)]
+    if store is None:
+        return _run(plan, cells, engine, Memory(), progress)
+    kind = "check" if shard is None else f"check {shard[0]}/{shard[1]}"
+    with runs.begun(store, store_path(), plan.identity, kind) as run:
+        keeper = Kept(store, run)
+        found = _run(plan, cells, engine, keeper, progress)
+        runs.finish(store, run.id)
+        return found
+
+
+def _run(
+    plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: Memory, progress: Progress
+) -> Checked:
+    before = keeper.before(plan.cells)
+    wanted = set(cells)
+    for check in plan.known(before):
+        if check.cell in wanted:
+            keeper.keep(check)
+    tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
+    if plan.skip:
+        alike = {
+            key: keeper.alike(key) for key in dict.fromkeys(task.subject.key for task in tasks)
+        }
+        tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
+    progress.stage(
+        "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
+    )
+
+    def keep(check: Check) -> None:
+        keeper.keep(check)
+        progress.update(len(keeper.found), f"{check.repro} on torch {check.torch}: {check.outcome}")
+
+    engine.run(tasks, keep)
+    results = tuple(keeper.found[cell] for cell in cells if cell in keeper.found)
+    told = compared(plan.subjects, results)
+    for old, new in zip(results, told):
+        if old != new:
+            keeper.amend(new)
+    return Checked(told, changes(told, before))
+
+
+def changes(results: Sequence[Check], before: dict[Cell, Check]) -> tuple[Change, ...]:
+    """The cells that show something else than the last time; what cannot be judged now has not changed."""
+    return tuple(
+        Change(before[check.cell].outcome, check)
+        for check in results
+        if check.cell in before
+        and check.outcome not in ("cannot_judge", before[check.cell].outcome)
+    )
+
+
+def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
+    """Whether a cell is one of shard i of n. All cells of a repro are in the same shard, so that they can be compared."""
+    if shard is None:
+        return True
+    import hashlib
+
+    number, count = shard
+    return (
+        int.from_bytes(hashlib.sha256(cell[0].encode()).digest()[:8], "big") % count == number - 1
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,183 @@
+"""Checks on a Dask cluster: it moves tasks, retries and balances; all that is added here is that a result counts once and none is lost.
+
+Workers need the tool and build their environments themselves. What has been computed is with us (and in the store) the moment it is
+done, so a lost worker costs its current task and a lost scheduler the tasks under way; both are handed out again.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reporter.check.engine import Keep
+from reporter.check.runs import Cell
+from reporter.check.work import Check, Task, perform_here
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.settings import Options
+
+#: Seconds for a scheduler to come, or to come back.
+PATIENCE = 60.0
+#: How often a task may take its worker down with it before it is given up.
+_DEATHS = 3
+_POLL = 0.5
+
+
+@dataclass
+class _Flight:
+    """What is under way: `futures` by key, `since` when anything was last heard, `deaths` of workers by cell."""
+
+    tasks: dict[Cell, Task]
+    futures: dict[str, tuple[Cell, Any]] = field(default_factory=dict)
+    deaths: dict[Cell, int] = field(default_factory=dict)
+    copies: dict[Cell, int] = field(default_factory=dict)
+    since: float = 0.0
+    done: queue.Queue[str] = field(default_factory=queue.Queue)
+
+
+class Cluster:
+    """The engine behind `--executor dask`; `slow` is after how many silent seconds tasks get a second copy elsewhere.
+
+    `clock` tells the seconds that pass while nothing is heard.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        options: Options,
+        patience: float = PATIENCE,
+        slow: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._address = address
+        self._given = {"memory": options.memory, "isolation": options.workers}
+        self._patience = patience
+        self._clock = clock
+        self._slow = slow if slow is not None else 4 * options.timeout + 600
+
+    def run(self, tasks: Sequence[Task], keep: Keep) -> None:
+        """See `Engine`. Raises UsageError without dask, CannotJudgeError if the scheduler is gone for good."""
+        distributed = _distributed()
+        flight = _Flight({task.cell: task for task in tasks})
+        while flight.tasks:
+            client = self._connect(distributed, len(flight.tasks))
+            try:
+                self._serve(client, flight, keep)
+            finally:
+                flight.futures.clear()
+                _close(client)
+
+    def _connect(self, distributed: Any, left: int) -> Any:
+        end = self._clock() + self._patience
+        while True:
+            try:
+                return distributed.Client(self._address, timeout=min(10.0, self._patience))
+            except (OSError, TimeoutError, ValueError) as error:
+                if self._clock() > end:
+                    raise CannotJudgeError(
+                        f"the scheduler {self._address} does not answer ({type(error).__name__}) and {left} checks are left; "
+                        "start it and give the same command again, which goes on where this one was"
+                    ) from None
+                time.sleep(1)
+
+    def _serve(self, client: Any, flight: _Flight, keep: Keep) -> None:
+        """Hand everything out and take results in, until all is done or the scheduler is lost."""
+        for cell in list(flight.tasks):
+            self._submit(client, flight, cell)
+        flight.since = self._clock()
+        while flight.tasks:
+            try:
+                key = flight.done.get(timeout=_POLL)
+            except queue.Empty:
+                if client.status not in ("running", "connecting"):
+                    return
+                if self._clock() - flight.since > self._slow:
+                    self._copy(client, flight)
+                continue
+            flight.since = self._clock()
+            if not self._take(client, flight, key, keep):
+                return
+
+    def _submit(self, client: Any, flight: _Flight, cell: Cell, **where: Any) -> None:
+        number = flight.copies[cell] = flight.copies.get(cell, -1) + 1
+        key = f"check-{cell[0]}-{abs(hash(cell[1])):x}-{number}-{time.monotonic_ns()}"
+        task = flight.tasks[cell].to_json()
+        future = client.submit(perform_here, task, self._given, key=key, pure=False, **where)
+        flight.futures[key] = (cell, future)
+        future.add_done_callback(lambda done: flight.done.put(done.key))
+
+    def _take(self, client: Any, flight: _Flight, key: str, keep: Keep) -> bool:
+        """One task has ended somehow; False if that was the end of the scheduler."""
+        entry = flight.futures.pop(key, None)
+        if entry is None or entry[0] not in flight.tasks:
+            return True  # a copy of it was quicker
+        cell, future = entry
+        if future.status == "finished":
+            try:
+                check = Check.from_json(future.result(timeout=self._patience))
+            except Exception:  # the result went with its worker, or the scheduler with both
+                return self._again(client, flight, cell)
+            del flight.tasks[cell]
+            keep(check)
+            return True
+        if future.status == "error":
+            return self._failed(client, flight, cell, future, keep)
+        return self._again(client, flight, cell)  # cancelled or lost
+
+    def _failed(self, client: Any, flight: _Flight, cell: Cell, future: Any, keep: Keep) -> bool:
+        """The task raised, which it never does by itself: its worker died with it, or cannot run it at all."""
+        error = future.exception(timeout=self._patience)
+        flight.deaths[cell] = flight.deaths.get(cell, 0) + 1
+        if type(error).__name__ == "KilledWorker" and flight.deaths[cell] < _DEATHS:
+            return self._again(client, flight, cell)
+        task = flight.tasks.pop(cell)
+        why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+        keep(
+            Check(
+                task.subject.name,
+                *cell,
+                torch=cell[1],
+                python="",
+                outcome="cannot_judge",
+                detail=why,
+                seconds=0.0,
+            )
+        )
+        return True
+
+    def _again(self, client: Any, flight: _Flight, cell: Cell) -> bool:
+        if client.status not in ("running", "connecting"):
+            return False
+        self._submit(client, flight, cell)
+        return True
+
+    def _copy(self, client: Any, flight: _Flight) -> None:
+        """Nothing has come for long: what is under way gets one copy each on workers that do not have it."""
+        flight.since = self._clock()
+        busy = {key: worker for worker, keys in client.processing().items() for key in keys}
+        workers = set(client.scheduler_info(n_workers=-1)["workers"])
+        for key, (cell, _) in list(flight.futures.items()):
+            others = sorted(workers - {busy.get(key, "")})
+            if cell in flight.tasks and flight.copies.get(cell, 0) < 1 and others:
+                self._submit(client, flight, cell, workers=others, allow_other_workers=False)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError(
+            "--executor dask needs Dask; install it with `pip install 'torch-bugreport[dask]'`"
+        ) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    return distributed
+
+
+def _close(client: Any) -> None:
+    try:
+        client.close(timeout=5)
+    except Exception:  # it has nobody left to say goodbye to
+        pass

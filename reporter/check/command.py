@@ -1,0 +1,161 @@
+"""What `check` was asked for becomes a request, an engine and files; options that contradict each other are refused first."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reporter.check.check import Checked, Request, check
+from reporter.check.engine import Engine
+from reporter.check.plan import Wish
+from reporter.check.shards import merged
+from reporter.core.errors import UsageError
+from reporter.core.settings import Options
+from reporter.tracker.place import parse_issue
+
+if TYPE_CHECKING:
+    from reporter.tracker.preview import Person
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line of `check`, word by word."""
+
+    repros: tuple[str, ...] = ()
+    torch: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    all: bool = False
+    backend: str | None = None
+    index: str | None = None
+    fresh: bool = False
+    skip_known: bool = False
+    markdown: Path | None = None
+    html: Path | None = None
+    results: Path | None = None
+    shard: str | None = None
+    merge: bool = False
+    executor: str = "local"
+    scheduler: str | None = None
+    comment: bool = False
+    yes: bool = False
+    trust: bool = False
+
+
+def run(asked: Asked, options: Options, person: Person) -> Checked:
+    """Check, or put shards together, write the files that were asked for, and tell issues what is news. Raises BugreportError."""
+    _refuse_contradictions(asked)
+    if asked.comment:
+        from reporter.check.notify import refuse_early
+
+        refuse_early(person, asked.yes, _addresses(asked))
+    for path in (asked.markdown, asked.html, asked.results):
+        _refuse_unwritable(path)
+    if asked.merge:
+        checked = merged([Path(name) for name in asked.repros])
+    else:
+        wish = Wish(asked.torch, asked.python, asked.index, asked.backend)
+        request = Request(
+            asked.repros,
+            wish,
+            asked.all,
+            asked.fresh,
+            _shard(asked.shard),
+            asked.skip_known,
+            asked.trust,
+            person,
+        )
+        checked = check(request, options, _engine(asked, options))
+    _write(asked, checked)
+    from reporter.publish.rerender import with_checks
+
+    checked = replace(checked, notes=(*checked.notes, *with_checks(asked.repros)))
+    return _told(checked, person, asked.yes) if asked.comment else checked
+
+
+def _told(checked: Checked, person: Person, is_sure: bool) -> Checked:
+    """The same with what issues were told; the exit code stays that of the check."""
+    from reporter.check.notify import announce
+
+    told = tuple(announce(checked.results, person, is_sure))
+    notes = (*checked.notes, *(item.line() for item in told))
+    return replace(checked, told=told, notes=notes)
+
+
+def _refuse_contradictions(asked: Asked) -> None:
+    if asked.yes and not asked.comment:
+        raise UsageError("--yes is for --comment; leave it out")
+    if asked.skip_known and asked.fresh:
+        raise UsageError(
+            "--skip-known believes what was seen and --fresh does not; give one of them"
+        )
+    if not asked.repros and not asked.all:
+        what = "result files" if asked.merge else "a repro file or a report folder, or use --all"
+        raise UsageError(f"nothing was given to check; name {what}")
+    if asked.executor not in ("local", "dask"):
+        raise UsageError(f"--executor is {asked.executor!r}, but must be local or dask")
+    if (asked.executor == "dask") != (asked.scheduler is not None):
+        raise UsageError(
+            "--executor dask and --scheduler tcp://HOST:PORT go together; give both or neither"
+        )
+
+
+def _addresses(asked: Asked) -> list[str]:
+    """The issues that are named on the command line."""
+    found = (parse_issue(name) for name in asked.repros if not Path(name).exists())
+    return [str(address) for address in found if address is not None]
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    number, count = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise UsageError(f"--shard is {text!r}, but must be I/N with I from 1 to N, such as 2/8")
+    return number, count
+
+
+def _engine(asked: Asked, options: Options) -> Engine | None:
+    """The engine that was named; None is this machine's."""
+    if asked.scheduler is None:
+        return None
+    from reporter.check.cluster import Cluster
+
+    return Cluster(asked.scheduler, options)
+
+
+def _refuse_unwritable(path: Path | None) -> None:
+    """An output that cannot be written is refused before the work, not after it."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir():
+        raise UsageError(
+            f"{path} cannot be written (there is no such folder); name a file in one that exists"
+        )
+
+
+def _write(asked: Asked, checked: Checked) -> None:
+    from reporter.check import matrix
+
+    if asked.markdown is not None:
+        _put(asked.markdown, matrix.markdown(checked))
+    if asked.html is not None:
+        _put(asked.html, matrix.html(checked))
+    if asked.results is not None:
+        _put(asked.results, json.dumps(checked.to_json(), indent=1) + "\n")
+
+
+def _put(path: Path, text: str) -> None:
+    """Write whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written ({error.strerror}); the results are in the store, name another file"
+        ) from None

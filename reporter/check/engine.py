@@ -1,0 +1,44 @@
+"""Where checks run is one question, what they find another: an engine takes tasks and hands results over as they come.
+
+The engine of one machine is a handful of threads over the warm workers of one process. Results come in any order; whoever asked
+keeps the first one of each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Protocol
+
+from reporter.check.work import Bench, Check, Task
+
+Keep = Callable[[Check], None]
+
+
+class Engine(Protocol):
+    """Runs tasks somewhere and calls `keep` with each result, in the caller's thread; at least one result per task."""
+
+    def run(self, tasks: Sequence[Task], keep: Keep) -> None: ...
+
+
+class Local:
+    """This machine, `jobs` cells at a time."""
+
+    def __init__(self, bench: Bench, jobs: int) -> None:
+        self._bench = bench
+        self._jobs = max(1, jobs)
+
+    def run(self, tasks: Sequence[Task], keep: Keep) -> None:
+        """See `Engine`. On Ctrl-C, or if `keep` fails, what has not begun is not begun any more."""
+        threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="check")
+        waiting: set[Future[Check]] = {threads.submit(self._bench.perform, task) for task in tasks}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    keep(future.result())
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            self._bench.stop()  # threads cannot be ended, only what they wait for
+            raise
+        threads.shutdown()

@@ -1,0 +1,190 @@
+"""An issue is a repro without an exit code: what it says goes wrong is what its program has to show, and it runs in the sandbox.
+
+Reading the issue and judging its program are triage's (`reporter.triage`), so `check` and `triage` never disagree. A run that raises in torch as
+the issue states is enough; anything else needs the verdict of `diagnose`: most programs of issues print their results and check nothing, or
+assert what need not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reporter.check.judging import RUNS, Decision, Outcome
+from reporter.check.subject import Foreign, Subject, key_of, subject_of
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.execution import interpreter
+from reporter.sandbox import bubblewrap
+from reporter.sandbox.limits import GIB
+from reporter.tracker.place import parse_issue
+
+if TYPE_CHECKING:
+    from reporter.execution.interpreter import InterpreterInfo
+    from reporter.tracker.preview import Person
+    from reporter.triage.attempt import Runs
+    from reporter.triage.result import Status
+    from reporter.triage.thread import Thread
+    from reporter.triage.verdict import Judged
+
+#: Files that hold an issue: its text, or what `gh issue view --json` writes.
+_TEXTS = (".md", ".markdown", ".json")
+_OUTCOMES: dict[Status, Outcome] = {
+    "reproduces": "reproduces",
+    "not_reproduced": "fixed",
+    "different": "different",
+    "no_bug": "cannot_judge",
+    "not_actionable": "cannot_judge",
+    "cannot_judge": "cannot_judge",
+}
+
+
+def is_issue(name: str) -> bool:
+    """Whether a word of the command line means an issue: an address, OWNER/REPO#N, or a file that holds one."""
+    path = Path(name)
+    return path.suffix.lower() in _TEXTS if path.exists() else parse_issue(name) is not None
+
+
+def named(name: str, trust: bool = False, person: Person | None = None) -> Subject:
+    """The repro that a word means, whatever it is: a file, a report folder, or an issue.
+
+    Raises:
+        UsageError: there is no such thing, or it cannot be read.
+        CannotJudgeError: somebody who was asked did not want the code to run.
+        TrackerError, AuthenticationError: the tracker gives no answer.
+    """
+    return fetched(name, trust, person) if is_issue(name) else subject_of(name)
+
+
+def fetched(name: str, trust: bool = False, person: Person | None = None) -> Subject:
+    """The program of an issue. `person` sees the code before it runs without a sandbox. Raises as `named`."""
+    from reporter.tracker.session import Session
+    from reporter.triage.thread import fetch, read_file
+
+    address = None if Path(name).exists() else parse_issue(name)
+    if address is None:
+        return of_thread(read_file(Path(name)), trust, person)
+    with Session(address.repository.host, token_needed=False) as session:
+        return of_thread(fetch(session, address), trust, person)
+
+
+def of_thread(thread: Thread, trust: bool = False, person: Person | None = None) -> Subject:
+    """The program of a thread, and what the thread says goes wrong; without a program a subject that cannot be judged."""
+    from reporter.triage.extract import Refusal, extract
+    from reporter.triage.service import show
+    from reporter.triage.stated import stated
+
+    says, found = stated(thread), extract(thread)
+    issue = str(thread.address or "")
+    if isinstance(found, Refusal):
+        foreign = Foreign(issue, says, problem=found.reason)
+        return Subject(
+            thread.name, key_of(thread.name), "", torch=_version(says.torch), foreign=foreign
+        )
+    if trust and person is not None:
+        show(found, person)
+    foreign = Foreign(issue, says, found.modules, trust=trust)
+    # the same text is judged in another way where it stands in another issue
+    key = key_of(f"{thread.name}\n{found.text}")
+    return Subject(thread.name, key, found.text, torch=_version(says.torch), foreign=foreign)
+
+
+def judged(
+    subject: Subject,
+    python: Path,
+    timeout: float,
+    memory: float,
+    jobs: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Decision:
+    """What an issue's program shows in one interpreter; `timeout` is in seconds per run, `memory` in GiB.
+
+    Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
+    """
+    from reporter.triage.cpu_port import on_cpu
+    from reporter.triage.decide import decide
+    from reporter.triage.extract import devices
+    from reporter.triage.flow import lacks
+
+    foreign = subject.foreign
+    assert foreign is not None
+    if not foreign.trust:
+        bubblewrap.program()
+    try:
+        info = interpreter.probe(python)
+        missing = lacks(info, foreign.modules)
+    except UsageError as error:
+        raise CannotJudgeError(str(error)) from None
+    if missing:
+        return _unjudged(f"it needs packages that are not there: {', '.join(missing)}")
+    needed, text = devices(subject.text), subject.text
+    is_moved = bool(needed) and not (foreign.trust and info.has_cuda and needed == ("cuda",))
+    if is_moved:
+        on_this = on_cpu(text)
+        if on_this is None:
+            return _unjudged(f"it needs {', '.join(needed)}, and the sandbox shows no such device")
+        text = on_this
+    runs, verdict = _looked_at(text, foreign, info, timeout, memory, jobs, stopped)
+    status, sentence = decide(foreign.stated, [runs], verdict)
+    if is_moved and status != "reproduces":
+        return _unjudged(f"it needs {', '.join(needed)}; on the CPU: {sentence}")
+    return _decision(status, sentence, runs)
+
+
+def _looked_at(
+    text: str,
+    foreign: Foreign,
+    info: InterpreterInfo,
+    timeout: float,
+    memory: float,
+    jobs: int,
+    stopped: Callable[[], bool],
+) -> tuple[Runs, Judged | None]:
+    """The runs of the program as it was posted, and the tool's verdict where they do not say it all."""
+    from reporter.triage.attempt import run
+    from reporter.triage.flow import RUN_SECONDS
+    from reporter.triage.verdict import judge
+
+    says, trust = foreign.stated, foreign.trust
+    seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
+    size = int((memory + 4) * GIB)
+    # where nothing is stated that a run could be compared with, the verdict decides, and one run is enough
+    times = 1 if says.sort == "unknown" else RUNS
+    runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=times)
+    if stopped():
+        raise CancelledError
+    shown = runs.telling
+    # an assertion may compare what may differ, such as roundings in half precision
+    enough = shown.match == "same" and not shown.failure.startswith("AssertionError")
+    if enough or shown.outcome in ("stopped", "cannot_judge"):
+        return runs, None
+    options: dict[str, Any] = {"jobs": jobs, "timeout": timeout, "memory": memory}
+    verdict = judge("diagnose", info, text, **options, limit=3 * timeout, trust=trust)
+    if stopped():
+        raise CancelledError
+    return runs, verdict
+
+
+def _decision(status: Status, sentence: str, runs: Runs) -> Decision:
+    outcome = _OUTCOMES[status]
+    counted = {"reproduces": runs.same or runs.failed, "different": runs.failed}
+    hits = counted.get(outcome, runs.of - runs.failed)
+    failure = runs.telling.failure if hits and outcome in counted else ""
+    # where no run failed and the verdict alone tells, that is one run which showed it
+    shown = (hits, runs.of) if hits else (1, 1)
+    return Decision(outcome, (failure or sentence)[:300], None, shown)
+
+
+def _unjudged(why: str) -> Decision:
+    return Decision("cannot_judge", why, None, (0, 0))
+
+
+def _version(said: str | None) -> str | None:
+    """The release that an issue is about, as far as it is one that can be asked for."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return None if said is None else str(Version(said))
+    except InvalidVersion:
+        return None

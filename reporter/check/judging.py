@@ -1,0 +1,222 @@
+"""One run is read in one place: what it showed, against what was wanted, and whether that settles it.
+
+The failure that was reported is believed as soon as a run shows it: nothing else gives the same signature. So is what a repro did
+at the same place the last time. Everything else is decided by fresh processes, and if those differ, the answer is that it is flaky.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from reporter.core.answer import Answer
+from reporter.core.candidate import seen as shown_by
+from reporter.core.signature import Signature, same_failure
+
+Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
+#: Fresh processes that decide where runs differ; and at most, where a failure is known to come and go.
+RUNS, MOST_RUNS = 3, 10
+#: How sure a pass of a flaky repro has to be no accident.
+_DOUBT = 0.05
+_NO_DEVICE = re.compile(
+    r"Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|No HIP GPUs|not compiled with XPU|needs? (CUDA|a GPU|XPU)|"
+    r"CUDA is not available",
+    re.IGNORECASE,
+)
+_NO_COMPILER = re.compile(
+    r"InvalidCxxCompiler|No working C\+\+ compiler|Failed to find C compiler|g\+\+: (command )?not found"
+)
+_NOT_THERE = ("ImportError", "ModuleNotFoundError")
+#: What Python says of a name that torch does not have, and torch of a setting; other attributes are the program's own.
+_LACKS = re.compile(
+    r"^(?:partially initialized )?module '(?:torch|functorch|triton)\b[^']*' has no attribute"
+    r"|^'(?:Tensor|Parameter|Generator|OpOverloadPacket|_OpNamespace' '\w+)' object has no attribute"
+    r"|^type object '(?:Tensor|Module)' has no attribute"
+    r"|\bconfig\b\S* does not exist"
+)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one run showed. `signature` is the failure, if it was one; `cold` says whether a fresh process showed it."""
+
+    outcome: Outcome
+    detail: str = ""
+    signature: Signature | None = None
+    cold: bool = True
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What all runs together say; `runs` = (runs that showed it, runs)."""
+
+    outcome: Outcome
+    detail: str
+    signature: Signature | None
+    runs: tuple[int, int]
+
+
+def sight(answer: Answer, wanted: Signature | None, limit: float, cold: bool = True) -> Sight:
+    """What a run shows of the `wanted` failure; without one any failure of the compiler counts."""
+    if answer.outcome == "passes":
+        return Sight("fixed", cold=cold)
+    if answer.outcome == "cannot_judge":
+        return Sight(
+            "cannot_judge", _last_line(answer) or "the repro says so (exit code 125)", cold=cold
+        )
+    if answer.outcome == "cancelled":
+        return Sight("cannot_judge", "the run was cancelled", cold=cold)
+    found = shown_by(answer)
+    why = _excuse(answer, wanted, found, limit)
+    if why is not None:
+        return Sight("cannot_judge", why, cold=cold)
+    if wanted is None:
+        return Sight("reproduces", told(answer, found), found, cold)
+    if found is not None and same(wanted, found):
+        return Sight("reproduces", told(answer, found), found, cold)
+    return Sight("different", told(answer, found), found, cold)
+
+
+def _excuse(
+    answer: Answer, wanted: Signature | None, found: Signature | None, limit: float
+) -> str | None:
+    """Why a failure says nothing about the compiler; None if it does."""
+    failure = answer.failure or {}
+    said = f"{failure.get('exception')}: {failure.get('first_line')}"
+    everything = f"{said}\n{answer.stderr}"
+    if wanted is not None and found is not None and same(wanted, found):
+        return None
+    if answer.out_of_memory:
+        return "it ran out of memory"
+    if answer.outcome == "timeout":
+        return f"no end within {limit:g} s"
+    if _NO_DEVICE.search(everything):
+        return f"missing device ({_short(said)})"
+    if _NO_COMPILER.search(everything):
+        return f"no working C++ compiler ({_short(said)})"
+    lacks = failure.get("exception") in _NOT_THERE or (
+        failure.get("exception") == "AttributeError"
+        and _LACKS.search(str(failure.get("first_line")))
+    )
+    needs = answer.outcome == "broken" or (lacks and _is_from_the_text(failure.get("frames") or ()))
+    return f"the repro needs what this torch does not have ({_short(said)})" if needs else None
+
+
+def _is_from_the_text(frames: Sequence[dict[str, object]]) -> bool:
+    """Whether the innermost frame is the repro's own, or that of a module that was asked for a name it lacks."""
+    own = [frame for frame in frames if frame.get("function") != "__getattr__"]
+    return bool(own) and not own[-1].get("torch")
+
+
+def same(wanted: Signature, found: Signature) -> bool:
+    """Whether a run shows the wanted failure, perhaps of another release.
+
+    Of a message that the repro's own code composed only the class is compared: torch's frames around it differ from release to
+    release. A report that tells no frames is taken at its words.
+    """
+    if wanted.kind == "crash_on_recompile":
+        wanted = replace(wanted, kind="crash")
+    if same_failure(wanted, found):
+        return True
+    is_own = found.message is None and (wanted.message is None or not wanted.frames)
+    return wanted.kind == found.kind == "crash" and wanted.exception == found.exception and is_own
+
+
+def told(answer: Answer, found: Signature | None) -> str:
+    """The failure in one line for people."""
+    if answer.failure:
+        line = str(answer.failure.get("first_line", ""))
+        return _short(f"{answer.failure.get('exception')}: {line}".rstrip(": "))
+    if answer.signal:
+        return f"killed by {answer.signal}"
+    if answer.outcome == "timeout":
+        return "no end in time"
+    return found.text() if found is not None else f"exit code {answer.exit}"
+
+
+def settled(
+    sights: Sequence[Sight],
+    expected: Outcome | None,
+    reported: tuple[int, int] = (0, 0),
+    is_known: bool = True,
+) -> Decision | None:
+    """What the runs so far say, or None if another fresh process has to run.
+
+    `expected` is what the place showed the last time; `reported` is in how many of how many runs the repro failed at first;
+    `is_known` says whether the wanted failure is known, so that showing it is no accident.
+    """
+    if not sights:
+        return None
+    cold = [item for item in sights if item.cold]
+    if _comes_and_goes(reported):
+        return _settled_if_flaky(sights, cold, reported)
+    first = sights[0]
+    if len(sights) == 1:
+        is_enough = (
+            first.outcome == expected != "different"
+            or (first.outcome == "reproduces" and (first.cold or is_known))
+            or (first.outcome == "cannot_judge" and first.cold)
+        )
+        return _decision(first, sights) if is_enough else None
+    if all(_alike(first, item) for item in sights):
+        return _decision(cold[0], sights)
+    if len(cold) < RUNS:
+        return None
+    if all(_alike(cold[0], item) for item in cold):
+        return _decision(cold[0], cold)
+    counts = Counter(item.outcome for item in cold)
+    told_of = next((item for item in cold if item.outcome in ("reproduces", "different")), cold[0])
+    hits = counts["reproduces"]
+    detail = f"flaky: fails in {hits} of {len(cold)} fresh processes ({told_of.detail})"
+    return Decision("cannot_judge", detail, told_of.signature, (hits, len(cold)))
+
+
+def _settled_if_flaky(
+    sights: Sequence[Sight], cold: Sequence[Sight], reported: tuple[int, int]
+) -> Decision | None:
+    """A failure that was flaky from the start: one sight is enough, and its absence needs enough runs."""
+    hit = next((item for item in sights if item.outcome == "reproduces"), None)
+    if hit is not None:
+        return _decision(hit, sights)
+    if len(cold) < runs_for(reported):
+        return None
+    return _decision(cold[-1], cold)
+
+
+def _comes_and_goes(reported: tuple[int, int]) -> bool:
+    return 0 < reported[0] < reported[1]
+
+
+def runs_for(reported: tuple[int, int]) -> int:
+    """How many passes make sure that a failure seen in n of m runs is gone (to 95 %), at most ten."""
+    chance = reported[0] / reported[1]
+    return min(MOST_RUNS, math.ceil(math.log(_DOUBT) / math.log(1 - chance)))
+
+
+def _alike(one: Sight, two: Sight) -> bool:
+    if one.outcome != two.outcome:
+        return False
+    if one.outcome != "different" or one.signature is None or two.signature is None:
+        return True
+    return same(one.signature, two.signature)
+
+
+def _decision(chosen: Sight, sights: Sequence[Sight]) -> Decision:
+    hits = sum(item.outcome == chosen.outcome for item in sights)
+    return Decision(chosen.outcome, chosen.detail, chosen.signature, (hits, len(sights)))
+
+
+def _last_line(answer: Answer) -> str:
+    for text in (answer.detail, answer.stdout, answer.stderr):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines:
+            return _short(lines[-1])
+    return ""
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,0 +1,145 @@
+"""The same results as a person wants them: a line each where they are few, repros against releases where they are many.
+
+What has changed since the last run stands first, in every form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reporter.check.work import Check
+
+if TYPE_CHECKING:
+    from reporter.check.check import Checked
+
+WORDS = {
+    "reproduces": "reproduces",
+    "fixed": "fixed",
+    "different": "another failure",
+    "cannot_judge": "cannot judge",
+}
+_SHORT = {"reproduces": "fails", "fixed": "-", "different": "other", "cannot_judge": "?"}
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """One repro: its cells by release, and whether any of them has changed."""
+
+    repro: str
+    key: str
+    cells: Mapping[str, Check]
+    changed: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Repros against releases, the changed rows first, in the order asked for otherwise."""
+
+    releases: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def matrix(checked: Checked) -> Matrix:
+    """The results by repro and release."""
+    changed = {change.check.cell for change in checked.changes}
+    columns = tuple(dict.fromkeys(check.release for check in checked.results))
+    by_repro: dict[str, dict[str, Check]] = {}
+    for check in checked.results:
+        by_repro.setdefault(check.key, {})[check.release] = check
+    rows = [
+        Row(
+            next(iter(cells.values())).repro,
+            key,
+            cells,
+            frozenset(release for release in cells if (key, release) in changed),
+        )
+        for key, cells in by_repro.items()
+    ]
+    return Matrix(columns, tuple(sorted(rows, key=lambda row: not row.changed)))
+
+
+def lines(checked: Checked) -> list[str]:
+    """What the terminal shows."""
+    told = [
+        f"changed: {change.check.repro} on torch {change.check.torch}: {WORDS[change.before]} -> {WORDS[change.check.outcome]}"
+        for change in checked.changes
+    ]
+    few = len(checked.results) <= _FEW
+    told += [_line(check) for check in checked.results] if few else _table(matrix(checked))
+    return [*told, *checked.notes, _sum(checked)]
+
+
+def _line(check: Check) -> str:
+    hits, of = check.runs
+    often = f" ({hits} of {of} runs)" if of > 1 else ""
+    detail = f": {check.detail}" if check.detail else ""
+    place = f"torch {check.build or check.torch}"
+    return (
+        f"{check.repro} on {place}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
+    )
+
+
+def _table(found: Matrix) -> list[str]:
+    heads = [_head(found, release) for release in found.releases]
+    width = max((len(row.repro) for row in found.rows), default=0)
+    widths = [max(len(head), 6) for head in heads]
+    told = ["  ".join([" " * width, *(f"{head:>{w}}" for head, w in zip(heads, widths))])]
+    for row in found.rows:
+        cells = [_mark(row, release) for release in found.releases]
+        told.append(
+            "  ".join([f"{row.repro:{width}}", *(f"{c:>{w}}" for c, w in zip(cells, widths))])
+        )
+    return told
+
+
+def _mark(row: Row, release: str) -> str:
+    check = row.cells.get(release)
+    if check is None:
+        return ""
+    return _SHORT[check.outcome] + ("*" if release in row.changed else "")
+
+
+def _head(found: Matrix, release: str) -> str:
+    """A release by its version, also where it was given as an interpreter."""
+    checks = (row.cells[release] for row in found.rows if release in row.cells)
+    versions = {check.torch for check in checks}
+    return versions.pop() if len(versions) == 1 else release
+
+
+def _sum(checked: Checked) -> str:
+    counts = dict.fromkeys(WORDS, 0)
+    for check in checked.results:
+        counts[check.outcome] += 1
+    parts = [f"{number} {WORDS[word]}" for word, number in counts.items() if number]
+    return "in all: " + (", ".join(parts) or "nothing")
+
+
+def _context(checked: Checked) -> dict[str, Any]:
+    found = matrix(checked)
+    return {
+        "matrix": found,
+        "heads": [_head(found, release) for release in found.releases],
+        "changes": checked.changes,
+        "words": WORDS,
+        "total": _sum(checked),
+        "time": max((check.time for check in checked.results), default=""),
+    }
+
+
+def markdown(checked: Checked) -> str:
+    """A page for an issue, a wiki or a job summary."""
+    return _rendered("matrix.md.j2", checked)
+
+
+def html(checked: Checked) -> str:
+    """A page of its own, without anything from elsewhere."""
+    return _rendered("matrix.html.j2", checked)
+
+
+def _rendered(name: str, checked: Checked) -> str:
+    from templates.matrix import render
+
+    return render(name, _context(checked))

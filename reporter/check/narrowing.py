@@ -1,0 +1,117 @@
+"""One search over one list of releases: verify the ends, ask until the neighbours are known, compare signatures all along.
+
+An answer is kept the moment it is known, so the search can be killed at any time and goes on from what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from reporter.check.engine import Engine
+from reporter.check.result_sink import Memory
+from reporter.check.search import Mark, bracket, probes
+from reporter.check.subject import Subject
+from reporter.check.work import Check, Task
+from reporter.core.errors import CannotJudgeError
+from reporter.core.progress import Progress
+from reporter.environments.release import Release
+
+What = Literal["broke", "fixed"]
+
+
+@dataclass
+class Search:
+    """One search over one list of releases, oldest first, with what is known so far."""
+
+    subject: Subject
+    releases: Sequence[Release]
+    what: What
+    engine: Engine
+    keeper: Memory
+    jobs: int
+    timeout: float
+    progress: Progress
+    known: dict[int, Mark] = field(default_factory=dict)
+    checks: dict[int, Check] = field(default_factory=dict)
+
+    def ends(self) -> str:
+        """Verify both ends; the reason why there is nothing to search for, or nothing."""
+        last = len(self.releases) - 1
+        self.ask([0, last])
+        first, final = self.checks[0], self.checks[last]
+        for point, check in ((0, first), (last, final)):
+            if self.known[point] is Mark.UNKNOWN:
+                raise CannotJudgeError(
+                    f"torch {check.release} cannot be an end of the search: {said(check)}; choose another one"
+                )
+        if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:
+            return ""
+        if self.known[0] is self.known[last]:
+            word = "fails" if final.outcome == "reproduces" else "is right"
+            return f"it {word} on torch {first.torch} and on torch {final.torch}, so nothing changed between them"
+        order = (
+            "fails on the later and is right on the earlier"
+            if self.what == "fixed"
+            else ("is right on the later and fails on the earlier")
+        )
+        way = "leave out" if self.what == "fixed" else "add"
+        return f"it {order} of torch {first.torch} and torch {final.torch}; {way} --find-fix"
+
+    def narrow(self) -> None:
+        """Ask until no point is left between the neighbours."""
+        while chosen := probes(self.known, self.jobs):
+            self.ask(chosen)
+            found = bracket(self.known)
+            if found is not None:
+                early, late = self.releases[found.before].label, self.releases[found.after].label
+                self.progress.note(f"between torch {early} and torch {late}")
+
+    def ask(self, points: Sequence[int]) -> None:
+        """Check some points, side by side, in fresh processes: each of them may be the one that decides."""
+        cells = {(self.subject.key, self.releases[point].label): point for point in points}
+        tasks = [
+            Task(self.subject, self.releases[point], fresh=True, timeout=self.timeout)
+            for cell, point in cells.items()
+            if cell not in self.keeper.found
+        ]
+        self.progress.stage(
+            "check", ", ".join(f"torch {self.releases[point].label}" for point in points)
+        )
+
+        def keep(check: Check) -> None:
+            self.keeper.keep(check)
+            self.progress.note(f"torch {check.build or check.torch}: {said(check)}")
+
+        self.engine.run(tasks, keep)
+        for cell, point in cells.items():
+            self.checks[point] = self.keeper.found[cell]
+            self.known[point] = self._mark(self.checks[point])
+        self._learn()
+
+    def _mark(self, check: Check) -> Mark:
+        fails, right = (
+            (Mark.BEFORE, Mark.AFTER) if self.what == "fixed" else (Mark.AFTER, Mark.BEFORE)
+        )
+        return {"reproduces": fails, "fixed": right}.get(check.outcome, Mark.UNKNOWN)
+
+    def _learn(self) -> None:
+        """A repro without a report has to show what it showed first; then nothing else counts."""
+        if self.subject.wanted is None:
+            first = next(
+                (
+                    c.signature
+                    for _, c in sorted(self.checks.items(), reverse=self.what == "broke")
+                    if c.outcome == "reproduces" and c.signature is not None
+                ),
+                None,
+            )
+            if first is not None:
+                self.subject = replace(self.subject, wanted=first)
+
+
+def said(check: Check) -> str:
+    """The outcome of a point in words."""
+    detail = f" ({check.detail})" if check.detail else ""
+    return check.outcome.replace("_", " ") + detail

@@ -1,0 +1,272 @@
+"""An issue hears about a repro when its state on a release has changed, once, and not while somebody else has just said so.
+
+What has to be said is worked out here, from results, from what was said before and from what stands in the issue; saying it is the
+business of a `Tracker`. A comment carries the number of the change that it tells, so that a run that was killed behind the request
+finds its comment instead of writing a second one.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Protocol
+
+from packaging.version import InvalidVersion, Version
+
+from reporter import __version__
+from reporter.check.work import Check
+from reporter.core.errors import BugreportError
+from reporter.store.database import now, transaction
+
+#: What somebody said this long ago is not recent any more.
+LATELY = timedelta(days=14)
+_TOLD = ("reproduces", "fixed")
+_MARK = re.compile(r"<!-- bugreport-state: \S+ \d+ (?P<outcome>\w+) -->")
+_QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
+_CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_GONE = re.compile(
+    r"(?:\bno longer|\bnot|n['’]t|\bcannot|\bunable to|\bfail(?:s|ed)? to)\s+(?:\w+\s+){0,2}?(?:repro\w*|happen\w*|fail\w*|occur\w*)"
+    r"|\b(?:fixed|gone|resolved|works)\s+(?:now|for me|on|in|with|by)\b|\b(?:is|was|got|been|seems|looks)\s+(?:now\s+)?(?:fixed|resolved|gone)\b",
+    re.IGNORECASE,
+)
+_STILL = re.compile(
+    r"\brepro(?:duce[sd]?|ducible|s)?\b|\b(?:still|also|again)\s+(?:\w+\s+){0,2}?(?:happen\w*|fail\w*|occur\w*|see\w*|there|broken|present)"
+    r"|\bsame\s+(?:error|failure|problem|issue)\b|\b(?:fails|failing|broken)\s+(?:on|in|with|for)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What an issue says of itself: whether it is closed, and the comments that were written lately."""
+
+    is_closed: bool
+    heard: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What one issue is to be told: `place` is its project, `said` how many changes it was told before, `before` what it believes."""
+
+    key: str
+    place: str
+    number: int
+    check: Check
+    said: int
+    before: str
+    is_closed: bool = False
+
+    @property
+    def mark(self) -> str:
+        """What the comment is found by; the same for every attempt to tell this change, on whatever release it was seen."""
+        return f"<!-- bugreport-state: {self.key} {self.said} {self.check.outcome} -->"
+
+    @property
+    def text(self) -> str:
+        """The comment as Markdown."""
+        return _text(self, self.check.detail)
+
+    @property
+    def bare_text(self) -> str:
+        """The comment without the words of the failure, should they name this machine."""
+        return _text(self, "")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of a comment: its `url`, or why it was not written."""
+
+    comment: Comment
+    url: str = ""
+    trouble: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A row of `comments` in `check --json`."""
+        comment = self.comment
+        return {
+            "repro": comment.check.repro,
+            "issue": f"{comment.place}#{comment.number}",
+            "outcome": comment.check.outcome,
+            "torch": comment.check.torch,
+            "url": self.url or None,
+            "trouble": self.trouble or None,
+        }
+
+    def line(self) -> str:
+        """For people."""
+        where = f"{self.comment.place}#{self.comment.number}"
+        return f"told {where}: {self.url}" if self.url else f"{where} was not told: {self.trouble}"
+
+
+class Tracker(Protocol):
+    """The connection to an issue tracker."""
+
+    def standing(self, place: str, number: int, since: datetime) -> Standing:
+        """The issue, with what was written there since; raises BugreportError."""
+
+    def say(self, comment: Comment) -> str:
+        """Write the comment unless it stands there already, and return its address; raises BugreportError if it was not written."""
+
+    def alone(self, comment: Comment) -> AbstractContextManager[None]:
+        """Held by one process at a time for each issue."""
+
+
+def places(store: sqlite3.Connection) -> list[str]:
+    """The projects in which reports were filed."""
+    rows = store.execute(
+        "SELECT DISTINCT repository FROM filings WHERE number IS NOT NULL AND instr(repository, '#') = 0 ORDER BY repository"
+    )
+    return [str(row["repository"]) for row in rows]
+
+
+def due(
+    store: sqlite3.Connection,
+    tracker: Tracker,
+    results: Sequence[Check],
+    trouble: Callable[[str], None] = lambda _: None,
+) -> list[Comment]:
+    """The comments that are due: of each report that has an issue the newest release that could be judged, if its outcome is news.
+
+    What somebody else has said lately is remembered as said. An issue that cannot be read is told of as `trouble`, and its news
+    stays due.
+    """
+    found = []
+    for key, check in _newest(results).items():
+        for place, number in _issues(store, key, check):
+            try:
+                comment = _due(store, tracker, check, place, number)
+            except BugreportError as error:
+                trouble(f"{place}#{number} was not told: {error}")
+                continue
+            if comment is not None:
+                found.append(comment)
+    return found
+
+
+def tell(
+    store: sqlite3.Connection,
+    tracker: Tracker,
+    comments: Sequence[Comment],
+    hear: Callable[[Told], None] = lambda _: None,
+) -> list[Told]:
+    """Say what is due, one after the other, and remember each one at once; what could not be said is said the next time."""
+    told = []
+    for comment in comments:
+        try:
+            with tracker.alone(comment):
+                said = _said(store, comment.key, comment.place)
+                if said is not None and said["outcome"] == comment.check.outcome:
+                    continue  # another process was quicker
+                found = Told(comment, tracker.say(comment))
+                _remember(store, comment, comment.said + 1)
+        except BugreportError as error:
+            found = Told(comment, trouble=str(error))
+        told.append(found)
+        hear(found)
+    return told
+
+
+def confirms(text: str, outcome: str) -> bool:
+    """Whether a comment says, by its mark or in words, what `outcome` says; what it quotes does not count."""
+    marks = [found["outcome"] for found in _MARK.finditer(text)]
+    if marks:
+        return outcome in marks
+    own = _QUOTED.sub("", _CODE.sub(" ", text))
+    is_gone = _GONE.search(own) is not None
+    is_there = _STILL.search(_GONE.sub(" ", own)) is not None
+    # who says both ("works on 2.5, fails on 2.6") has not confirmed either
+    return is_gone != is_there and is_gone == (outcome == "fixed")
+
+
+def _due(
+    store: sqlite3.Connection, tracker: Tracker, check: Check, place: str, number: int
+) -> Comment | None:
+    said = _said(store, check.key, place)
+    if said is not None and said["outcome"] == check.outcome:
+        return None
+    standing = tracker.standing(place, number, datetime.now(timezone.utc) - LATELY)
+    # an issue that nobody has been told anything of yet says by its state what is believed
+    before = said["outcome"] if said else "fixed" if standing.is_closed else "reproduces"
+    comment = Comment(
+        check.key, place, number, check, said["said"] if said else 0, before, standing.is_closed
+    )
+    if before == check.outcome:
+        return None
+    others = [text for text in standing.heard if comment.mark not in text]
+    if len(others) == len(standing.heard) and any(confirms(t, check.outcome) for t in others):
+        _remember(store, comment, comment.said)
+        return None
+    return comment
+
+
+def _said(store: sqlite3.Connection, key: str, place: str) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = store.execute(
+        "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, place)
+    ).fetchone()
+    return row
+
+
+def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
+    with transaction(store):
+        store.execute(
+            "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES (?, ?, ?, ?, ?, ?)",
+            (comment.key, comment.place, comment.check.release, comment.check.outcome, now(), said),
+        )
+
+
+def _issues(store: sqlite3.Connection, key: str, check: Check) -> list[tuple[str, int]]:
+    """The issue that a program was taken from, and those that its report was filed as."""
+    found = {}
+    if check.issue:
+        place, _, number = check.issue.rpartition("#")
+        found[place] = int(number)
+    for row in store.execute(
+        "SELECT repository, number FROM filings WHERE key = ? AND number IS NOT NULL "
+        "AND instr(repository, '#') = 0",  # with # it is a comment
+        (key,),
+    ):
+        found[str(row["repository"])] = int(row["number"])
+    return list(found.items())
+
+
+def _newest(results: Sequence[Check]) -> dict[str, Check]:
+    """Of each repro the result on the newest torch that says whether it is there."""
+    best: dict[str, Check] = {}
+    for check in results:
+        if check.outcome not in _TOLD:
+            continue
+        known = best.get(check.key)
+        if known is None or _version(check) > _version(known):
+            best[check.key] = check
+    return best
+
+
+def _version(check: Check) -> Version:
+    try:
+        return Version(check.torch)
+    except InvalidVersion:
+        return Version("0")
+
+
+def _text(comment: Comment, detail: str) -> str:
+    from templates import render
+
+    check = comment.check
+    text = render(
+        "announce.md.j2",
+        key=comment.key,
+        said=comment.said,
+        before=comment.before,
+        is_closed=comment.is_closed and comment.said == 0,
+        outcome=check.outcome,
+        torch=check.torch,
+        git=check.git,
+        runs=check.runs,
+        detail=detail,
+        version=__version__,
+    )
+    return text.strip() + "\n"

@@ -1,0 +1,124 @@
+"""`check --comment`: issues are told by the same desk that files reports, so what holds for an issue holds for a comment on it.
+
+Everything is shown before it is sent, and sent after a yes, or with --yes where nobody can answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from anonymizer.leakcheck.audit import private_terms
+from reporter.check.notifications import Comment, Standing, Told, due, places, tell
+from reporter.check.work import Check
+from reporter.core.errors import LeakError, UsageError
+from reporter.publish.allow_list import check_outgoing, refuse_leaks
+from reporter.store.database import opened, store_path
+from reporter.store.locks import lock_beside, locked
+from reporter.tracker.delivery import Desk
+from reporter.tracker.place import need_token, parse_repository
+from reporter.tracker.posts import CommentLetter
+from reporter.tracker.preview import Person
+from reporter.tracker.session import Session
+
+
+def refuse_early(person: Person, is_sure: bool, issues: Sequence[str] = ()) -> None:
+    """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for where it would be said.
+
+    Raises UsageError, AuthenticationError.
+    """
+    if not is_sure and not person.is_there:
+        raise UsageError(
+            "--comment asks before it posts, and nobody can answer here; run it on a terminal, or add --yes"
+        )
+    with opened() as store:
+        known = places(store)
+    for place in {*known, *(issue.rpartition("#")[0] for issue in issues)}:
+        need_token(parse_repository(place).host)
+
+
+def announce(results: Sequence[Check], person: Person, is_sure: bool) -> list[Told]:
+    """Tell the issues of these results what has changed.
+
+    Raises:
+        UsageError: the store cannot be used.
+    """
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(opened())
+        tracker = GitHub(person.say, stack)
+        comments = due(store, tracker, results, person.say)
+        for comment in comments:
+            person.show(f"this would be posted on {comment.place}#{comment.number}:")
+            for line in ("", *gated(comment).rstrip().split("\n"), ""):
+                person.show(line)
+        if comments and not is_sure:
+            if person.choose("post it?", {"y": "yes", "n": "no"}) != "y":
+                person.say("nothing was posted")
+                return []
+        return tell(store, tracker, comments)
+
+
+def gated(comment: Comment) -> str:
+    """The text as it leaves: without the words of the failure where they name this machine or its user. Raises LeakError."""
+    try:
+        return _passed(comment.text)
+    except LeakError:
+        return _passed(comment.bare_text)
+
+
+def _passed(text: str) -> str:
+    refuse_leaks(check_outgoing({"comment.md": text}, private_terms({}, frozenset(), ())))
+    return text
+
+
+class GitHub:
+    """`announce.Tracker` on GitHub: a session per host, closed with `stack`."""
+
+    def __init__(self, say: Callable[[str], None], stack: contextlib.ExitStack) -> None:
+        self._say, self._stack = say, stack
+        self._sessions: dict[str, Session] = {}
+        self._projects: dict[str, Any] = {}
+        self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
+
+    def standing(self, place: str, number: int, since: datetime) -> Standing:
+        """See `announce.Tracker`."""
+        session, project = self._at(place)
+        with session.calling(f"read {place}#{number}"):
+            issue = project.get_issue(number)
+            # `since` is the last change to a comment there; here it counts from when it was written
+            heard = [
+                comment.body or ""
+                for comment in issue.get_comments(since=since)
+                if comment.created_at >= since
+            ]
+            return Standing(issue.state == "closed", tuple(heard))
+
+    def say(self, comment: Comment) -> str:
+        """See `announce.Tracker`; raises LeakError where the comment names this machine."""
+        session, project = self._at(comment.place)
+        text = gated(comment)
+        issue = f"{comment.place}#{comment.number}"
+        # the change is part of the place, so that the next one is a delivery of its own
+        place = f"{issue}/state/{comment.said}/{comment.check.outcome}"
+        letter = CommentLetter(session, project, place, comment.number, comment.mark, lambda: text)
+        return Desk(comment.key, self._folder, session.pace, self._say).deliver(letter).url
+
+    @contextlib.contextmanager
+    def alone(self, comment: Comment) -> Iterator[None]:
+        """See `announce.Tracker`; the lock is a file beside the store, and ends with its process."""
+        path = lock_beside(store_path(), comment.key, f"{comment.place}#{comment.number}/state")
+        with locked([path], lambda: self._say("another process tells this issue; waiting")):
+            yield
+
+    def _at(self, place: str) -> tuple[Session, Any]:
+        repository = parse_repository(place)
+        if repository.host not in self._sessions:
+            self._sessions[repository.host] = self._stack.enter_context(Session(repository.host))
+        session = self._sessions[repository.host]
+        if place not in self._projects:
+            self._projects[place] = session.repository(repository)
+        return session, self._projects[place]

@@ -1,0 +1,166 @@
+"""What a check is to do is worked out before anything runs: repros times releases, with what is known of each cell.
+
+Cells of one release lie together, so that its workers are started once; where there is hardly any cell, fresh processes alone
+are quicker than warming up, and prove more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reporter.check.judging import same
+from reporter.check.runs import Cell, first_failure
+from reporter.check.subject import Subject
+from reporter.check.work import Check, Task
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.settings import Options
+from reporter.core.signature import Signature
+from reporter.environments import index as listing
+from reporter.environments.release import Release, at, parse
+from reporter.execution import interpreter
+from reporter.store.database import now
+
+#: A release with fewer cells than this is not worth a warm-up.
+FEW = 3
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Where to check, as the command line says it: `--torch`, `--python`, `--index` and `--torch-backend`."""
+
+    torch: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    index: str | None = None
+    backend: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which repros are to be checked where; `fresh` asks for fresh processes only, `skip` for no check whose answer cannot have changed."""
+
+    subjects: tuple[Subject, ...]
+    releases: tuple[Release, ...]
+    timeout: float = 300.0
+    fresh: bool = False
+    skip: bool = False
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Repro by repro, in the order asked for."""
+        return [
+            (subject.key, release.label) for subject in self.subjects for release in self.releases
+        ]
+
+    @property
+    def identity(self) -> list[str]:
+        """What makes two plans the same."""
+        places = [
+            f"{item.label} {item.index} {item.backend} {item.wheel}" for item in self.releases
+        ]
+        return sorted(subject.key for subject in self.subjects) + sorted(places)
+
+    def known(self, before: Mapping[Cell, Check]) -> list[Check]:
+        """The cells whose answer cannot have changed, with that answer: a release does not change, and neither does the text of a repro."""
+        if not self.skip:
+            return []
+        finals = {item.label: item for item in self.releases if item.is_final}
+        return [
+            replace(check, time=now())
+            for (_, label), check in before.items()
+            if label in finals
+            and check.outcome in ("reproduces", "fixed")
+            and finals[label].backend in (None, check.build.partition("+")[2])
+        ]
+
+    def tasks(self, before: Mapping[Cell, Check]) -> list[Task]:
+        """The cells as tasks, release by release; `before` is what each showed the last time."""
+        is_few = len(self.subjects) < FEW
+        return [
+            Task(
+                subject,
+                release,
+                expected=(
+                    known.outcome if (known := before.get((subject.key, release.label))) else None
+                ),
+                fresh=self.fresh,
+                few=is_few,
+                timeout=self.timeout,
+            )
+            for release in self.releases
+            for subject in self.subjects
+        ]
+
+
+def releases(wish: Wish, options: Options) -> tuple[Release, ...]:
+    """The places of a wish; without any it is the interpreter that the other commands would use. Raises UsageError."""
+    found: dict[str, Release] = {}
+    for text in (part for given in wish.torch for part in given.split(",")):
+        if listing.is_word(text.strip()):
+            release = _looked_up(text.strip(), wish)
+        else:
+            release = parse(text, wish.index, wish.backend)
+        found.setdefault(release.label, release)
+    for given in wish.python:
+        python = interpreter.find(replace(options, python=_path(given)))
+        found.setdefault(str(python), at(python))
+    if not found:
+        python = interpreter.find(options)
+        found[str(python)] = at(python)
+    return tuple(found.values())
+
+
+def _looked_up(word: str, wish: Wish) -> Release:
+    """What `latest` and the like mean; where the index does not say, that is a result, and other places are checked all the same."""
+    try:
+        return listing.find(word, wish.index, wish.backend)
+    except CannotJudgeError as error:
+        return Release(word, problem=str(error))
+
+
+def _path(given: str) -> Path:
+    path = Path(given).expanduser()
+    return path if len(path.parts) == 1 else path.absolute()
+
+
+def with_references(
+    subjects: Sequence[Subject], store: sqlite3.Connection | None
+) -> tuple[Subject, ...]:
+    """The repros without a report, with the failure that they showed first, as far as the store knows."""
+    if store is None:
+        return tuple(subjects)
+    return tuple(
+        (
+            subject
+            if subject.wanted is not None
+            else replace(subject, wanted=first_failure(store, subject.key))
+        )
+        for subject in subjects
+    )
+
+
+def compared(subjects: Sequence[Subject], checks: Sequence[Check]) -> tuple[Check, ...]:
+    """The same results, in which a repro without a report reproduces only what its first failure showed.
+
+    The first failure in the order of `checks` is the reference: other failures are `different`.
+    """
+    plain = {subject.key for subject in subjects if subject.wanted is None}
+    reference: dict[str, Signature] = {}
+    told: list[Check] = []
+    for check in checks:
+        if check.key in plain and check.outcome == "reproduces" and check.signature is not None:
+            first = reference.setdefault(check.key, check.signature)
+            if not same(first, check.signature):
+                check = replace(check, outcome="different")
+        told.append(check)
+    return tuple(told)
+
+
+def refuse_nothing(subjects: Sequence[Subject]) -> None:
+    """Raises UsageError where there is nothing to check."""
+    if not subjects:
+        raise UsageError(
+            "there is nothing to check: the store has no report yet; name repro files or report folders"
+        )

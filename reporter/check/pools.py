@@ -1,0 +1,99 @@
+"""Warm workers are dear to start and cheap to keep, so a process keeps those of the last few interpreters.
+
+Who checks borrows a pool and gives it back; the one that nobody has borrowed for longest is closed when there are too many.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reporter.execution import launch
+from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.worker_pool import WorkerPool
+
+#: Interpreters whose workers are kept; each holds some 400 MB.
+KEPT = 2
+
+
+@dataclass
+class _Kept:
+    pool: WorkerPool
+    users: int = 0
+
+
+@dataclass
+class Pools:
+    """The warm workers of one process, `jobs` candidates at a time each; `memory` is in GiB per candidate."""
+
+    jobs: int = 1
+    memory: float = 4.0
+    isolation: str = "fork"
+    _pools: dict[Path, _Kept] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _folder: tempfile.TemporaryDirectory[str] | None = None
+    _made: int = 0
+
+    @contextlib.contextmanager
+    def borrowed(self, python: Path) -> Iterator[WorkerPool]:
+        """The pool of an interpreter, started if need be."""
+        closing: list[WorkerPool] = []
+        with self._lock:
+            kept = self._pools.pop(python, None) or _Kept(self._start(python))
+            self._pools[python] = kept  # the last one is the one used last
+            kept.users += 1
+            idle = [path for path, item in self._pools.items() if not item.users]
+            for path in idle[: max(0, len(self._pools) - KEPT)]:
+                closing.append(self._pools.pop(path).pool)
+        for pool in closing:
+            pool.close()
+        try:
+            yield kept.pool
+        finally:
+            with self._lock:
+                kept.users -= 1
+
+    def drop(self, python: Path) -> None:
+        """Close the pool of an interpreter, because what it runs in is to be repaired."""
+        with self._lock:
+            kept = self._pools.pop(python, None)
+        if kept is not None:
+            kept.pool.close()
+
+    def close(self) -> None:
+        """Close all pools and remove their files."""
+        with self._lock:
+            pools, self._pools = list(self._pools.values()), {}
+            folder, self._folder = self._folder, None
+        for kept in pools:
+            kept.pool.close()
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                folder.cleanup()
+
+    def work_folder(self) -> Path:
+        """Where files of this process lie."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="bugreport-check-")
+        return Path(self._folder.name)
+
+    def warm(self, python: Path) -> Path:
+        """The compiler cache of an interpreter's warm-up, which outlives the process."""
+        return warm_folder(python, self.work_folder() / "warm")
+
+    def _start(self, python: Path) -> WorkerPool:
+        self._made += 1
+        return WorkerPool(
+            python,
+            self.jobs,
+            launch.environment(),
+            self.work_folder() / f"workers-{self._made}",
+            "inductor",
+            memory_limit=int(self.memory * 2**30),
+            isolation="spawn" if self.isolation == "spawn" else "fork",
+            warm_cache=self.warm(python),
+        )

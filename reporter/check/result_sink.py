@@ -1,0 +1,61 @@
+"""Where results go as they come: each cell once, and into the store before anybody hears of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from reporter.check import runs
+from reporter.check.runs import Cell
+from reporter.check.work import Check
+
+
+class Memory:
+    """Results of a check that nobody keeps."""
+
+    def __init__(self) -> None:
+        self.found: dict[Cell, Check] = {}
+
+    def before(self, cells: Sequence[Cell]) -> dict[Cell, Check]:
+        """What the cells showed the last time: nobody knows."""
+        return {}
+
+    def alike(self, key: str) -> tuple[Check, ...]:
+        """What a repro showed in builds whose commit is known: nobody knows."""
+        return ()
+
+    def keep(self, check: Check) -> None:
+        """The first result of a cell counts."""
+        self.found.setdefault(check.cell, check)
+
+    def amend(self, check: Check) -> None:
+        """A result turned out to be another one."""
+        self.found[check.cell] = check
+
+
+class Kept(Memory):
+    """Results that go into the store as they come."""
+
+    def __init__(self, store: sqlite3.Connection, run: runs.Run) -> None:
+        super().__init__()
+        self._store, self._run = store, run
+        self.found.update(run.done)
+
+    def before(self, cells: Sequence[Cell]) -> dict[Cell, Check]:
+        """What the cells showed in earlier runs."""
+        return runs.last(self._store, cells, self._run.id)
+
+    def alike(self, key: str) -> tuple[Check, ...]:
+        """What a repro showed in earlier runs, in builds whose commit is known."""
+        return runs.of_commits(self._store, key)
+
+    def keep(self, check: Check) -> None:
+        """Into the store first, and only once."""
+        if check.cell not in self.found:
+            runs.keep(self._store, self._run.id, check)
+            self.found[check.cell] = check
+
+    def amend(self, check: Check) -> None:
+        """The store is told as well."""
+        runs.amend(self._store, self._run.id, check)
+        super().amend(check)

@@ -1,0 +1,185 @@
+"""A result is in the store the moment it is known, once: a run that was killed is gone on with, never begun anew.
+
+A run is known by its plan (which repros, where). Whoever starts the same plan again takes over the unfinished run, unless the
+command that began it is still at it, which a lock file tells; then both work, and each cell of a run still counts once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from reporter.check.subject import signature_of
+from reporter.check.work import Check
+from reporter.core.signature import Signature
+from reporter.store.database import now, transaction
+
+Cell = tuple[str, str]
+#: Days after which an unfinished run is no longer gone on with.
+_STALE = 7
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a plan; `done` are the cells that an interrupted attempt has left."""
+
+    id: str
+    done: Mapping[Cell, Check]
+
+
+@contextlib.contextmanager
+def begun(store: sqlite3.Connection, path: Path, plan: Sequence[str], kind: str) -> Iterator[Run]:
+    """The run for a plan, new or taken over. It is not finished until `finish` says so."""
+    digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
+    with _alone(path, digest) as is_alone:
+        yield _begin(store, digest, kind, is_alone)
+
+
+@contextlib.contextmanager
+def _alone(path: Path, digest: str) -> Iterator[bool]:
+    """Whether no other command works on this plan; the lock ends with the process, however that ends."""
+    lock = FileLock(path.with_name(f"{path.name}.{digest}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+        with contextlib.suppress(OSError):
+            os.unlink(lock.lock_file)
+
+
+def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -> Run:
+    with transaction(store):
+        if take_over:
+            row = store.execute(
+                "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started > datetime('now', ?) "
+                "ORDER BY started DESC",
+                (digest, f"-{_STALE} days"),
+            ).fetchone()
+            if row is not None:
+                return Run(row["run"], {check.cell: check for check in results(store, row["run"])})
+        number = store.execute("SELECT COUNT(*) FROM runs WHERE plan = ?", (digest,)).fetchone()[0]
+        name = f"{digest}-{number}"
+        store.execute(
+            "INSERT INTO runs (run, plan, kind, started) VALUES (?, ?, ?, ?)",
+            (name, digest, kind, now()),
+        )
+    return Run(name, {})
+
+
+def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
+    """Store a result; False if the run has one for this cell already, which then stays."""
+    shown = json.dumps(check.signature.to_json()) if check.signature else None
+    with transaction(store):
+        cursor = store.execute(
+            "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs, "
+            "build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run,
+                check.time,
+                check.repro,
+                check.key,
+                check.release,
+                check.torch,
+                check.python,
+                check.outcome,
+                check.detail,
+                check.seconds,
+                *check.runs,
+                check.build,
+                check.git,
+                shown,
+                check.issue,
+            ),
+        )
+        return cursor.rowcount > 0
+
+
+def amend(store: sqlite3.Connection, run: str, check: Check) -> None:
+    """Write what a result turned out to be when all others were known."""
+    with transaction(store):
+        store.execute(
+            "UPDATE checks SET outcome = ?, detail = ? WHERE run = ? AND key = ? AND release = ?",
+            (check.outcome, check.detail, run, *check.cell),
+        )
+
+
+def finish(store: sqlite3.Connection, run: str) -> None:
+    """The run is complete: the next one of its plan begins anew."""
+    with transaction(store):
+        store.execute("UPDATE runs SET finished = ? WHERE run = ?", (now(), run))
+
+
+def results(store: sqlite3.Connection, run: str) -> list[Check]:
+    """What a run has found so far, in the order in which it did."""
+    rows = store.execute("SELECT * FROM checks WHERE run = ? ORDER BY id", (run,))
+    return [_check(row) for row in rows]
+
+
+def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cell, Check]:
+    """The latest earlier result of each cell that could be judged; those of the run `but` do not count."""
+    found = {}
+    for key, release in cells:
+        row = store.execute(
+            "SELECT * FROM checks WHERE key = ? AND release = ? AND run != ? AND outcome != 'cannot_judge' "
+            "ORDER BY time DESC, id DESC LIMIT 1",
+            (key, release, but),
+        ).fetchone()
+        if row is not None:
+            found[key, release] = _check(row)
+    return found
+
+
+def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
+    """What a repro showed in the builds judged last, one result for each commit and build; the newest first."""
+    rows = store.execute(
+        "SELECT * FROM checks WHERE key = ? AND git IS NOT NULL AND build != '' AND outcome IN ('reproduces', 'fixed') "
+        "ORDER BY id DESC LIMIT 50",
+        (key,),
+    )
+    found: dict[tuple[str | None, str], Check] = {}
+    for row in rows:
+        check = _check(row)
+        found.setdefault((check.git, check.build), check)
+    return tuple(found.values())
+
+
+def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
+    """The failure that a repro was first seen to show anywhere."""
+    row = store.execute(
+        "SELECT shown FROM checks WHERE key = ? AND outcome = 'reproduces' AND shown IS NOT NULL ORDER BY id LIMIT 1",
+        (key,),
+    ).fetchone()
+    return signature_of(json.loads(row["shown"])) if row else None
+
+
+def _check(row: sqlite3.Row) -> Check:
+    shown = signature_of(json.loads(row["shown"])) if row["shown"] else None
+    return Check(
+        repro=row["repro"],
+        key=row["key"],
+        release=row["release"],
+        torch=row["torch"],
+        python=row["python"],
+        outcome=row["outcome"],
+        detail=row["detail"],
+        seconds=row["seconds"],
+        runs=(row["hits"], row["runs"]),
+        build=row["build"],
+        git=row["git"],
+        signature=shown,
+        issue=row["issue"],
+        time=row["time"],
+    )

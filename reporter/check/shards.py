@@ -1,0 +1,56 @@
+"""Shards share nothing but the question; what each has found is a file, and files are put together in any order.
+
+A cell counts once however many files have it: a result beats none, a judgement beats `cannot_judge`, and of two judgements the
+later one counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reporter.check.check import Change, Checked
+from reporter.check.work import Check
+from reporter.core.errors import UsageError
+
+
+def merged(files: Sequence[Path]) -> Checked:
+    """What all files say together, repro by repro in the order in which the files name them. Raises UsageError."""
+    read = [_read(path) for path in files]
+    best: dict[tuple[str, str], Check] = {}
+    for check in (check for checks, _ in read for check in checks):
+        known = best.get(check.cell)
+        if known is None or _rank(check) > _rank(known):
+            best[check.cell] = check
+    changed = {change.check.cell: change for _, changes in read for change in changes}
+    return Checked(tuple(_ordered(best.values())), tuple(changed.values()))
+
+
+def _rank(check: Check) -> tuple[bool, str]:
+    return check.outcome != "cannot_judge", check.time
+
+
+def _ordered(checks: Iterable[Check]) -> list[Check]:
+    checks = list(checks)
+    repros = list(dict.fromkeys(check.key for check in checks))
+    places = list(dict.fromkeys(check.release for check in checks))
+    return sorted(checks, key=lambda c: (repros.index(c.key), places.index(c.release)))
+
+
+def _read(path: Path) -> tuple[list[Check], list[Change]]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        checks = [Check.from_json(row) for row in document["results"]]
+        known = {(check.repro, check.release): check for check in checks}
+        changes = [
+            Change(row["before"], known[row["repro"], row["release"]])
+            for row in document.get("changes", ())
+        ]
+        return checks, changes
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}); give the files that --results wrote"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path} is no result file; give the files that --results wrote") from None

@@ -1,0 +1,223 @@
+"""A repro is its text and what it has to show: the signature of its report, or else just that it fails.
+
+Its key is the hash of its text, also in the store: a file that is edited is another repro, one that is moved is not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reporter.core.errors import UsageError
+from reporter.core.signature import Signature, normalise, of_assertion
+
+if TYPE_CHECKING:
+    from reporter.triage.stated import Stated
+
+_REPORT, _REPRO = "report.json", "repro.py"
+_CRASHES = ("crash", "crash_on_recompile")
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What makes a program one that somebody else wrote, which runs in the sandbox unless it is to be trusted.
+
+    `issue` is the address of its issue, empty for one in a file; `stated` is what that says goes wrong, which takes the place of a
+    signature. `modules` are what the program imports beside torch; `problem` is why there is nothing to run.
+    """
+
+    issue: str
+    stated: Stated
+    modules: tuple[str, ...] = ()
+    problem: str = ""
+    trust: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Foreign:
+        """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
+        from reporter.triage.stated import Raised, Stated
+
+        said = data["stated"]
+        raised = tuple(Raised(**item) for item in said["raised"])
+        stated = Stated(**{**said, "raised": raised})
+        return cls(**{**data, "stated": stated, "modules": tuple(data["modules"])})
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A repro to be checked.
+
+    `wanted` is the failure it has to show; None means that any failure counts until the first one has been seen. `seen` says in
+    how many of how many runs it failed when it was reported; `torch` is the release it was reported for. `foreign` is set for a
+    program of somebody else's.
+    """
+
+    name: str
+    key: str
+    text: str
+    wanted: Signature | None = None
+    seen: tuple[int, int] = (0, 0)
+    torch: str | None = None
+    foreign: Foreign | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary, which `from_json` reads."""
+        return {
+            **dataclasses.asdict(self),
+            "wanted": self.wanted.to_json() if self.wanted else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Subject:
+        """The subject of a `to_json` document; raises KeyError, TypeError."""
+        wanted = signature_of(data["wanted"]) if data["wanted"] else None
+        foreign = Foreign.from_json(data["foreign"]) if data["foreign"] else None
+        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
+
+    @property
+    def needs_cuda(self) -> bool:
+        """Whether the program computes on a GPU; a fork of a warm process could not."""
+        return re.search(r"""cuda(?!\s*=\s*False)|["']cuda(:\d+)?["']""", self.text) is not None
+
+
+def subject_of(name: str) -> Subject:
+    """The repro that a word of the command line means: a file, or a report folder. Issues are read by `reporter.check.issue_subject`.
+
+    Raises:
+        UsageError: there is no such thing, or it cannot be read.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return _of_report(path, name)
+    if not path.is_file():
+        raise UsageError(
+            f"there is no file or report folder {name}; give a repro file, the folder of a report, or an issue as OWNER/REPO#N"
+        )
+    return Subject(name, key_of(text := _text(path)), text)
+
+
+def key_of(text: str) -> str:
+    """What a text is known by; a report's key is made in the same way."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def subjects_in(places: Sequence[str]) -> Iterator[Subject]:
+    """The repros of files, report folders, and folders that hold such; each text once.
+
+    Raises UsageError for a place that holds none.
+    """
+    seen: set[str] = set()
+    for place in places:
+        for name in _found(place):
+            subject = subject_of(name)
+            if subject.key not in seen:
+                seen.add(subject.key)
+                yield subject
+
+
+def _found(place: str) -> Iterable[str]:
+    path = Path(place)
+    if not path.is_dir() or (path / _REPORT).exists() or (path / _REPRO).exists():
+        return [place]
+    reports = sorted(str(found.parent) for found in path.rglob(_REPORT))
+    lone = sorted(
+        str(found)
+        for found in path.rglob("*.py")
+        if not any(Path(report) in found.parents for report in reports)
+    )
+    if not reports and not lone:
+        raise UsageError(f"{place} holds no report and no repro; give the folder that does")
+    return [*reports, *lone]
+
+
+def stored(store: sqlite3.Connection) -> Iterator[Subject]:
+    """The repros of all reports in the store; a folder that is gone is no loss, since the text is kept."""
+    for row in store.execute("SELECT * FROM reports ORDER BY created, key"):
+        text = str(row["repro"])
+        folder = Path(row["folder"])
+        document = _document(folder)
+        wanted = wanted_of(document) if document else _of_text(row["kind"], row["signature"])
+        seen = _reproduced(document) if document else (0, 0)
+        yield Subject(row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"])
+
+
+def _of_report(folder: Path, name: str) -> Subject:
+    text = _text(folder / _REPRO)
+    document = _document(folder)
+    if document is None:
+        return Subject(name, key_of(text), text)
+    seen, torch = _reproduced(document), document.get("torch")
+    return Subject(name, key_of(text), text, wanted_of(document), seen, torch)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise UsageError(
+            f"{path} cannot be read ({why}); give a repro file or a report folder"
+        ) from None
+
+
+def _document(folder: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return (
+        document
+        if isinstance(document, dict) and isinstance(document.get("verdict"), dict)
+        else None
+    )
+
+
+def _reproduced(document: Mapping[str, Any]) -> tuple[int, int]:
+    try:
+        hits, runs = document["verdict"]["reproduced"]
+        return int(hits), int(runs)
+    except (KeyError, TypeError, ValueError):
+        return 0, 0
+
+
+def wanted_of(document: Mapping[str, Any]) -> Signature | None:
+    """The failure a report is about: as its fresh processes showed it, else as well as its verdict tells."""
+    shown = document.get("failure")
+    if isinstance(shown, Mapping) and "kind" in shown:
+        return signature_of(shown)
+    verdict = document["verdict"]
+    kind, message = str(verdict.get("kind")), verdict.get("message")
+    if kind in _CRASHES:
+        line = normalise(str(message)) if message else None
+        return Signature("crash", verdict.get("layer"), verdict.get("exception"), line)
+    if kind == "process_death":
+        return Signature(kind, signal=verdict.get("exception"))
+    if kind == "hang":
+        return Signature(kind)
+    return of_assertion(str(message)) or _of_text(kind, str(verdict.get("signature", "")))
+
+
+def _of_text(kind: str, text: str) -> Signature | None:
+    """As much of a signature as its one line holds."""
+    parts = text.split(" · ")
+    if kind == "wrong_metadata":
+        return Signature(kind, property=parts[-1] if len(parts) > 1 else None)
+    if kind == "process_death":
+        return Signature(
+            kind, signal=next((part for part in parts if part.startswith("SIG")), None)
+        )
+    if kind in _CRASHES:
+        return None  # a class alone would take any crash for this one; the first one seen says more
+    return Signature(kind)
+
+
+def signature_of(data: Mapping[str, Any]) -> Signature:
+    """The signature of a `to_json` document; raises TypeError."""
+    return Signature.from_json(data)

@@ -1,0 +1,276 @@
+"""A check is a function from plain data to plain data, so it runs here, in another process or on another machine just the same.
+
+`perform` finds or makes the environment, asks a warm worker, and then as many fresh processes as it takes to be sure. Whatever
+goes wrong on the way is a result too (`cannot_judge` with the reason); only the end of the process is none.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from reporter.check.judging import Decision, Outcome, Sight, settled, sight
+from reporter.check.pools import Pools
+from reporter.check.subject import Subject, signature_of
+from reporter.core.answer import Answer
+from reporter.core.errors import CannotJudgeError
+from reporter.core.signature import Signature
+from reporter.environments.environments import Environments, Place, cache_folder
+from reporter.environments.release import Release, public
+from reporter.execution.compiler_cache import is_ready
+from reporter.execution.fresh_process import run_cold, stop_all
+from reporter.store.database import now
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell of the matrix.
+
+    `expected` is what the place showed the last time. `fresh` asks for fresh processes only; `few` says that hardly anything else is
+    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run. `alike` is what the repro
+    showed in other builds, to be taken over by a build from the same commit.
+    """
+
+    subject: Subject
+    release: Release
+    expected: Outcome | None = None
+    fresh: bool = False
+    few: bool = False
+    timeout: float = 300.0
+    alike: tuple[Check, ...] = ()
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """What the result is known by: the repro's key and the release's label."""
+        return self.subject.key, self.release.label
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary, which `from_json` reads."""
+        return {
+            **asdict(self),
+            "subject": self.subject.to_json(),
+            "release": self.release.to_json(),
+            "alike": [check.to_json() for check in self.alike],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Task:
+        """The task of a `to_json` document; raises KeyError, TypeError."""
+        subject = Subject.from_json(data["subject"])
+        release = Release.from_json(data["release"])
+        alike = tuple(Check.from_json(check) for check in data["alike"])
+        return cls(**{**data, "subject": subject, "release": release, "alike": alike})
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one repro does in one place.
+
+    `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time of all `runs` = (runs that
+    showed the outcome, runs); `signature` is the failure that was seen; `issue` is the address of the issue that the program was taken
+    from; `time` is UTC in ISO 8601.
+    """
+
+    repro: str
+    key: str
+    release: str
+    torch: str
+    python: str
+    outcome: Outcome
+    detail: str
+    seconds: float
+    runs: tuple[int, int] = (0, 0)
+    build: str = ""
+    git: str | None = None
+    signature: Signature | None = None
+    issue: str = ""
+    time: str = field(default_factory=now)
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """The repro's key and the release's label."""
+        return self.key, self.release
+
+    def to_json(self) -> dict[str, Any]:
+        """A row of `check --json`."""
+        shown = self.signature.to_json() if self.signature else None
+        return {**asdict(self), "runs": list(self.runs), "signature": shown}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Check:
+        """The check of a `to_json` document; raises KeyError, TypeError."""
+        shown = signature_of(data["signature"]) if data.get("signature") else None
+        return cls(**{**data, "runs": tuple(data["runs"]), "signature": shown})
+
+
+@dataclass
+class Bench:
+    """What a process needs to perform checks: environments and warm workers. A context manager."""
+
+    environments: Environments
+    pools: Pools
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    @classmethod
+    def here(
+        cls,
+        jobs: int = 1,
+        memory: float = 4.0,
+        isolation: str = "fork",
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Bench:
+        """A bench on this machine's cache."""
+        return cls(Environments(cache_folder(), say), Pools(jobs, memory, isolation))
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pools.close()
+
+    def stop(self) -> None:
+        """End what runs, for threads that wait for it; what they then report is not to be believed."""
+        from reporter.sandbox import run as sandbox
+
+        self._stopped.set()
+        self.pools.close()
+        stop_all()
+        sandbox.stop_all()
+
+    def perform(self, task: Task) -> Check:
+        """The result of one cell; raises nothing but what ends the process (Ctrl-C), and CancelledError once stopped."""
+        started = time.monotonic()
+        place: Place | None = None
+        foreign = task.subject.foreign
+        if foreign is not None and foreign.problem:  # which takes no environment to know
+            decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
+            return _check(task, None, decision, 0.0)
+        try:
+            place = self.environments.place(task.release)
+            twin = _twin(task, place)
+            if twin is not None:
+                return twin
+            try:
+                decision = self._decide(task, place)
+            except CannotJudgeError:
+                if self._stopped.is_set():
+                    raise CancelledError from None
+                # the environment may have been damaged since it was made: look closely, and try once more
+                self.pools.drop(place.python)
+                place = self.environments.place(task.release, again=True)
+                decision = self._decide(replace(task, fresh=True), place)
+        except (CannotJudgeError, OSError) as error:
+            decision = Decision("cannot_judge", str(error), None, (0, 0))
+        return _check(task, place, decision, time.monotonic() - started)
+
+    def _decide(self, task: Task, place: Place) -> Decision:
+        """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
+        subject, sights = task.subject, list[Sight]()
+        if subject.foreign is not None:
+            from reporter.check.issue_subject import judged
+
+            pools = self.pools
+            return judged(
+                subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set
+            )
+        skip = task.few and is_ready(self.pools.warm(place.python))
+        if not (task.fresh or skip or subject.needs_cuda):
+            sights.append(self._warm(task, place))
+        while (
+            found := settled(sights, task.expected, subject.seen, subject.wanted is not None)
+        ) is None:
+            if self._stopped.is_set():
+                raise CancelledError
+            sights.append(self._cold(task, place))
+        return found
+
+    def _warm(self, task: Task, place: Place) -> Sight:
+        with self.pools.borrowed(place.python) as pool:
+            try:
+                answer = pool.submit(task.subject.text, task.timeout).result()
+            except (CancelledError, RuntimeError) as error:
+                raise CannotJudgeError(f"the worker of torch {place.label} was stopped") from error
+        return sight(answer, task.subject.wanted, task.timeout, cold=False)
+
+    def _cold(self, task: Task, place: Place) -> Sight:
+        if not place.python.exists():
+            raise CannotJudgeError(f"the environment of torch {place.label} is gone")
+        answer = run_cold(
+            place.python,
+            task.subject.text,
+            task.timeout,
+            describe=True,
+            warm=self.pools.warm(place.python),
+        )
+        if _cannot_import_torch(answer):
+            said = f"{(answer.failure or {}).get('exception')}: {(answer.failure or {}).get('first_line')}"
+            raise CannotJudgeError(f"torch {place.label} cannot be imported ({said[:200]})")
+        return sight(answer, task.subject.wanted, task.timeout)
+
+
+def _twin(task: Task, place: Place) -> Check | None:
+    """What the repro showed in a build from the same commit, of the same kind and for the same Python: it need not run again."""
+
+    def kind(build: str, python: str) -> tuple[str, str]:
+        return build.partition("+")[2], python.rpartition(".")[0]
+
+    for check in task.alike:
+        is_same = kind(check.build, check.python) == kind(place.torch, place.version)
+        if place.git is not None and check.git == place.git and is_same:
+            return replace(
+                check,
+                release=task.release.label,
+                torch=public(place.torch),
+                build=place.torch,
+                detail=f"built from the commit of torch {check.build}, where it was seen",
+                seconds=0.0,
+                time=now(),
+            )
+    return None
+
+
+def _cannot_import_torch(answer: Answer) -> bool:
+    """An import failed, and so did telling torch's frames from others, which takes a torch."""
+    failure = answer.failure or {}
+    is_import = failure.get("exception") in ("ImportError", "ModuleNotFoundError", "OSError")
+    return is_import and not failure.get("frames")
+
+
+def _check(task: Task, place: Place | None, decision: Decision, seconds: float) -> Check:
+    build = place.torch if place else ""
+    return Check(
+        repro=task.subject.name,
+        key=task.subject.key,
+        release=task.release.label,
+        torch=public(build) or task.release.label,
+        python=place.version if place else "",
+        outcome=decision.outcome,
+        detail=decision.detail,
+        seconds=round(seconds, 2),
+        runs=decision.runs,
+        build=build,
+        git=place.git if place else None,
+        signature=decision.signature,
+        issue=task.subject.foreign.issue if task.subject.foreign else "",
+    )
+
+
+_HOME: Bench | None = None
+_HOME_LOCK = threading.Lock()
+
+
+def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """`Bench.perform` for workers of a cluster: JSON in and out, with a bench that the process keeps."""
+    global _HOME
+    with _HOME_LOCK:
+        if _HOME is None:
+            import atexit
+
+            _HOME = Bench.here(jobs=os.cpu_count() or 1, **options)
+            atexit.register(_HOME.pools.close)
+    return _HOME.perform(Task.from_json(data)).to_json()

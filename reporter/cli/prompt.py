@@ -1,0 +1,50 @@
+"""Questions go to stderr and answers come from the terminal, so that stdout stays the result's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from reporter.cli import shell
+from reporter.core.settings import Options
+
+
+class Terminal:
+    """Whoever sits in front of this process (`reporter.tracker.filing.Person`)."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
+    @property
+    def is_there(self) -> bool:
+        return not self._options.no_input and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def show(self, line: str) -> None:
+        (shell.talk if self._options.json else shell.say)(line)
+
+    def say(self, line: str) -> None:
+        shell.talk(line)
+
+    def ask(self, question: str) -> str:
+        sys.stdout.flush()
+        sys.stderr.write(f"{question}: ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline()
+        if not answer:
+            raise KeyboardInterrupt  # the terminal was closed
+        return answer.strip()
+
+    def choose(self, question: str, answers: Mapping[str, str]) -> str:
+        *_, otherwise = answers
+        choices = ", ".join(f"[{key}] {meaning}" for key, meaning in answers.items())
+        while True:
+            answer = self.ask(f"{question} {choices}").lower()[:1]
+            if answer in answers:
+                return answer
+            if not answer:
+                return otherwise
+
+    def open(self, url: str) -> bool:
+        import webbrowser
+
+        return webbrowser.open(url)

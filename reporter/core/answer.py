@@ -1,0 +1,105 @@
+"""What one run of a candidate did, as data, and the few things every way of running one needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+Outcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
+
+#: The target side's entry point; it is run by location and imports nothing of the host's.
+MAIN = Path(__file__).resolve().parents[2] / "collectors" / "entry" / "worker_main.py"
+TAIL = 4000
+#: What Python, torch's allocator, the C++ library and compilers say when there is no more memory.
+_NO_MEMORY = re.compile(
+    r"MemoryError|bad_alloc|can(?:'t|not) allocate memory|out of memory|memory exhausted",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL|^GH_|^GITHUB_", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one run of one candidate did.
+
+    ``failure`` is the account ``collectors.call.failure.describe`` gives; ``exit`` is minus the
+    signal's number where a signal ended it; ``seconds`` is wall time; ``detail`` holds Python's
+    stack for a death or a time-out; ``bisect`` is what `collectors.call.bisection` counted, if asked to;
+    ``undefined`` is what a program with wrong values has in it that torch leaves undefined.
+    """
+
+    outcome: Outcome
+    failure: Mapping[str, Any] | None = None
+    signal: str | None = None
+    exit: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+    bisect: Mapping[str, Any] | None = None
+    undefined: tuple[str, ...] = ()
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether memory ran out, as far as the process could say so: of an exception its own words, else the streams.
+
+        Such an answer tells about the limit and nothing about a bug, though the process may die of it by the same signal.
+        """
+        if self.outcome == "passes":
+            return False
+        if self.failure:
+            return is_about_memory(
+                f"{self.failure.get('exception')}: {self.failure.get('message')}"
+            )
+        return is_about_memory(f"{self.stderr}\n{self.stdout}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, which `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Answer:
+        """Read a worker's answer or a journal entry; unknown keys are ignored. Raises KeyError, TypeError."""
+        return cls(
+            outcome=cast(Outcome, str(data["outcome"])),
+            failure=data.get("failure"),
+            signal=data.get("signal"),
+            exit=int(data.get("exit", 0)),
+            stdout=str(data.get("stdout", "")),
+            stderr=str(data.get("stderr", "")),
+            detail=str(data.get("detail", "")),
+            seconds=float(data.get("seconds", 0.0)),
+            bisect=data.get("bisect"),
+            undefined=tuple(data.get("undefined") or ()),
+        )
+
+
+def is_about_memory(text: str) -> bool:
+    """Whether a message says that there is no memory left."""
+    return _NO_MEMORY.search(text) is not None
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL for the process group ``pid``; nothing where there is none."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """``env`` without anything that could be a credential."""
+    return {name: value for name, value in env.items() if not _SECRET.search(name)}
+
+
+def tail(path: Path) -> str:
+    """The last few thousand characters of a file; nothing where there is none."""
+    try:
+        return path.read_bytes()[-TAIL:].decode("utf-8", "replace")
+    except OSError:
+        return ""

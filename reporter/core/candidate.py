@@ -1,0 +1,108 @@
+"""A candidate: a program and the check around it. What is reduced, tested and filed is its complete text, nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from anonymizer.graph import boilerplate, emit
+from anonymizer.graph.boilerplate import Body, Check
+from anonymizer.graph.ir import Graph
+from reporter.core.answer import Answer, is_about_memory
+from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
+
+_COARSE = r"\b(half|float16|bfloat16|autocast)\b"
+_RANDOM = r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
+
+
+class Content(Protocol):
+    """A program that is not a graph (a rewritten source): it can write itself as the body of a repro."""
+
+    def body(self) -> Body:
+        """Definitions, inputs and the callable."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An immutable candidate; every reduction step makes another one."""
+
+    content: Graph | Content
+    check: Check
+
+    def body(self) -> Body:
+        """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
+        return emit.emit(self.content) if isinstance(self.content, Graph) else self.content.body()
+
+    def text(self) -> str:
+        """The complete repro, not formatted."""
+        if not self.check.calls or not isinstance(self.content, Graph):
+            return boilerplate.render(self.body(), self.check)
+        emitter = emit.Emitter(self.content)
+        body = emitter.body()
+        calls = tuple(
+            tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols())
+            for call in self.check.calls
+        )
+        return boilerplate.render(body, replace(self.check, calls=calls))
+
+    @property
+    def draws(self) -> bool:
+        """Whether the program draws random numbers: eager and inductor then need the same stream to be comparable."""
+        return re.search(_RANDOM, self.body().definitions) is not None
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the program computes in half precision, where fused code legitimately skips roundings."""
+        body = self.body()
+        text = "\n".join((body.definitions, *body.inputs, *self.check.contexts, self.check.prelude))
+        return re.search(_COARSE, text) is not None
+
+    @property
+    def casts(self) -> bool:
+        """Whether the program itself casts to half precision, so that its float64 run rounds there as well."""
+        text = "\n".join((self.body().definitions, *self.check.contexts))
+        return re.search(_COARSE, text) is not None
+
+    def with_graph(self, graph: Graph) -> Candidate:
+        """The same check around another graph."""
+        return replace(self, content=graph)
+
+    def with_check(self, **changes: object) -> Candidate:
+        """The same program under a changed check."""
+        return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
+
+
+def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
+    """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
+    if answer.outcome == "died":
+        return Signature("process_death", signal=answer.signal)
+    if answer.outcome == "timeout":
+        return Signature("hang")
+    if answer.outcome != "fails" or answer.failure is None:
+        return None
+    failure = answer.failure
+    if failure.get("exception") == "AssertionError":
+        own = of_assertion(str(failure.get("message", "")))
+        if own is not None:
+            return replace(own, undefined=answer.undefined)
+    return of_crash("crash", None, failure)
+
+
+def judge(wanted: Signature) -> Callable[[Answer], bool]:
+    """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
+
+    A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised the wanted class, shows
+    nothing, unless running out of memory is the wanted failure.
+    """
+    plain = replace(wanted, kind="crash") if wanted.kind == "crash_on_recompile" else wanted
+    memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
+
+    def interesting(answer: Answer) -> bool:
+        found = seen(answer)
+        if found is None or answer.out_of_memory and not memory_too:
+            return False
+        return same_failure(plain, found)
+
+    return interesting

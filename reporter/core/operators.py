@@ -1,0 +1,111 @@
+"""Which operations a repro is made of, by the names that people search for."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from anonymizer.source.program import CONTAINER_METHODS
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.MatMult: "torch.matmul",
+    ast.Add: "torch.add",
+    ast.Sub: "torch.sub",
+    ast.Mult: "torch.mul",
+    ast.Div: "torch.div",
+    ast.FloorDiv: "torch.floor_divide",
+    ast.Mod: "torch.remainder",
+    ast.Pow: "torch.pow",
+}
+_ARITHMETIC = frozenset(_SIGNS.values()) - {"torch.matmul", "torch.floor_divide"}
+#: Functions of the repro that every repro has.
+_HARNESS = frozenset(("run", "inputs", "main"))
+#: Methods that every class has, and so tell nothing.
+_USUAL = frozenset(("__init__", "__call__", "__new__"))
+_ASKED = frozenset(("setattr", "delattr", "getattr", "hasattr", "isinstance", "issubclass", "type"))
+_WORDS: dict[type[ast.AST], str] = {
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.Try: "try",
+    ast.Nonlocal: "nonlocal",
+    ast.Global: "global",
+    ast.Lambda: "lambda",
+}
+#: How many words of Python are told before the operations.
+_MOST_WORDS = 2
+
+
+def told(text: str, layer: str) -> tuple[str, ...]:
+    """What a report names its repro by: the operations, and before them, if Dynamo is at fault, what of Python it has to follow."""
+    return (*(python_words(text) if layer == "dynamo" else ()), *operators(text))
+
+
+def python_words(text: str) -> tuple[str, ...]:
+    """The least usual parts of Python in a repro: special names first, then statements, then what is called; two at most."""
+    parts = [
+        node
+        for top in ast.parse(text).body
+        if isinstance(top, (ast.FunctionDef, ast.ClassDef)) and top.name not in _HARNESS
+        for node in ast.walk(top)
+    ]
+    special = [node.name for node in parts if isinstance(node, ast.FunctionDef)]
+    special += [node.attr for node in parts if isinstance(node, ast.Attribute)]
+    special = [name for name in special if re.fullmatch(r"__\w+__", name) and name not in _USUAL]
+    words = [_WORDS[type(node)] for node in parts if type(node) in _WORDS]
+    called = [_asked(node.func) for node in parts if isinstance(node, ast.Call)]
+    return tuple(dict.fromkeys(filter(None, [*special, *words, *called])))[:_MOST_WORDS]
+
+
+def _asked(function: ast.expr) -> str:
+    """A builtin that asks or changes an object, or a container's method; empty for anything else."""
+    if isinstance(function, ast.Name) and function.id in _ASKED:
+        return function.id
+    own = isinstance(function, ast.Attribute) and function.attr in CONTAINER_METHODS
+    return function.attr if own and isinstance(function, ast.Attribute) else ""
+
+
+def operators(text: str) -> tuple[str, ...]:
+    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in are none."""
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+            contexts = {
+                id(item.context_expr)
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.With)
+                for item in inner.items
+            }
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Call) and id(inner) not in contexts:
+                    found[_called(inner.func)] = None
+                elif isinstance(inner, (ast.BinOp, ast.AugAssign)) and type(inner.op) in _SIGNS:
+                    found[_SIGNS[type(inner.op)]] = None
+                elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
+                    found[_assigned(inner)] = None
+                elif isinstance(inner, ast.Subscript):
+                    found["__getitem__"] = None
+    # Python's arithmetic is told only where there is nothing else to tell, and that a part was read only where not even that
+    named = [name for name in found if name and name != "__getitem__"]
+    told = [name for name in named if name not in _ARITHMETIC]
+    return tuple(told or named or [name for name in found if name])
+
+
+def _assigned(target: ast.Subscript) -> str:
+    """What an assignment to a part of a tensor is called: by indices that are tensors, or to a slice of it."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    by_tensor = any(isinstance(part, (ast.Name, ast.Call)) for part in parts)
+    return "index_put_" if by_tensor else "__setitem__"
+
+
+def _called(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    if isinstance(node, ast.Attribute) and node.attr in CONTAINER_METHODS:
+        return ""
+    if isinstance(node, ast.Attribute) and any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        return node.attr  # a method of what a call returned
+    if text.startswith("self.") and text.count(".") == 1:
+        return text.removeprefix("self.").rstrip("0123456789_")
+    for prefix in ("torch.", "F."):
+        if text.startswith(prefix):
+            return text
+    return text.rsplit(".", 1)[-1] if "." in text else ""

@@ -1,0 +1,127 @@
+"""What the first half of a run hands to the second: plain JSON, so that a killed run goes on without the script.
+
+The first half runs the user's program (record, diagnose, capture); the second half never needs it again. Everything here
+is private: it is kept in `private/` and nothing of it is shown without being rebuilt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from anonymizer.graph.boilerplate import Check
+from reporter.core.errors import UsageError
+from reporter.core.report_folder import write_private
+from reporter.core.signature import Signature
+
+Json = dict[str, Any]
+_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The verdict with its measurements, and all that candidates are made from.
+
+    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the private program.
+    `whole` is the trace of the failing call and the proof of its rewriting, where `anonymize` asked for them.
+    `python` and `differs_from` are interpreters: the one the script ran in, and those that a candidate must pass in.
+    """
+
+    kind: str
+    layer: str
+    summary: str
+    is_bug: bool
+    signature: Signature | None
+    failure: Json | None
+    ladder: tuple[Json, ...]
+    check: Check | None
+    captures: tuple[tuple[Json, Json], ...]
+    gathered: Json | None
+    environment: Json
+    vocabulary: tuple[str, ...]
+    internals: tuple[str, ...]
+    sources: Mapping[str, str]
+    python: str
+    output: str = ""
+    reproduced: tuple[int, int] = (0, 0)
+    command: str = ""
+    details: Json = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    script: Json = field(default_factory=dict)
+    differs_from: tuple[str, ...] = ()
+    whole: Json | None = None
+    tensors: Json = field(default_factory=dict)
+
+    def sizes(self) -> frozenset[int]:
+        """The sizes of the failing call's tensors, and the ends of the ranges of its whole numbers."""
+        traced = (self.whole or {}).get("trace", {}).get("tensors", ())
+        return frozenset(_sizes([*(graph for graph, _ in self.captures), *traced]))
+
+    def public_words(self) -> frozenset[str]:
+        """torch's own words, and the values of settings that are choices torch offers."""
+        configs = self.environment.get("configs") or {}
+        chosen = (str(configs.get(name)) for name in self.environment.get("choices") or ())
+        return frozenset(self.vocabulary).union(chosen)
+
+    def save(self, path: Path) -> None:
+        """Writes the recording, mode 0600."""
+        write_private(path, json.dumps({"version": _VERSION, **asdict(self)}))
+
+    @classmethod
+    def load(cls, path: Path) -> Recorded:
+        """Reads a recording back. Raises UsageError if there is none or it is of another version."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data.pop("version") != _VERSION:
+                raise ValueError("another version")
+            data["signature"] = _signature(data["signature"])
+            data["check"] = _check(data["check"])
+            data["ladder"] = tuple(data["ladder"])
+            data["captures"] = tuple((graph, way) for graph, way in data["captures"])
+            data["vocabulary"], data["internals"] = tuple(data["vocabulary"]), tuple(
+                data["internals"]
+            )
+            data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
+            data["differs_from"] = tuple(data.get("differs_from", ()))
+            return cls(**data)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__}); start anew without --resume"
+            ) from None
+
+
+def _sizes(value: Any) -> Iterator[int]:
+    """Every shape in the IR, wherever it is, and the bounds of the statistics."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "shape" and isinstance(item, list):
+                yield from (size for size in item if isinstance(size, int))
+            elif key == "stats" and isinstance(item, dict):
+                yield from (n for n in (item.get("min"), item.get("max")) if isinstance(n, int))
+                if isinstance(item.get("max"), int):
+                    yield item["max"] + 1
+            else:
+                yield from _sizes(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _sizes(item)
+
+
+def _signature(data: Json | None) -> Signature | None:
+    return Signature.from_json(data) if data else None
+
+
+def _check(data: Json | None) -> Check | None:
+    if data is None:
+        return None
+    for item in fields(Check):
+        if isinstance(data[item.name], list):
+            data[item.name] = tuple(_tuple(entry) for entry in data[item.name])
+    return Check(**data)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,196 @@
+"""Writing the report folder: all of it or none of it, and never over something that is not ours.
+
+Everything is written into a hidden sibling, flushed to the disk, and renamed into place. A full disk, Ctrl-C or a lost
+machine leaves either the old folder or the new one, never a mixture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from reporter.core.errors import UsageError
+
+PRIVATE = "private"
+
+
+def write_report(
+    output: Path,
+    files: Mapping[str, str],
+    private: Mapping[str, bytes | str],
+    *,
+    replace: bool = False,
+    kept: Collection[str] = (),
+) -> Path:
+    """Writes a report folder atomically and returns its absolute path.
+
+    Args:
+        output: the folder. It may be missing, empty, hold nothing but `private/` (a run that was cut short: what is
+            in there is kept unless `private` has a file of that name), or, with `replace`, be an earlier report.
+        files: what may leave, relative path -> text.
+        kept: files in `private/` of an earlier report that this run has already written anew.
+        private: what stays, relative to `private/`; that folder gets mode 0700 and its files 0600.
+
+    Raises:
+        UsageError: `output` holds something else, or cannot be written. Nothing has changed then.
+    """
+    output = output.absolute()
+    check_output(output, replace=replace)
+    contents: dict[str, bytes] = {}
+    for name, text in files.items():
+        if PurePosixPath(name).parts[0] == PRIVATE:
+            raise ValueError(f"{name} belongs to the private files")
+        contents[_safe(name)] = text.encode()
+    for name, data in private.items():
+        contents[f"{PRIVATE}/{_safe(name)}"] = data if isinstance(data, bytes) else data.encode()
+    with _explained(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(
+            tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".partial")
+        )
+        try:
+            _fill(fresh, contents, _kept(output, kept))
+            _put_in_place(fresh, output)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    return output
+
+
+def check_output(output: Path, *, replace: bool = False) -> None:
+    """Refuses a folder that `write_report` would refuse, so that a run can do so before it starts.
+
+    Raises:
+        UsageError: see `write_report`.
+    """
+    if not os.path.lexists(output):
+        return
+    if not output.is_dir() or output.is_symlink():
+        raise UsageError(f"{output} is not a folder; choose another one with --output")
+    with _explained(output):
+        names = {entry.name for entry in output.iterdir()}
+    if not names or names == {PRIVATE}:
+        return
+    if not _is_report(output):
+        raise UsageError(
+            f"{output} holds files that are not a report; choose an empty folder with --output"
+        )
+    if not replace:
+        raise UsageError(
+            f"{output} holds an earlier report; choose another folder with --output or ask to replace it"
+        )
+
+
+def _is_report(folder: Path) -> bool:
+    try:
+        document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and "schema_version" in document and "verdict" in document
+
+
+def _kept(output: Path, names: Collection[str]) -> list[Path]:
+    """What is worth keeping of `private/`: everything of a run that was cut short, else what has the given names."""
+    if not (output / PRIVATE).is_dir():
+        return []
+    is_unfinished = [entry.name for entry in output.iterdir()] == [PRIVATE]
+    return [path for path in (output / PRIVATE).iterdir() if is_unfinished or path.name in names]
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file for the user's eyes alone, mode 0600 from its first byte on."""
+    path.unlink(missing_ok=True)
+    with open(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
+        file.write(text)
+
+
+def _safe(name: str) -> str:
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name:
+        raise ValueError(f"{name!r} is not a name inside the report folder")
+    return str(path)
+
+
+@contextlib.contextmanager
+def _explained(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"the report cannot be written to {output}: {reason}; make room or choose another folder with --output"
+        ) from error
+
+
+def _fill(folder: Path, contents: Mapping[str, bytes], kept: Iterable[Path]) -> None:
+    os.chmod(folder, 0o755 & ~_umask())
+    secret = folder / PRIVATE
+    secret.mkdir(mode=0o700)
+    for path in kept:
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, secret / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, secret / path.name, follow_symlinks=False)
+    for name, data in contents.items():
+        _write(folder / name, data)
+    for path in (secret, *secret.rglob("*")):
+        if not path.is_symlink():
+            os.chmod(path, 0o700 if path.is_dir() else 0o600)
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir() and not path.is_symlink():
+            _sync(path)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_private = PRIVATE in path.parts
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if is_private else 0o644)
+    with os.fdopen(descriptor, "wb") as target:
+        target.write(data)
+        target.flush()
+        os.fsync(target.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Makes the names in a folder last; some file systems do not offer it, and then there is nothing to do."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _put_in_place(fresh: Path, output: Path) -> None:
+    """The swap: an earlier folder is moved aside, and moved back should the second rename fail."""
+    if not output.exists():
+        os.rename(fresh, output)
+        _sync(output.parent)
+        return
+    aside = (
+        Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".old"))
+        / output.name
+    )
+    try:
+        os.rename(output, aside)
+        try:
+            os.rename(fresh, output)
+        except BaseException:
+            os.rename(aside, output)
+            raise
+        _sync(output.parent)
+    finally:
+        shutil.rmtree(aside.parent, ignore_errors=True)
+
+
+def _umask() -> int:
+    current = os.umask(0o022)
+    os.umask(current)
+    return current

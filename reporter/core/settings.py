@@ -1,0 +1,295 @@
+"""Every option is declared once, as a field of `Options`; all the places it can be set derive from that.
+
+A field's `Setting` gives its flags, help text and how a text becomes its value. The command-line parameters
+(`reporter.cli.parameters`) and what is read from variables and files (`reporter.core.setting_sources`) come from this one declaration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reporter.core import setting_readers
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one option is spoken about: its flags, its help, and the reader of its values.
+
+    `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option with
+    `everywhere=False` exists on the command line alone, because it makes sense for one run only. One with `many=True`
+    may be given several times; its value is then a list of texts. A `hidden` one is for our own processes.
+    """
+
+    flags: tuple[str, ...]
+    help: str
+    read: Callable[[object], object]
+    metavar: str | None = None
+    everywhere: bool = True
+    many: bool = False
+    hidden: bool = False
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the flag stands alone, without a value."""
+        return self.metavar is None
+
+    @property
+    def long_flag(self) -> str:
+        """The flag that messages use, `--jobs`."""
+        return next(flag for flag in self.flags if flag.startswith("--"))
+
+
+def _usable_cpus() -> int:
+    """The CPUs this process may use, which in a container are fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _safe_workers() -> str:
+    """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive it."""
+    return "spawn" if sys.platform == "darwin" else "fork"
+
+
+def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: Any) -> Any:
+    """A dataclass field that is also an option; a callable default is asked anew for each run."""
+    metadata = {"setting": Setting(flags, more.pop("help"), read, **more)}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What one run was asked to do.
+
+    `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to `cwd`.
+    `output` and `resume` are absolute. `python` and those of `differs_from` are absolute unless they are bare command
+    names, which `reporter.execution.interpreter` looks up on PATH. `timeout` is in seconds, `memory` in GiB.
+    """
+
+    script: Path | None = None
+    module: str | None = _option(
+        None,
+        setting_readers.text,
+        "-m",
+        "--module",
+        metavar="MODULE",
+        everywhere=False,
+        help="Run a module as `python -m` does; what follows it belongs to the module.",
+    )
+    args: tuple[str, ...] = ()
+    python: Path | None = _option(
+        None,
+        setting_readers.path,
+        "--python",
+        metavar="PATH",
+        help="Interpreter that has your torch.  [default: the active environment's, else the tool's own]",
+    )
+    differs_from: tuple[Path, ...] = _option(
+        (),
+        setting_readers.paths,
+        "--differs-from",
+        metavar="PATH",
+        many=True,
+        help="Interpreter with another torch in which the repro must pass; may be given several times.",
+    )
+    output: Path | None = _option(
+        None,
+        setting_readers.path,
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Report folder.  [default: a new folder bugreport-report in the working directory]",
+    )
+    json: bool = _option(
+        False,
+        setting_readers.switch,
+        "--json",
+        help="One JSON document on stdout, all talk on stderr.",
+    )
+    jobs: int = _option(
+        _usable_cpus,
+        setting_readers.count,
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Candidates to run at the same time.  [default: the usable CPUs]",
+    )
+    timeout: float = _option(
+        300.0,
+        setting_readers.seconds,
+        "--timeout",
+        metavar="SECONDS",
+        help="Longest that one run may take.  [default: 300]",
+    )
+    memory: float = _option(
+        4.0,
+        setting_readers.gib,
+        "--memory",
+        metavar="GIB",
+        help="Memory that one candidate may take.  [default: 4]",
+    )
+    workers: str = _option(
+        _safe_workers,
+        setting_readers.workers,
+        "--workers",
+        metavar="fork|spawn",
+        help="How the call and candidates get their processes.  [default: fork, on macOS and CUDA spawn]",
+    )
+    seed: int = _option(
+        0,
+        setting_readers.seed,
+        "--seed",
+        metavar="N",
+        help="Seed of everything random.  [default: 0]",
+    )
+    evidence: float = _option(
+        60.0,
+        setting_readers.budget,
+        "--evidence",
+        metavar="SECONDS",
+        help="Longest that torch's debugging tools may run for the report, 0: not at all.  [default: 60]",
+    )
+    resume: Path | None = _option(
+        None,
+        setting_readers.path,
+        "--resume",
+        metavar="DIR",
+        everywhere=False,
+        help="Go on with the interrupted run that left this report folder.",
+    )
+    no_input: bool = _option(
+        False, setting_readers.switch, "--no-input", help="Never ask anything."
+    )
+    keep_source: bool = _option(
+        False,
+        setting_readers.switch,
+        "--keep-source",
+        help="The code is public: do not look for its names in the report.",
+    )
+    allow_values: tuple[str, ...] = _option(
+        (),
+        setting_readers.labels,
+        "--allow-values",
+        metavar="NAME",
+        everywhere=False,
+        many=True,
+        help="A tensor whose values may be written into the report, should made-up ones not do; may be given several times.",
+    )
+    repo: str | None = _option(
+        None,
+        setting_readers.text,
+        "-R",
+        "--repo",
+        metavar="[HOST/]OWNER/REPO",
+        help="Project that the report is for, as in -R pytorch/pytorch.",
+    )
+    summary: str | None = _option(
+        None,
+        setting_readers.text,
+        "--summary",
+        metavar="TEXT",
+        everywhere=False,
+        help="A sentence of your own for the issue.",
+    )
+    file: bool = _option(
+        False,
+        setting_readers.switch,
+        "--file",
+        everywhere=False,
+        help="File the report afterwards as `bugreport file` does; needs -R.",
+    )
+    labels: tuple[str, ...] = _option(
+        (),
+        setting_readers.names,
+        "--labels",
+        metavar="NAME,…",
+        everywhere=False,
+        help="Labels for the issue.  [default: those the evidence supports and the project has]",
+    )
+    assignee: tuple[str, ...] = _option(
+        (),
+        setting_readers.names,
+        "--assignee",
+        metavar="USER,…",
+        everywhere=False,
+        help="Who the issue is assigned to; @me is you.",
+    )
+    yes: bool = _option(
+        False,
+        setting_readers.switch,
+        "-y",
+        "--yes",
+        everywhere=False,
+        help="File without asking; only together with a sentence of your own in --summary.",
+    )
+    dry_run: bool = _option(
+        False,
+        setting_readers.switch,
+        "--dry-run",
+        everywhere=False,
+        help="Show exactly what would be sent, and send nothing.",
+    )
+    web: bool = _option(
+        False,
+        setting_readers.switch,
+        "--web",
+        everywhere=False,
+        help="Open the project's form in the browser and print the sections to paste.",
+    )
+    template: str | Path | None = _option(
+        None,
+        setting_readers.template,
+        "--template",
+        metavar="NAME|FOLDER",
+        help="Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the layer at fault]",
+    )
+    force: bool = _option(
+        False,
+        setting_readers.switch,
+        "--force",
+        everywhere=False,
+        help="Replace a report that is already there.",
+    )
+    rungs: tuple[str, ...] = _option(
+        (),
+        setting_readers.names,
+        "--rungs",
+        metavar="NAME,…",
+        everywhere=False,
+        help="Measure these rungs of the ladder as well, such as fallback_random or dynamic=False.",
+    )
+    attach: Path | None = _option(
+        None,
+        setting_readers.path,
+        "--attach",
+        metavar="DIR",
+        everywhere=False,
+        hidden=True,
+        help="Report on a program that runs already and connects through this folder.",
+    )
+    function: str | None = _option(
+        None,
+        setting_readers.text,
+        "--function",
+        metavar="NAME",
+        everywhere=False,
+        help="Let Dynamo compile only the function of this name, and leave all others to Python.",
+    )
+    verbose: bool = _option(
+        False, setting_readers.switch, "-v", "--verbose", help="Say more about each stage."
+    )
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+def settings() -> dict[str, Setting]:
+    """All options by field name, in the order of their declaration."""
+    fields = dataclasses.fields(Options)
+    return {f.name: f.metadata["setting"] for f in fields if "setting" in f.metadata}

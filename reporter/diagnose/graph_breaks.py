@@ -1,0 +1,166 @@
+"""Graph breaks and recompiles: no fault, but what makes a compiled program slow.
+
+They are looked for only when the script's own process counted some; a fork of the latest call of each compiled
+callable then repeats the calls and says where and why. Torch's own words are public, the user's places are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Recording
+from reporter.recording.standby_processes import LastCall
+
+#: Dynamo's short names of older releases, in words.
+_IN_WORDS = {
+    "generic_jump": "a branch depends on a tensor's value",
+    "step_unsupported": "an unsupported statement",
+    "store_attr": "an attribute is set",
+    "call_function": "an unsupported call",
+}
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """One place where tracing stops, met `count` times. `reason` and `explanation` are torch's text, which may quote the program.
+
+    `public` is the part of the reason in torch's own words; `whole` says that the function is not compiled at all.
+    """
+
+    reason: str
+    file: str
+    line: int
+    function: str
+    count: int
+    public: str = ""
+    explanation: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Recompile:
+    """One repeated compilation: `call` counts the calls with different arguments from 1 (0: not known)."""
+
+    call: int
+    guard: str
+    file: str
+    line: int
+    function: str
+    public: str = ""
+
+
+@dataclass(frozen=True)
+class Complaints:
+    """What one script's compiled callables met. `broken` and `recompiled` are the whole script's own counts."""
+
+    graphs: int
+    graph_breaks: tuple[GraphBreak, ...]
+    recompiles: tuple[Recompile, ...]
+    limit: int
+    limit_hit: bool
+    broken: int = 0
+    recompiled: int = 0
+
+    def to_json(self) -> Json:
+        """Everything, with the user's places: for the private folder."""
+        return asdict(self)
+
+    def public_json(self) -> Json:
+        """The same in torch's own words only: no files, functions or values of the user's."""
+        breaks: Counter[str] = Counter()
+        for item in self.graph_breaks:
+            breaks[item.public or "…"] += item.count
+        guards = Counter(item.public or "…" for item in self.recompiles)
+        return {
+            "graphs": self.graphs,
+            "graph_breaks": [{"reason": text, "count": n} for text, n in breaks.items()],
+            "recompiles": [{"guard": text, "count": n} for text, n in guards.items()],
+            "limit": self.limit,
+            "limit_hit": self.limit_hit,
+        }
+
+    def summary(self) -> str:
+        """One sentence for the user, with the first place of each kind."""
+        parts = []
+        if self.graph_breaks:
+            first = self.graph_breaks[0]
+            where = f"line {first.line} of {Path(first.file).name}, in `{first.function}`"
+            number = _times(len(self.graph_breaks), "graph break", "graph breaks")
+            which = where if len(self.graph_breaks) == 1 else f"the first at {where}"
+            leave = " (the function is not compiled at all)" if first.whole else ""
+            parts.append(f"{number}, {which}: {_in_words(first)}{leave}")
+        elif self.broken:
+            parts.append(_times(self.broken, "graph break", "graph breaks"))
+        times = max(len(self.recompiles), self.recompiled)
+        if times:
+            text = f"recompiled {_times(times, 'time', 'times')}"
+            if self.recompiles:
+                usual = Counter(item.function for item in self.recompiles).most_common(1)[0][0]
+                guards = [item.guard for item in self.recompiles if item.function == usual]
+                text += f", most often `{usual}`; the first guard that failed: {guards[0]}"
+            parts.append(text)
+        if self.limit_hit:
+            parts.append(
+                f"the limit of {self.limit} recompiles was hit, so the function runs uncompiled from then on"
+            )
+        return "; ".join(parts)
+
+
+def _times(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _in_words(item: GraphBreak) -> str:
+    known = next((text for name, text in _IN_WORDS.items() if item.reason.startswith(name)), None)
+    if known:
+        return f"{known} ({item.reason})"
+    return f"{item.reason} ({item.explanation.rstrip('.')})" if item.explanation else item.reason
+
+
+def collect(recording: Recording, timeout: float) -> Complaints | None:
+    """Asks the last call of each callable, if the script counted anything; None if there is nothing to complain about."""
+    counted = recording.complaints
+    broken, recompiled = int(counted.get("graph_breaks", 0)), int(counted.get("recompiles", 0))
+    hit = bool(counted.get("limit_hit"))
+    if not (broken or recompiled or hit):
+        return None
+    answers = [answer for last in recording.last_calls if (answer := _ask(last, timeout))]
+    breaks = _merged(GraphBreak(**item) for answer in answers for item in answer["graph_breaks"])
+    recompiles = tuple(Recompile(**item) for answer in answers for item in answer["recompiles"])
+    if not recompiles:
+        recompiles = tuple(Recompile(call=0, **item) for item in counted.get("failed") or ())
+    found = Complaints(
+        graphs=sum(answer["graphs"] for answer in answers),
+        graph_breaks=breaks,
+        recompiles=recompiles,
+        limit=max((answer["limit"] for answer in answers), default=0),
+        limit_hit=hit or any(answer["limit_hit"] for answer in answers),
+        broken=broken,
+        recompiled=recompiled,
+    )
+    return found if breaks or recompiles or found.limit_hit or not answers else None
+
+
+def _ask(last: LastCall, timeout: float) -> dict[str, Any] | None:
+    """The complaints of one callable with its own backend; with `eager` where that one does not come to an end."""
+    answer = last.lab.request({"op": "complaints"}, timeout)
+    if answer.get("outcome") != "ok" or answer.get("raised"):
+        again = last.lab.request({"op": "complaints", "backend": "eager"}, timeout)
+        if again.get("outcome") == "ok":
+            answer = again
+    return answer.get("complaints")
+
+
+def _merged(breaks: Iterable[GraphBreak]) -> tuple[GraphBreak, ...]:
+    """Breaks at one place, met through several callables, as one."""
+    found: dict[tuple[str, str, int], GraphBreak] = {}
+    for item in breaks:
+        key = (item.reason, item.file, item.line)
+        count = item.count + (found[key].count if key in found else 0)
+        found[key] = GraphBreak(**{**asdict(item), "count": count})
+    return tuple(found.values())

@@ -1,0 +1,347 @@
+"""An environment is finished when its marker says so, and not before: whatever lacks a marker, or differs from it, is made anew.
+
+Environments lie side by side in one folder of the user's cache, one per release and build, with uv's package cache next to
+them, so that files are hard links and most of a second environment costs nothing. A lock per environment lets commands that
+run at the same time share the work; the one who gets the lock second finds it done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.environments import index, pythons
+from reporter.environments.install import Installer, find_uv
+from reporter.environments.release import Release, public
+from reporter.execution.interpreter import probe
+
+VARIABLE = "BUGREPORT_RELEASES"
+_MARKER = "made.json"
+_UV_CACHE = "uv-cache"
+#: An environment used within this many seconds may be in use.
+IN_USE = 3600.0
+_LOCK_LIMIT = 4 * 3600.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """An interpreter in which a release can be tried. `git` is the commit that its torch was built from."""
+
+    label: str
+    python: Path
+    torch: str
+    version: str
+    git: str | None
+    has_cuda: bool
+
+
+@dataclass(frozen=True)
+class Cached:
+    """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in seconds since 1970."""
+
+    name: str
+    path: Path
+    release: Release
+    torch: str
+    python: str
+    size: int
+    used: float
+    is_whole: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        return {**asdict(self), "path": str(self.path)}
+
+
+@dataclass
+class Environments:
+    """The environments of one cache folder. `say` is told what takes long; `progress` may be anything that prints."""
+
+    root: Path
+    say: Callable[[str], None] = lambda _: None
+    installer: Installer | None = None
+    _known: dict[Release, Place] = field(default_factory=dict)
+
+    def place(self, release: Release, again: bool = False) -> Place:
+        """The interpreter for `release`, made if need be; `again` looks closely at what seemed to be fine.
+
+        Raises CannotJudgeError with the reason if there is none to be had.
+        """
+        if release.problem is not None:
+            raise CannotJudgeError(release.problem)
+        if again:
+            self._known.pop(release, None)
+        if release not in self._known:
+            found = self._at_hand(release) if release.python else self._cached(release, again)
+            self._known[release] = found
+        if not release.python:
+            _touch(self.root / release.folder_name / _MARKER)
+        return self._known[release]
+
+    def _at_hand(self, release: Release) -> Place:
+        assert release.python is not None
+        try:
+            return _asked(release, Path(release.python))
+        except UsageError as error:
+            raise CannotJudgeError(str(error).split(";")[0]) from None
+
+    def _cached(self, release: Release, closely: bool) -> Place:
+        folder = self.root / release.folder_name
+        found = _read(release, folder)
+        if found is not None and not closely:
+            return found
+        with self._locked(release.folder_name):
+            found = _read(release, folder)  # somebody else may have made it meanwhile
+            if found is not None and (not closely or _works(found)):
+                return found
+            if folder.exists():
+                self.say(
+                    f"the environment of torch {release.label} is broken or unfinished; it is made anew"
+                )
+            return self._make(release, folder)
+
+    def _make(self, release: Release, folder: Path) -> Place:
+        self.say(f"installing torch {release.label}")
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            python = self._fill(release, folder / "env")
+            place = _asked(release, python)
+        except (OSError, UsageError) as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise CannotJudgeError(_failed(release, _said(error))) from None
+        except CannotJudgeError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise CannotJudgeError(_failed(release, str(error))) from None
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if release.version and public(place.torch) != public(release.version):
+            shutil.rmtree(folder, ignore_errors=True)
+            raise CannotJudgeError(_failed(release, f"the index gave torch {place.torch} instead"))
+        _write(folder / _MARKER, release, place, folder)
+        return place
+
+    def _fill(self, release: Release, env: Path) -> Path:
+        """Create the environment and install into it; the path of its interpreter."""
+        installer = self.installer or Installer(find_uv(), self.root / _UV_CACHE)
+        wanted = index.pythons_for(public(release.label), self._offered(release))
+        base = pythons.choose(wanted, installer.uv)
+        if base is None:
+            names = ", ".join(f"{major}.{minor}" for major, minor in wanted) or "any known Python"
+            raise CannotJudgeError(f"it needs Python {names}, and there is none here")
+        installer.create(base, env)
+        python = env / "bin" / "python"
+        installer.install(python, release)
+        return python
+
+    def _offered(self, release: Release) -> tuple[tuple[int, int], ...]:
+        """The Pythons for which the index, or the wheel itself, has a build."""
+        if release.wheel is not None:
+            return index.pythons_of(release.wheel)
+        try:
+            listed = index.offers(release.index)
+        except CannotJudgeError:
+            return ()  # offline, or an index without a listing: the installer will say
+        assert release.version is not None
+        for offer in listed:
+            if public(offer.version) == public(release.version):
+                return offer.pythons
+        if release.index is None:
+            raise CannotJudgeError("the index has no wheel of it for this machine")
+        return ()
+
+    @contextlib.contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        lock = FileLock(self.root / f"{name}.lock")
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=1)
+            except Timeout:
+                self.say(f"waiting for another command that works on {name}")
+                lock.acquire(timeout=_LOCK_LIMIT)
+        except (OSError, Timeout) as error:
+            raise CannotJudgeError(
+                f"the cache folder {self.root} cannot be used ({_said(error)}); set {VARIABLE} to another folder"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def all(self) -> list[Cached]:
+        """Every environment in the cache, the longest unused first."""
+        found = []
+        for folder in sorted(self.root.glob("*/")):
+            if folder.name != _UV_CACHE and not folder.name.startswith("."):
+                found.append(_described(folder))
+        return sorted(found, key=lambda item: item.used)
+
+    def size(self) -> int:
+        """Bytes of the whole folder on disk; a file with several links counts once."""
+        return _bytes(self.root)
+
+    def prune(self, cap: int | None, unfinished: bool = True) -> list[Cached]:
+        """Remove the longest unused environments until the folder is no larger than `cap` bytes (None: all of them).
+
+        What is locked, or was used within the last hour, stays. What no environment needs goes from the package cache.
+        """
+        gone = []
+        for item in self.all():
+            is_rest = unfinished and not item.is_whole
+            if cap is not None and not is_rest and self.size() <= cap:
+                break
+            if self._remove(item):
+                gone.append(item)
+                if cap is not None and self.size() > cap:
+                    self._forget_packages()
+        if cap is None or self.size() > cap:
+            self._forget_packages()
+        return gone
+
+    def _remove(self, item: Cached) -> bool:
+        if item.is_whole and time.time() - item.used < IN_USE:
+            return False
+        lock = FileLock(self.root / f"{item.name}.lock")
+        try:
+            with lock.acquire(timeout=0):
+                (item.path / _MARKER).unlink(missing_ok=True)  # from here on it is unfinished
+                shutil.rmtree(item.path, ignore_errors=True)
+        except (Timeout, OSError):
+            return False
+        return not item.path.exists()
+
+    def _forget_packages(self) -> None:
+        """Environments keep their files, which are links; only the next installation downloads again."""
+        shutil.rmtree(self.root / _UV_CACHE, ignore_errors=True)
+
+
+def cache_folder() -> Path:
+    """Where environments lie: `BUGREPORT_RELEASES`, else `releases` in the user's cache folder."""
+    import platformdirs
+
+    given = os.environ.get(VARIABLE)
+    if given:
+        return Path(given).expanduser().resolve()
+    return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"
+
+
+def _asked(release: Release, python: Path) -> Place:
+    facts = probe(python)
+    return Place(
+        label=release.label,
+        python=python,
+        torch=facts.torch,
+        version=facts.version,
+        git=facts.torch_git,
+        has_cuda=facts.has_cuda,
+    )
+
+
+def _works(place: Place) -> bool:
+    try:
+        return probe(place.python).torch == place.torch
+    except UsageError:
+        return False
+
+
+def _read(release: Release, folder: Path) -> Place | None:
+    """What the marker says, if the files it vouches for are still what they were."""
+    try:
+        data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
+        if any(os.stat(folder / name).st_size != size for name, size in data["files"].items()):
+            return None
+        fields = {**data["place"], "label": release.label}
+        return Place(**{**fields, "python": folder / fields["python"]})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(marker: Path, release: Release, place: Place, folder: Path) -> None:
+    """The marker comes last and as a whole."""
+    watched = ["env/bin/python", "env/pyvenv.cfg"]
+    watched += [
+        str(path.relative_to(folder))
+        for path in folder.glob("env/lib/*/site-packages/torch/version.py")
+    ]
+    watched += [
+        str(path.relative_to(folder))
+        for path in folder.glob("env/lib/*/site-packages/torch-*/RECORD")
+    ]
+    watched += [
+        str(path.relative_to(folder))
+        for path in folder.glob("env/lib/*/site-packages/torch/lib/libtorch*.so")
+    ]
+    data = {
+        "release": release.to_json(),
+        "place": {**asdict(place), "python": str(place.python.relative_to(folder))},
+        "files": {name: os.stat(folder / name).st_size for name in watched},
+    }
+    part = marker.with_suffix(".part")
+    try:
+        part.write_text(json.dumps(data, indent=1), encoding="utf-8")
+        os.replace(part, marker)
+    except OSError as error:
+        raise CannotJudgeError(_failed(release, _said(error))) from None
+
+
+def _described(folder: Path) -> Cached:
+    try:
+        data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
+        release = Release.from_json(data["release"])
+        place, used = data["place"], (folder / _MARKER).stat().st_mtime
+    except (OSError, ValueError, KeyError, TypeError):
+        rest = Release(folder.name)
+        return Cached(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
+    is_whole = _read(release, folder) is not None
+    return Cached(
+        folder.name,
+        folder,
+        release,
+        place["torch"],
+        place["version"],
+        _bytes(folder),
+        used,
+        is_whole,
+    )
+
+
+def _bytes(folder: Path) -> int:
+    """Bytes on disk; a file that has several links in the folder counts once."""
+    total, seen = 0, set()
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                found = os.lstat(os.path.join(root, name))
+                if (found.st_dev, found.st_ino) not in seen:
+                    seen.add((found.st_dev, found.st_ino))
+                    total += found.st_blocks * 512
+    return total
+
+
+def _touch(path: Path) -> None:
+    """Note the use, now and then; a cache that cannot be written can still be used."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > 60:
+            os.utime(path)
+
+
+def _failed(release: Release, why: str) -> str:
+    return f"torch {release.label} cannot be installed: {why}"
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error).split(";")[0] or type(error).__name__

@@ -1,0 +1,221 @@
+"""What an index offers is asked of the index itself: versions, the Pythons they have wheels for, and nothing guessed.
+
+Any index that speaks the simple repository API will do: PyPI, a mirror, or a folder of nightlies. The nightly index lists
+only its newest builds although older ones can still be installed, so what was once seen is remembered in the store.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from packaging.tags import compatible_tags, cpython_tags, platform_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.environments.release import Release, public
+from reporter.store.database import transaction
+
+PYPI = "https://pypi.org/simple"
+NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
+OLDEST = Version("2.0.0")
+#: The newest Python with which torch.compile works, from that torch release on; their release notes say so.
+_NEWEST_PYTHON = (
+    (Version("2.0"), (3, 10)),
+    (Version("2.1"), (3, 11)),
+    (Version("2.4"), (3, 12)),
+    (Version("2.6"), (3, 13)),
+    (Version("2.10"), (3, 14)),
+)
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A version on an index; `pythons` are those with a wheel for this machine, `url` is the wheel's for the best of them.
+
+    One that is not `is_listed` any more is still there under its address.
+    """
+
+    version: str
+    pythons: tuple[tuple[int, int], ...]
+    index: str
+    url: str = ""
+    is_listed: bool = True
+
+    def release(self, backend: str | None = None) -> Release:
+        """The wish for this version."""
+        if not self.is_listed and self.url:
+            return Release(self.version, wheel=self.url)
+        where = None if self.index == default_index() else self.index
+        return Release(self.version, version=self.version, index=where, backend=backend)
+
+
+def default_index() -> str:
+    """The index that pip and uv use here as well."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        if os.environ.get(name):
+            return os.environ[name].rstrip("/")
+    return PYPI
+
+
+def nightly_index(backend: str | None) -> str:
+    """The index of PyTorch's nightly builds."""
+    return NIGHTLY.format(backend=backend if backend not in (None, "auto") else "cpu")
+
+
+@functools.lru_cache(maxsize=8)
+def offers(index: str | None = None) -> tuple[Offer, ...]:
+    """All torch versions from 2.0 on with a wheel for this machine, oldest first, yanked ones left out.
+
+    Raises:
+        CannotJudgeError: the index cannot be reached, or does not know torch.
+    """
+    import requests
+    from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
+
+    place = (index or default_index()).rstrip("/")
+    try:
+        with PyPISimple(place) as client:
+            page = client.get_project_page("torch", timeout=_PATIENCE)
+    except NoSuchProjectError:
+        raise CannotJudgeError(f"the index {place} has no torch") from None
+    except (requests.RequestException, UnsupportedContentTypeError, ValueError) as error:
+        raise CannotJudgeError(
+            f"the index {place} cannot be read ({type(error).__name__})"
+        ) from None
+    found: dict[Version, dict[tuple[int, int], str]] = {}
+    for package in page.packages:
+        version, pythons = _wheel(package.filename)
+        if version is None or not pythons or package.is_yanked:
+            continue
+        for python in pythons:
+            found.setdefault(version, {}).setdefault(python, package.url.partition("#")[0])
+    return tuple(
+        Offer(str(version), tuple(sorted(urls)), place, _best(str(version), urls))
+        for version, urls in sorted(found.items())
+        if version >= OLDEST
+    )
+
+
+def _best(version: str, urls: Mapping[tuple[int, int], str]) -> str:
+    """The wheel for the newest Python in which that torch can compile."""
+    fitting = pythons_for(version, urls) or tuple(sorted(urls))
+    return urls[fitting[0]]
+
+
+@functools.cache
+def _tags(python: tuple[int, int]) -> frozenset[str]:
+    platforms = list(platform_tags())
+    tags = chain(
+        cpython_tags(python, platforms=platforms), compatible_tags(python, platforms=platforms)
+    )
+    return frozenset(str(tag) for tag in tags)
+
+
+def _wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
+    """The version in a wheel's name and the Pythons it works with on this machine."""
+    try:
+        _, version, _, tags = parse_wheel_filename(filename)
+    except (InvalidWheelFilename, InvalidVersion):
+        return None, set()
+    names = {str(tag) for tag in tags}
+    pythons = {(3, minor) for minor in range(9, 16) if names & _tags((3, minor))}
+    return version, pythons
+
+
+def pythons_of(wheel: str) -> tuple[tuple[int, int], ...]:
+    """The Pythons of this machine that a wheel, given by its path or URL, works with. Raises CannotJudgeError."""
+    _, pythons = _wheel(wheel.rsplit("/", 1)[-1].replace("%2B", "+"))
+    if not pythons:
+        raise CannotJudgeError("the wheel is not for this machine, or its name is no wheel's")
+    return tuple(sorted(pythons))
+
+
+def pythons_for(
+    version: str, offered: Iterable[tuple[int, int]] = ()
+) -> tuple[tuple[int, int], ...]:
+    """The Pythons in which that torch can compile, newest first; of the `offered` ones, if any are."""
+    wanted = Version(version)
+    newest = next(
+        (
+            python
+            for start, python in reversed(_NEWEST_PYTHON)
+            if wanted >= Version(f"{start}.dev0")
+        ),
+        (3, 10),
+    )
+    known = tuple(offered) or tuple((3, minor) for minor in range(9, 15))
+    return tuple(sorted((python for python in known if python <= newest), reverse=True))
+
+
+def find(text: str, index: str | None, backend: str | None) -> Release:
+    """The release that a word such as `latest`, `nightly` or `2.6` stands for.
+
+    Raises:
+        UsageError, CannotJudgeError: there is no such thing, or the index cannot be asked.
+    """
+    if text == "nightly":
+        index = index or nightly_index(backend)
+        builds = [offer for offer in offers(index) if Version(offer.version).is_prerelease]
+        if not builds:
+            raise CannotJudgeError(f"the index {index} lists no nightly build for this machine")
+        return builds[-1].release(backend)
+    finals = [offer for offer in offers(index) if not Version(offer.version).is_prerelease]
+    if text == "latest":
+        if not finals:
+            raise CannotJudgeError(f"the index {index or default_index()} lists no release")
+        return finals[-1].release(backend)
+    series = [offer for offer in finals if Version(offer.version).release[:2] == _series(text)]
+    if not series:
+        raise UsageError(
+            f"the index lists no torch {text} for this machine; `bugreport releases --offered` shows what it has"
+        )
+    return series[-1].release(backend)
+
+
+def _series(text: str) -> tuple[int, ...]:
+    return Version(text).release[:2]
+
+
+def is_word(text: str) -> bool:
+    """Whether `--torch TEXT` has to be looked up: a word, or a series such as 2.6."""
+    return text in ("latest", "nightly") or (
+        len(text.split(".")) == 2 and text.replace(".", "").isdigit()
+    )
+
+
+def between(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:
+    """The offers from one version to the other, both included, oldest first; one for each public version."""
+    low, high = Version(public(first)), Version(public(last))
+    found: dict[Version, Offer] = {}
+    for offer in listed:
+        version = Version(public(offer.version))
+        if low <= version <= high:
+            found[version] = offer
+    return tuple(found[version] for version in sorted(found))
+
+
+def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer, ...]:
+    """The builds that an index lists now together with those it listed before, oldest first; the latter are installed by address."""
+    listed = tuple(listed)
+    places = {offer.index for offer in listed}
+    with transaction(store):
+        for offer in listed:
+            store.execute(
+                "INSERT OR REPLACE INTO offers (place, version, pythons, url) VALUES (?, ?, ?, ?)",
+                (offer.index, offer.version, json.dumps(offer.pythons), offer.url),
+            )
+    known = {(offer.index, offer.version): offer for offer in listed}
+    for place in places:
+        for row in store.execute("SELECT * FROM offers WHERE place = ?", (place,)):
+            pythons = tuple((major, minor) for major, minor in json.loads(row["pythons"]))
+            offer = Offer(row["version"], pythons, place, row["url"], is_listed=False)
+            known.setdefault((place, offer.version), offer)
+    return tuple(sorted(known.values(), key=lambda offer: Version(offer.version)))

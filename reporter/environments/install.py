@@ -1,0 +1,174 @@
+"""An installer is a list of commands: uv's if there is a uv, else those of venv and pip, tried from the fittest build down.
+
+The build that suits the machine (a CPU wheel where there is no GPU) lies on PyTorch's own index, which a mirror may not
+have; the one on the default index always works, so it comes last. What went wrong is told in one line.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from reporter.core.errors import CannotJudgeError
+from reporter.environments.release import Release
+from reporter.execution import launch
+
+PYTORCH = "https://download.pytorch.org/whl/{backend}"
+_LIMIT = 3600.0
+#: Releases before 2.3 were built for NumPy 1 and cannot use arrays of NumPy 2.
+_NUMPY_2 = Version("2.3.0.dev0")
+#: What tells a line with the reason from one with advice.
+_REASONS = (
+    (r"No space left on device|os error 28", "the disk is full"),
+    (r"Read-only file system|os error 30", "the cache folder cannot be written"),
+    (
+        r"dns error|failed to lookup|Failed to fetch|Could not connect|NewConnectionError|ConnectTimeout|"
+        r"error sending request|network connectivity is disabled|Temporary failure in name resolution",
+        "the index cannot be reached",
+    ),
+    (
+        r"no version of|no wheels? with a matching|No matching distribution|was not found in the|not found in the package registry|"
+        r"not supported on this platform|is not compatible|No interpreter found|No download found",
+        "no wheel of it fits this machine",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Installer:
+    """Where the tools are. `uv` is None where only venv and pip can be used; `cache` is uv's, on the environments' disk."""
+
+    uv: Path | None
+    cache: Path
+    offline: bool = False
+
+    def create(self, python: str, folder: Path) -> None:
+        """Make an empty environment. Raises CannotJudgeError."""
+        if self.uv is not None:
+            self._run(
+                [str(self.uv), "venv", "--quiet", "--no-project", "--python", python, str(folder)]
+            )
+        else:
+            self._run([python, "-m", "venv", str(folder)])
+
+    def install(self, python: Path, release: Release) -> None:
+        """Put the release and its NumPy into the environment of `python`. Raises CannotJudgeError."""
+        problem: CannotJudgeError | None = None
+        for attempt in attempts(release) if self.uv is not None else (release,):
+            try:
+                self._run(self.command(python, attempt))
+                return
+            except CannotJudgeError as error:
+                problem = error
+        assert problem is not None
+        raise problem
+
+    def command(self, python: Path, release: Release) -> list[str]:
+        """The command that installs `release` with its backend exactly as it is."""
+        what = [release.wheel or f"torch=={release.version}", numpy_for(release.label)]
+        if self.uv is None:
+            return self._pip(python, release, what)
+        command = [str(self.uv), "pip", "install", "--quiet", "--python", str(python)]
+        if release.backend is not None:
+            command += ["--torch-backend", release.backend]
+        if release.index is not None:
+            # torch from there, the rest from wherever it is found
+            command += ["--index", release.index, "--index-strategy", "unsafe-best-match"]
+        if self.offline:
+            command.append("--offline")
+        if _is_prerelease(release.label):
+            command += ["--prerelease", "allow"]  # a nightly needs nightlies of other packages
+        return [*command, *what]
+
+    def _pip(self, python: Path, release: Release, what: list[str]) -> list[str]:
+        command = [str(python), "-m", "pip", "install", "--quiet", "--no-input"]
+        command.append("--disable-pip-version-check")
+        if release.backend not in (None, "auto"):
+            command += ["--index-url", PYTORCH.format(backend=release.backend)]
+            command += ["--extra-index-url", "https://pypi.org/simple"]
+        if release.index is not None:
+            command += ["--extra-index-url", release.index]
+        return [*command, *what]
+
+    def _run(self, command: Sequence[str]) -> None:
+        environment = launch.environment()
+        environment.pop("VIRTUAL_ENV", None)
+        environment.setdefault("UV_CACHE_DIR", str(self.cache))
+        environment.setdefault("UV_LINK_MODE", "hardlink")
+        environment.setdefault("UV_HTTP_TIMEOUT", "300")
+        try:
+            done = subprocess.run(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=_LIMIT,
+            )
+        except subprocess.TimeoutExpired:
+            raise CannotJudgeError("its installation did not end within an hour") from None
+        except OSError as error:
+            raise CannotJudgeError(f"{command[0]} cannot be run ({error.strerror})") from None
+        if done.returncode != 0:
+            raise CannotJudgeError(reason(done.stdout))
+
+
+def attempts(release: Release) -> Iterator[Release]:
+    """The same wish with ever plainer builds: for this machine first, unless a build, an index or a wheel was named."""
+    if release.wheel is not None:
+        yield replace(release, backend=None)
+        if (
+            release.backend is None
+        ):  # the wheel brings torch; what it needs may lie on PyTorch's index
+            yield replace(release, backend="cpu")
+        return
+    if release.backend is not None or release.index is not None:
+        yield release
+        return
+    yield replace(release, backend="auto")
+    yield release
+
+
+def _is_prerelease(version: str) -> bool:
+    try:
+        return Version(version).is_prerelease
+    except InvalidVersion:
+        return False
+
+
+def numpy_for(version: str) -> str:
+    """The NumPy that a torch of this version can use, as a requirement."""
+    try:
+        is_old = Version(version) < _NUMPY_2
+    except InvalidVersion:
+        is_old = False
+    return "numpy<2" if is_old else "numpy"
+
+
+def reason(output: str) -> str:
+    """Why an installation failed, in a few words, from what the installer printed."""
+    text = " ".join(output.split())
+    said = re.sub(r"^(error|ERROR):?\s*", "", text)[:300]
+    for pattern, words in _REASONS:
+        if re.search(pattern, output, re.IGNORECASE):
+            return f"{words} ({said})"
+    return said or "the installer gave no reason"
+
+
+def find_uv() -> Path | None:
+    """uv's program: of the installed package, else of PATH; None where there is none."""
+    try:
+        from uv import find_uv_bin
+
+        return Path(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        found = shutil.which("uv")
+        return Path(found) if found else None

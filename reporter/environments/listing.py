@@ -1,0 +1,129 @@
+"""`bugreport releases`: what lies in the cache, what it costs, and how to get rid of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reporter.check.plan import Wish, releases
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.progress import open_progress
+from reporter.core.settings import Options
+from reporter.environments import index as listing
+from reporter.environments.environments import IN_USE, Cached, Environments, cache_folder
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The environments, or what became of them: `lines` for people, `document` for programs."""
+
+    lines: tuple[str, ...]
+    document: dict[str, Any]
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document."""
+        return {"schema_version": 1, **self.document}
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads."""
+        return list(self.lines)
+
+
+def listed() -> Shelf:
+    """Every environment, the longest unused first."""
+    environments = Environments(cache_folder())
+    found = environments.all()
+    total = environments.size()
+    lines = [_line(item) for item in found] or ["no environment is cached yet"]
+    lines.append(f"{total / GIB:.1f} GiB in {environments.root}")
+    rows = [item.to_json() for item in found]
+    return Shelf(
+        tuple(lines), {"environments": rows, "size": total, "folder": str(environments.root)}
+    )
+
+
+def _line(item: Cached) -> str:
+    if not item.is_whole:
+        return f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it is needed"
+    days = (time.time() - item.used) / 86400
+    return f"torch {item.torch} on Python {item.python}: {item.size / GIB:.1f} GiB, used {days:.0f} days ago"
+
+
+def offered(index: str | None) -> Shelf:
+    """What an index has for this machine. Raises CannotJudgeError."""
+    found = listing.offers(index)
+    lines = [
+        f"{offer.version}: Python {', '.join(f'{a}.{b}' for a, b in offer.pythons)}"
+        for offer in found
+    ]
+    rows = [
+        {"version": offer.version, "pythons": offer.pythons, "index": offer.index}
+        for offer in found
+    ]
+    return Shelf(tuple(lines) or ("nothing fits this machine",), {"offers": rows})
+
+
+def add(texts: Sequence[str], index: str | None, backend: str | None, options: Options) -> Shelf:
+    """Make environments, all that can be made. Exit code 125 if one of them cannot. Raises UsageError."""
+    if not texts:
+        raise UsageError("nothing to add; name a release, as in `bugreport releases add 2.6.0`")
+    lines, rows, code = [], [], 0
+    with open_progress(options) as progress:
+        environments = Environments(cache_folder(), progress.note)
+        for release in releases(Wish(torch=tuple(texts), index=index, backend=backend), options):
+            try:
+                place = environments.place(release)
+            except CannotJudgeError as error:
+                lines.append(str(error))
+                rows.append({"release": release.label, "problem": str(error)})
+                code = CannotJudgeError.exit_code
+                continue
+            lines.append(f"torch {place.torch} on Python {place.version}: {place.python}")
+            rows.append(
+                {"release": release.label, "torch": place.torch, "python": str(place.python)}
+            )
+    return Shelf(tuple(lines), {"added": rows}, code)
+
+
+def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
+    """The interpreters of releases, installed if need be. Raises UsageError, and CannotJudgeError for the first that there is none of."""
+    if not texts:
+        return []
+    with open_progress(options) as progress:
+        environments = Environments(cache_folder(), progress.note)
+        found = releases(Wish(torch=tuple(texts)), options)
+        return [environments.place(release).python for release in found]
+
+
+def prune(keep: float | None) -> Shelf:
+    """Remove the longest unused until no more than `keep` GiB are left, by default all. Raises UsageError."""
+    if keep is not None and keep < 0:
+        raise UsageError(f"--keep is {keep:g}, but must be a number of GiB of at least 0")
+    environments = Environments(cache_folder())
+    before = environments.size()
+    gone = environments.prune(None if keep is None else int(keep * GIB))
+    after = environments.size()
+    lines = [f"removed {item.name}" for item in gone]
+    lines.append(f"{(before - after) / GIB:.1f} GiB freed, {after / GIB:.1f} GiB left")
+    kept = [item for item in environments.all() if time.time() - item.used < IN_USE]
+    if kept and (keep is None or after > keep * GIB):
+        lines.append(f"{len(kept)} used within the last hour and kept")
+    return Shelf(
+        tuple(lines),
+        {"removed": [item.name for item in gone], "freed": before - after, "size": after},
+    )
+
+
+def refuse(action: str, rest: Sequence[str]) -> NoReturn:
+    """Raises UsageError for what is neither add nor prune."""
+    if action == "prune":
+        raise UsageError(f"prune takes no {rest[0]!r}; say with --keep GIB how much may stay")
+    raise UsageError(
+        f"no such action {action!r}; there is `releases`, `releases add V` and `releases prune`"
+    )

@@ -1,0 +1,114 @@
+"""A release is a wish, an environment its fulfilment: what a user may ask for, before anything is installed.
+
+A wish is a version (`2.6.0`), a wheel, or an interpreter that is there already; it is plain data, so it travels to other
+machines as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from reporter.core.errors import UsageError
+
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
+
+
+@dataclass(frozen=True)
+class Release:
+    """One torch that was asked for.
+
+    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL), `python` (a path) and `problem`
+    (why it is not known which torch is meant) is set. `index` is the package index of a version, None for the default one;
+    `backend` is a build such as `cpu` or `cu126`, None for what suits the machine.
+    """
+
+    label: str
+    version: str | None = None
+    wheel: str | None = None
+    python: str | None = None
+    index: str | None = None
+    backend: str | None = None
+    problem: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a release of the default index, whose files never change; a nightly, a wheel and an interpreter may."""
+        if self.version is None or self.index is not None:
+            return False
+        try:
+            return not Version(self.version).is_prerelease
+        except InvalidVersion:
+            return False
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary, which `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Release:
+        """The release of a `to_json` document; raises TypeError."""
+        return cls(**data)
+
+    @property
+    def folder_name(self) -> str:
+        """Where its environment lies in the cache: readable, and different for whatever differs."""
+        subject = self.version or Path(self.wheel or "").name or "python"
+        name = re.sub(r"[^\w.+-]", "_", subject)[:60]
+        differs = "\n".join([_state(self.wheel or ""), self.index or "", self.backend or ""])
+        more = hashlib.sha256(differs.encode()).hexdigest()[:8] if differs.strip() else "default"
+        return f"{name}-{more}"
+
+
+def parse(text: str, index: str | None = None, backend: str | None = None) -> Release:
+    """The release that `--torch TEXT` asks for: a version, or a wheel by its path or URL.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    text = text.strip()
+    if text.endswith(".whl"):
+        is_url = "://" in text
+        if not is_url and not Path(text).expanduser().is_file():
+            raise UsageError(
+                f"there is no wheel {text}; give its path, its URL, or a version such as 2.6.0"
+            )
+        place = text if is_url else str(Path(text).expanduser().resolve())
+        return Release(_wheel_version(place), wheel=place)
+    if not _VERSION.fullmatch(text):
+        raise UsageError(
+            f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a wheel"
+        )
+    return Release(text, version=text, index=index, backend=backend)
+
+
+def at(python: Path, label: str | None = None) -> Release:
+    """The torch of an interpreter that is there already."""
+    return Release(label or str(python), python=str(python))
+
+
+def _wheel_version(place: str) -> str:
+    """`2.13.0+cpu` of torch-2.13.0+cpu-cp311-….whl; a URL may quote the plus sign."""
+    parts = place.rsplit("/", 1)[-1].replace("%2B", "+").split("-")
+    return parts[1] if len(parts) > 2 else parts[0]
+
+
+def _state(wheel: str) -> str:
+    """A wheel and, of one on this disk, its state: a wheel that was built anew is another one."""
+    try:
+        found = os.stat(wheel)
+    except OSError:
+        return wheel
+    return f"{wheel} {found.st_size} {found.st_mtime_ns}"
+
+
+def public(version: str) -> str:
+    """A version without its local part: `2.13.0` of `2.13.0+cpu`."""
+    return version.split("+")[0]

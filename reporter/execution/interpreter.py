@@ -1,0 +1,353 @@
+"""The interpreter that has the user's torch is another program: it is asked, in a process, never imported.
+
+`find` chooses it, `probe` asks it what it is, and the `check_` functions refuse what a run would stumble
+over minutes later. Each refusal is a UsageError raised before anything has been written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.core import report_folder as folder_of_report
+from reporter.core.errors import UsageError
+from reporter.core.settings import Options
+from reporter.core.tokens import without_tokens
+
+OLDEST_PYTHON = (3, 9)
+OLDEST_TORCH = (2, 0)
+# Importing torch from a cold network disk takes a minute; longer than this is a hang.
+PROBE_SECONDS = 180
+WAY_OUT = "choose another with --python PATH"
+_OTHER_WAY_OUT = "choose another with --differs-from PATH"
+DEFAULT_FOLDER = "bugreport-report"
+
+# A line of its own marks the answer, since an import may print. The empty first entry of sys.path is the
+# working directory, where a file of the user's could hide a module of the same name.
+_MARK = "bugreport-answer:"
+_PREAMBLE = f"""
+import json, sys
+if sys.path and sys.path[0] == "": del sys.path[0]
+def answer(**facts):
+    sys.stdout.write("\\n{_MARK}" + json.dumps(facts) + "\\n"); sys.stdout.flush()
+"""
+
+_PROBE = """
+import os, platform
+facts = {"version": platform.python_version(), "platform": platform.platform()}
+facts["python"] = list(sys.version_info[:2])
+facts["prefix"] = os.path.realpath(sys.prefix)
+try:
+    import torch
+except ImportError as error:
+    missing = getattr(error, "name", None) == "torch" and type(error).__name__ == "ModuleNotFoundError"
+    answer(missing=missing, error="%s: %s" % (type(error).__name__, error), **facts)
+except BaseException as error:
+    answer(missing=False, error="%s: %s" % (type(error).__name__, error), **facts)
+else:
+    version = getattr(torch, "version", None)
+    cuda = getattr(torch, "cuda", None)
+    facts["torch"] = str(getattr(torch, "__version__", ""))
+    facts["torch_git"] = getattr(version, "git_version", None)
+    facts["has_cuda"] = bool(cuda is not None and cuda.is_available())
+    answer(**facts)
+"""
+
+_COMPILE = """
+import warnings
+warnings.simplefilter("ignore")
+path = sys.argv[1]
+try:
+    with open(path, "rb") as file:
+        compile(file.read(), path, "exec", dont_inherit=True)
+except SyntaxError as error:
+    answer(problem=error.msg, line=error.lineno)
+except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+    answer(problem=str(error) or type(error).__name__, line=None)
+else:
+    answer(problem=None, line=None)
+"""
+
+_FIND_MODULE = """
+import importlib.util
+sys.path.insert(0, "")
+try:
+    found = importlib.util.find_spec(sys.argv[1]) is not None
+except (ImportError, ValueError):
+    found = False
+answer(found=found)
+"""
+
+
+@dataclass(frozen=True)
+class InterpreterInfo:
+    """What an interpreter says about itself.
+
+    `torch_git` is the commit that its torch was built from, `prefix` the folder of its environment.
+    """
+
+    path: Path
+    version: str
+    torch: str
+    torch_git: str | None
+    has_cuda: bool
+    platform: str
+    prefix: str
+
+
+def find(options: Options) -> Path:
+    """The interpreter to drive: --python, else the active environment's, else the tool's own.
+
+    Links are not followed, because an environment's `python` is a link that must keep its place.
+    Raises UsageError if the one that was chosen does not exist.
+    """
+    if options.python is not None:
+        return _named(options.python, options.cwd, WAY_OUT)
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        folder = os.environ.get(variable)
+        if folder:
+            python = _python_in(Path(folder))
+            if python is None:
+                problem = f"the active environment {folder} ({variable}) has no Python interpreter"
+                raise UsageError(f"{problem}; {WAY_OUT}")
+            return python
+    return Path(sys.executable)
+
+
+def others(options: Options, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
+    """The interpreters of --differs-from, each asked as `probe` does and each another one than `here`.
+
+    Two of the same torch release are fine: they may be different builds, or differ in what is installed beside it.
+    Raises UsageError.
+    """
+    found: list[InterpreterInfo] = []
+    for path in options.differs_from:
+        info = probe(_named(path, options.cwd, _OTHER_WAY_OUT), way_out=_OTHER_WAY_OUT)
+        if info.prefix == here.prefix:
+            raise UsageError(
+                f"{path} is the interpreter that the script runs in ({here.path}), so nothing can differ; {_OTHER_WAY_OUT}"
+            )
+        if info.prefix not in [known.prefix for known in found]:
+            found.append(info)
+    return tuple(found)
+
+
+def _named(path: Path, cwd: Path, way_out: str) -> Path:
+    if path.is_dir():
+        python = _python_in(path)
+        if python is None:
+            raise UsageError(f"{path} is a folder without a Python interpreter; {way_out}")
+        return python
+    if path.parent == Path():  # a bare command name
+        found = shutil.which(str(path))
+        if found is not None:
+            return Path(found)
+    if not path.exists():
+        raise UsageError(f"there is no interpreter {path}; {way_out}")
+    return Path(os.path.abspath(cwd / path))
+
+
+def _python_in(folder: Path) -> Path | None:
+    names = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python",)
+    return next((path for name in names if (path := folder / name).exists()), None)
+
+
+def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) -> InterpreterInfo:
+    """Ask `python` for its version and its torch; takes as long as `import torch`, a few seconds.
+
+    `way_out` is what a refusal advises.
+
+    Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be used.
+    """
+    facts = ask(python, _PROBE, timeout=timeout, way_out=way_out)
+    if tuple(facts["python"]) < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
+        raise UsageError(
+            f"{python} is Python {facts['version']}, but at least {wanted} is needed; {way_out}"
+        )
+    if facts.get("missing"):
+        raise UsageError(f"{python} has no torch; install it there or {way_out}")
+    if "error" in facts:
+        reason = facts["error"].strip().splitlines()[0]
+        raise UsageError(
+            f"the torch of {python} cannot be imported ({reason}); repair it or {way_out}"
+        )
+    if _release(facts["torch"]) < OLDEST_TORCH:
+        name = f"torch {facts['torch']}" if facts["torch"] else "a torch without a version"
+        raise UsageError(f"{python} has {name}, but torch.compile needs at least 2.0; {way_out}")
+    return InterpreterInfo(
+        path=python,
+        version=facts["version"],
+        torch=facts["torch"],
+        torch_git=facts["torch_git"],
+        has_cuda=facts["has_cuda"],
+        platform=facts["platform"],
+        prefix=facts["prefix"],
+    )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """(2, 13) of "2.13.0+cpu" or "2.13.0a0+git1234"; (0, 0) of what is no version."""
+    parts = version.split("+")[0].split(".")[:2]
+    return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0, 0)
+
+
+def ask(
+    python: Path,
+    code: str,
+    arguments: Sequence[str] = (),
+    cwd: Path | None = None,
+    timeout: float = PROBE_SECONDS,
+    way_out: str = WAY_OUT,
+) -> dict[str, Any]:
+    """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
+
+    Raises UsageError if there is no answer: not executable, not Python, a crash or a hang on import.
+    """
+    command = [str(python), "-c", _PREAMBLE + code, *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=without_tokens(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{python} gave no answer within {timeout:g} seconds; {way_out}") from None
+    except OSError as error:
+        raise UsageError(f"{python} cannot be run ({error.strerror or error}); {way_out}") from None
+    for line in done.stdout.splitlines():
+        if line.startswith(_MARK):
+            facts: dict[str, Any] = json.loads(line[len(_MARK) :])
+            return facts
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        raise UsageError(f"the torch of {python} cannot be imported (killed by {name}); {way_out}")
+    raise UsageError(f"{python} does not behave like a Python interpreter; {way_out}")
+
+
+def check_script(options: Options, python: Path | None = None) -> None:
+    """Refuse a script that cannot start; `python` is the interpreter whose grammar counts, or ours.
+
+    Raises UsageError. A file without the ending `.py` is fine as long as it compiles.
+    """
+    if options.script is None and options.module is None:
+        if options.resume is None:
+            raise UsageError("no script was given; name one, as in `bugreport create train.py`")
+        return
+    target = python or Path(sys.executable)
+    if options.module is not None:
+        _check_module(options.module, target, options.cwd)
+    elif options.script is not None:
+        _check_file(options.script, target, options.cwd)
+
+
+def has_module(name: str, target: Path, cwd: Path) -> bool:
+    """Whether `target` finds a top-level module from `cwd`; nothing of it is imported."""
+    return bool(ask(target, _FIND_MODULE, [name], cwd=cwd)["found"])
+
+
+def _check_module(module: str, target: Path, cwd: Path) -> None:
+    # Only the first part: finding a sub-module would import its parents, which is the run's business.
+    if not has_module(module.partition(".")[0], target, cwd):
+        problem = f"{target} finds no module {module} from {cwd}"
+        raise UsageError(f"{problem}; correct the name or start from the folder that holds it")
+
+
+def check_file(script: Path, cwd: Path) -> None:
+    """Refuses what is no readable file. Raises UsageError."""
+    path = cwd / script
+    if path.is_dir():
+        raise UsageError(f"{script} is a directory; give the script in it, or use -m MODULE")
+    if not path.exists():
+        raise UsageError(f"there is no file {script}; give the path of a Python script")
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"{script} cannot be read ({reason}); make it readable first") from None
+
+
+def _check_file(script: Path, target: Path, cwd: Path) -> None:
+    check_file(script, cwd)
+    _refuse_grammar(str(script), target, ask(target, _COMPILE, [str(cwd / script)]))
+
+
+def check_text(text: str, target: Path) -> None:
+    """Refuses a script from the standard input that is not valid Python. Raises UsageError."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        _refuse_grammar("the standard input", target, ask(target, _COMPILE, [file.name]))
+
+
+def _refuse_grammar(what: str, target: Path, found: dict[str, Any]) -> None:
+    if found["problem"] is not None:
+        line = f", line {found['line']}" if found["line"] else ""
+        problem = f"{what}{line} is not valid Python for {target}"
+        raise UsageError(f"{problem} ({found['problem']}); correct it, or choose another --python")
+
+
+def check_output(options: Options) -> Path:
+    """The absolute path of the report folder to write; without -o the first free name in `cwd`.
+
+    Nothing is created and nothing is deleted here; missing parents are fine as long as they can be made.
+    Raises UsageError where `reporter.core.report_folder.write_report` would, minutes before it, and for a --resume
+    folder that is not there.
+    """
+    folder = options.resume or options.output
+    if folder is None:
+        folder = _free(options.cwd)
+    if options.resume is not None:
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {folder} to resume; start anew without --resume")
+    else:
+        folder_of_report.check_output(folder, replace=options.force)
+    _check_writable(folder)
+    return folder
+
+
+def _free(cwd: Path) -> Path:
+    folder, number = cwd / DEFAULT_FOLDER, 1
+    while folder.exists() or folder.is_symlink():
+        number += 1
+        folder = cwd / f"{DEFAULT_FOLDER}-{number}"
+    return folder
+
+
+def _check_writable(folder: Path) -> None:
+    """Prove it by doing it: permission bits say little on network disks, for root, or under /proc."""
+    place = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with tempfile.TemporaryDirectory(prefix=".bugreport-", dir=place):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(
+            f"the output folder {folder} cannot be written ({reason} in {place}); choose another with -o DIR"
+        ) from None
+
+
+def check_compiler() -> str | None:
+    """A warning if there is no C++ compiler, which torch needs to compile for the CPU; else None."""
+    named = os.environ.get("CXX")
+    if named and shutil.which(named.split()[0]):
+        return None
+    if any(shutil.which(name) for name in ("g++", "clang++", "clang", "cl")):
+        return None
+    looked = f"CXX={named}, g++ or clang++" if named else "g++ or clang++"
+    return f"no C++ compiler found ({looked}); without one every CPU program fails to compile"

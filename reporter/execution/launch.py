@@ -1,0 +1,60 @@
+"""Starting the user's interpreter: which files it runs, with which environment, and how its children die.
+
+Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's tokens never
+reach a child process; candidates, which need no credentials at all, get none (see `reduce.answer`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from reporter.core.tokens import without_tokens
+
+COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
+
+
+def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a process of the target: the user's, without the issue tracker's tokens, with a cache of its own.
+
+    The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale entry of the
+    user's cache out of a diagnosis.
+    """
+    kept = without_tokens(os.environ if base is None else base)
+    if cache is not None:
+        kept["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"
+    return kept
+
+
+def standard_input() -> int | None:
+    """What a script reads: the file or the pipe that the tool was given, else nothing; never the terminal.
+
+    A file is read from where it stood for each run. A pipe can be read once.
+    """
+    try:
+        descriptor = sys.stdin.fileno()
+        kind = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError, ValueError):
+        return subprocess.DEVNULL
+    if stat.S_ISREG(kind):
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return None
+    return None if stat.S_ISFIFO(kind) else subprocess.DEVNULL
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills a process started in its own session, with everything it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        pass

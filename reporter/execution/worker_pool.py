@@ -1,0 +1,402 @@
+"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates at a time.
+
+One warm parent is enough for any number of jobs, because it only forks: it imports torch and
+compiles once, its memory is shared, and no candidate ever runs in it.  All state belongs to one
+manager thread, which reads answers, hands out requests and replaces the worker when it dies, hangs
+or speaks nonsense.  A candidate in flight at that moment is tried once more, alone, so that only
+the guilty one is charged for the second death.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from reporter.core.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
+from reporter.core.errors import CannotJudgeError
+from reporter.execution.compiler_cache import WarmCache
+from reporter.execution.fresh_process import run_cold
+
+__all__ = ["Answer", "Isolation", "Outcome", "WorkerPool", "run_cold"]
+
+Isolation = Literal["fork", "spawn"]
+
+_START_LIMIT = 600.0
+#: Seconds for a candidate before any has ended; lower where the failure looked for is that none ends.
+_PATIENCE = 300.0
+#: Seconds after a time limit in which the worker has to report it; a spawned one may still import torch.
+_GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
+#: Without these a candidate's result could depend on the candidates before it.
+_WORKER_ENV = {
+    "PYTHONHASHSEED": "0",
+    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_LOCAL_PGO": "0",
+}
+
+
+@dataclass
+class _Job:
+    id: int
+    text: str
+    timeout: float
+    overrides: Mapping[str, Any]
+    future: Future[Answer]
+    deaths: int = 0
+    pid: int = 0
+    deadline: float = 0.0
+
+
+@dataclass
+class _Process:
+    popen: subprocess.Popen[bytes]
+    requests: int
+    answers: int
+    log: Path
+    deadline: float
+    ready: bool = False
+    inbox: bytes = b""
+    outbox: bytearray = field(default_factory=bytearray)
+
+
+class WorkerPool:
+    """``jobs`` candidates at a time in a warm worker of ``python``; a context manager.
+
+    ``env`` is the candidates' environment (secrets are dropped from it); ``workdir`` holds caches
+    and working folders; ``memory_limit`` is in bytes per candidate beyond what the warm process
+    has; ``warm_backend`` is compiled once at the start, with ``warm_cache`` as its compiler cache,
+    which may outlive the pool and be shared with others (it saves ten seconds at the next start;
+    no candidate uses it).  The worker starts with the first candidate, or with `start`.
+    """
+
+    def __init__(
+        self,
+        python: Path,
+        jobs: int,
+        env: Mapping[str, str],
+        workdir: Path,
+        warm_backend: str = "inductor",
+        memory_limit: int | None = None,
+        isolation: Isolation = "fork",
+        warm_cache: Path | None = None,
+    ) -> None:
+        self.python = python
+        self.jobs = max(1, jobs)
+        self.starts = 0
+        self.first_seconds: float | None = None
+        self.patience = _PATIENCE
+        self._env = {**clean_environment(env), **_WORKER_ENV}
+        if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
+            self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        self._workdir = workdir.resolve()
+        self._warm_cache = WarmCache(warm_cache or self._workdir / "warm-cache")
+        self._grace = _GRACE[isolation]
+        self._options = ["--isolation", isolation, "--warm", warm_backend]
+        self._options += ["--memory", str(memory_limit or 0)]
+        self._process: _Process | None = None
+        self._queue: deque[_Job] = deque()
+        self._flying: dict[int, _Job] = {}
+        self._cancelled: deque[int] = deque()
+        self._lock = threading.Lock()
+        self._next_id = 0
+        self._closing = False
+        self._wanted = False
+        self._failed_starts = 0
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._wake_read, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._manage, name="candidate pool", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds a candidate gets by default: three times the first one that ended and a margin, at least 20."""
+        if self.first_seconds is None:
+            return self.patience
+        return max(20.0, 3.0 * self.first_seconds + 5.0)
+
+    def start(self) -> None:
+        """Start warming up now, before the first candidate exists."""
+        self._wanted = True
+        self._wake()
+
+    def submit(
+        self, text: str, timeout: float | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> Future[Answer]:
+        """Run ``text``; `Future.cancel` works before and while it runs, and then kills it.
+
+        The future raises CannotJudgeError when ``python`` cannot run candidates at all.
+        """
+        future: Future[Answer] = Future()
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("the pool is closed")
+            limit = self.time_limit if timeout is None else timeout
+            job = _Job(self._next_id, text, limit, dict(overrides or {}), future)
+            self._next_id += 1
+            self._queue.append(job)
+        future.add_done_callback(lambda done: self._on_done(done, job.id))
+        self._wake()
+        return future
+
+    def close(self) -> None:
+        """Kill everything that runs, as groups; open futures are cancelled."""
+        with self._lock:
+            self._closing = True
+        self._wake()
+        self._thread.join()
+        self._selector.close()
+        if self._wake_write >= 0:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
+
+    def _on_done(self, future: Future[Answer], number: int) -> None:
+        if future.cancelled():
+            self._cancelled.append(number)
+            self._wake()
+
+    def _wake(self) -> None:
+        try:
+            os.write(self._wake_write, b".")
+        except OSError:
+            pass  # it is awake, or closed
+
+    # Below: the manager thread, which alone touches the process and the jobs in flight.
+
+    def _manage(self) -> None:
+        try:
+            while not self._closing:
+                self._step()
+        finally:
+            self._stop()
+            with self._lock:
+                self._closing = True
+                left = [*self._queue, *self._flying.values()]
+            for job in left:
+                job.future.cancel()
+
+    def _step(self) -> None:
+        for key, mask in self._selector.select(self._patience()):
+            if key.fd == self._wake_read:
+                os.read(self._wake_read, 4096)
+            elif self._process is None:
+                continue
+            elif mask & selectors.EVENT_WRITE:
+                self._write()
+            else:
+                self._read()
+        process, now = self._process, time.monotonic()
+        if process is not None:
+            late = any(now > job.deadline for job in self._flying.values())
+            if (late and process.ready) or (not process.ready and now > process.deadline):
+                self._replace()
+        self._dispatch()
+
+    def _patience(self) -> float | None:
+        process = self._process
+        if process is None:
+            return None
+        ends = (
+            [job.deadline for job in self._flying.values()] if process.ready else [process.deadline]
+        )
+        return max(0.0, min(ends) - time.monotonic()) + 0.05 if ends else None
+
+    def _dispatch(self) -> None:
+        while self._cancelled:
+            number = self._cancelled.popleft()
+            if number in self._flying and self._process is not None:
+                self._send({"cancel": number})
+        with self._lock:
+            while self._queue and self._queue[0].future.done():
+                self._queue.popleft()
+            wanted = bool(self._queue) or self._wanted
+        if not wanted:
+            return
+        if self._process is None:
+            self._start()
+        while self._process is not None and self._process.ready and self._room():
+            with self._lock:
+                job = self._queue.popleft() if self._queue else None
+            if job is None:
+                return
+            if job.future.done():
+                continue
+            self._flying[job.id] = job
+            job.deadline = time.monotonic() + job.timeout + self._grace
+            body = {"id": job.id, "text": job.text, "timeout": job.timeout, "probe": False}
+            self._send({**body, "overrides": job.overrides})
+
+    def _room(self) -> bool:
+        """A candidate that was in flight at a worker's death runs alone."""
+        with self._lock:
+            alone = bool(self._queue) and self._queue[0].deaths > 0
+        alone = alone or any(job.deaths for job in self._flying.values())
+        return len(self._flying) < (1 if alone else self.jobs)
+
+    def _start(self) -> None:
+        self._workdir.mkdir(parents=True, exist_ok=True)
+        their_requests, requests = os.pipe()
+        answers, their_answers = os.pipe()
+        log = self._workdir / "worker.log"
+        command = [str(self.python), str(MAIN), "serve", "--workdir", str(self._workdir)]
+        command += ["--requests", str(their_requests), "--answers", str(their_answers)]
+        cache = self._warm_cache.claim() or self._workdir / f"warm-cache-{self.starts}"
+        with log.open("wb") as output:
+            try:
+                popen = subprocess.Popen(
+                    command + self._options,
+                    env={**self._env, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
+                    cwd=self._workdir,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(their_requests, their_answers),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                os.close(requests)
+                os.close(answers)
+                self._give_up(str(error))
+                return
+            finally:
+                os.close(their_requests)
+                os.close(their_answers)
+        os.set_blocking(requests, False)
+        self.starts += 1
+        deadline = time.monotonic() + _START_LIMIT
+        self._process = _Process(popen, requests, answers, log, deadline)
+        self._selector.register(answers, selectors.EVENT_READ)
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._process is not None
+        self._process.outbox += json.dumps(message).encode() + b"\n"
+        self._write()
+
+    def _write(self) -> None:
+        """Write what the pipe takes; never block, since the worker may itself wait to be read."""
+        process = self._process
+        assert process is not None
+        try:
+            while process.outbox:
+                del process.outbox[: os.write(process.requests, process.outbox)]
+        except BlockingIOError:
+            if process.requests not in self._selector.get_map():
+                self._selector.register(process.requests, selectors.EVENT_WRITE)
+            return
+        except OSError:
+            process.outbox.clear()  # it died; the end of its answers says so too
+        if process.requests in self._selector.get_map():
+            self._selector.unregister(process.requests)
+
+    def _read(self) -> None:
+        process = self._process
+        assert process is not None
+        data = os.read(process.answers, 1 << 16)
+        if not data:
+            self._replace()
+            return
+        *lines, process.inbox = (process.inbox + data).split(b"\n")
+        try:
+            for line in lines:
+                self._take(process, json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            self._replace()
+
+    def _take(self, process: _Process, message: dict[str, Any]) -> None:
+        if "ready" in message:
+            process.ready = True
+            self._warm_cache.release()
+            self._wanted = False
+            self._failed_starts = 0
+            return
+        if "pid" in message:
+            self._flying[message["id"]].pid = int(message["pid"])
+            return
+        answer = Answer.from_json(message)
+        job = self._flying.pop(message["id"])
+        if self.first_seconds is None and answer.outcome not in ("cancelled", "timeout"):
+            self.first_seconds = answer.seconds
+        _resolve(job.future, answer)
+
+    def _replace(self) -> None:
+        """The worker is no longer to be trusted: kill it, and give its candidates a second chance."""
+        process = self._process
+        assert process is not None
+        reason = tail(process.log)
+        self._stop()
+        if not process.ready:
+            self._failed_starts += 1
+            if self._failed_starts > 1:
+                self._give_up(reason)
+            return
+        again = []
+        for job in sorted(self._flying.values(), key=lambda job: job.id):
+            job.deaths += 1
+            if job.deaths > 1:
+                _resolve(
+                    job.future, Answer("died", detail="the worker died with it twice\n" + reason)
+                )
+            else:
+                again.append(job)
+        self._flying.clear()
+        with self._lock:
+            self._queue.extendleft(reversed(again))
+
+    def _give_up(self, reason: str) -> None:
+        lines = [line.strip() for line in reason.splitlines() if line.strip()]
+        problem = lines[-1] if lines else "it did not start in time"
+        self._wanted = False
+        with self._lock:
+            left = list(self._queue)
+            self._queue.clear()
+        for job in left:
+            if not job.future.done():
+                job.future.set_exception(
+                    CannotJudgeError(f"{self.python} cannot run candidates: {problem}")
+                )
+
+    def _stop(self) -> None:
+        process = self._process
+        self._process = None
+        if process is None:
+            return
+        for descriptor in (process.requests, process.answers):
+            if descriptor in self._selector.get_map():
+                self._selector.unregister(descriptor)
+        os.close(process.requests)  # the worker kills its candidates when its requests end
+        try:
+            process.popen.wait(2.0)
+        except subprocess.TimeoutExpired:
+            pass
+        kill_group(process.popen.pid)
+        process.popen.wait()
+        for job in self._flying.values():  # the candidates it left, where they did not end with it
+            if job.pid:
+                kill_group(job.pid)
+        os.close(process.answers)
+
+
+def _resolve(future: Future[Answer], answer: Answer) -> None:
+    try:
+        future.set_result(answer)
+    except InvalidStateError:
+        pass  # cancelled in the meantime

@@ -1,0 +1,390 @@
+"""The second half of a run: from a recording to a reduced, verified repro, by nothing but complete candidate texts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.values import MOST_VALUES
+from reporter.core.answer import Answer
+from reporter.core.candidate import Candidate, judge
+from reporter.core.errors import CannotJudgeError
+from reporter.core.operators import operators
+from reporter.core.progress import Progress
+from reporter.core.recorded_call import Recorded
+from reporter.core.settings import Options
+from reporter.core.signature import Signature
+from reporter.diagnose.culprit import find
+from reporter.diagnose.experiment import pool_experiment
+from reporter.diagnose.suspect import Culprit
+from reporter.diagnose.switches import SWITCHES as LAYERS
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.journal import Journal
+from reporter.execution.worker_pool import WorkerPool
+from reporter.pipeline.measurements import Exhibit, exhibit
+from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
+from reporter.reduce.ablation import ablation
+from reporter.reduce.contrast import Elsewhere, Refusals, verify
+from reporter.reduce.other_failures import Other, Others
+from reporter.reduce.questions import Questions
+from reporter.reduce.scheduler import Counts, Scheduler
+from reporter.reduce.slices import Slices
+from reporter.whole_model import traced_model
+from reporter.whole_model.source_model import Difference
+from templates.wording import SUMMARIES
+
+Json = dict[str, Any]
+COLD_RUNS = 3
+#: Seconds for the search of the culprit on the reduced repro.
+CULPRIT_BUDGET = 60.0
+#: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh process gets three times that.
+_HANGS = 20.0
+
+
+@dataclass(frozen=True)
+class Built:
+    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was reached."""
+
+    candidate: Candidate
+    text: str
+    signature: Signature
+    cold: tuple[Answer, ...]
+    reproduced: tuple[int, int]
+    ablation: tuple[Json, ...]
+    culprit: Culprit | None
+    counts: Counts
+    others: tuple[Other, ...]
+    unverified: tuple[Other, ...]
+    seconds: float
+    reduced_from: str
+    timing: Json
+    differs_from: tuple[Json, ...] = ()
+    different: Difference | None = None
+    #: Candidates settled, tensor operations and lines, each time the program got smaller.
+    trail: tuple[tuple[int, int, int], ...] = ()
+    summary: str = ""
+    exhibit: Exhibit | None = None
+
+
+class Builder:
+    """Everything one build needs at hand: the recording, the workers, the journal and the display."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        options: Options,
+        pool: WorkerPool,
+        warm: Path,
+        journal: Journal | None,
+        progress: Progress,
+        places: Sequence[Elsewhere] = (),
+        as_whole: bool = False,
+    ) -> None:
+        assert recorded.signature is not None and recorded.check is not None
+        self.recorded = recorded
+        self.options = options
+        self.pool = pool
+        self.warm = warm
+        self.progress = progress
+        self.wanted = recorded.signature
+        self.backend = source_candidates.backend(recorded) if recorded.layer == "backend" else None
+        self.others = Others(self.wanted)
+        self.size = ""
+        self.places = places
+        self.as_whole = as_whole
+        self.refusals = Refusals(places, judge(self.wanted))
+        self.stages: list[tuple[str, float]] = []
+        self.trail: list[tuple[int, int, int]] = []
+        self.scheduler = Scheduler(
+            pool,
+            judge(self.wanted),
+            journal,
+            self._count,
+            options.seed,
+            self.others.note,
+            max_seconds=max(600.0, 4 * options.timeout) * (1 + len(places)),
+            contrast=[place.stage for place in places],
+            on_refused=self.refusals.add,
+        )
+        self.ask = Questions(self.scheduler, self._shrunk)
+        if recorded.kind == "hang":
+            pool.patience = min(pool.patience, _HANGS)
+
+    def _count(self, counts: Counts) -> None:
+        self.progress.update(counts.settled, self.size)
+
+    def _shrunk(self, candidate: Candidate) -> None:
+        self.size = rounds.size_of(candidate)
+        lines = sum(1 for line in candidate.text().splitlines() if line.strip())
+        self.trail.append(
+            (self.scheduler.counts.settled, source_candidates.statements(candidate), lines)
+        )
+        self.progress.update(self.scheduler.counts.settled, self.size)
+
+    def build(self) -> Built:
+        """Seed, reduce, verify. Raises CannotJudgeError if no public program shows the failure."""
+        started = time.monotonic()
+        self._stage("rewrite", "rebuilding the failing program from stock layers")
+        seed = self._seed()
+        self._end_early(seed)
+        before = rounds.size_of(seed)
+        self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
+        reduced = (
+            traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
+        )
+        self.ask.overrides = {}  # what is reported to pass from here on went all the way
+        different = None
+        if self.as_whole:
+            self._stage("ingredients", "what the model needs beside stock layers to fail")
+            different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
+        self._stage("verify", f"{COLD_RUNS} fresh processes")
+        text = formatted(reduced.text())
+        cold = self._cold(text)
+        hits = sum(judge(self.wanted)(answer) for answer in cold)
+        if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
+            raise CannotJudgeError(
+                f"none of {COLD_RUNS} fresh processes came to an end in time, so the reduced program is not reported; "
+                "give them longer with --timeout"
+            )
+        if hits == 0:
+            raise CannotJudgeError(
+                f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh processes, so it is not reported; "
+                "the candidates are kept in the private folder"
+            )
+        # a failure that comes and goes has to stay away there as often as it was looked for here
+        differs_from = verify(
+            self.places, text, 1 if hits == COLD_RUNS else COLD_RUNS, self.options.jobs
+        )
+        self._stage("ablation", f"seen in {hits} of {COLD_RUNS}")
+        rows = tuple(ablation(self.pool, text, reduced.check, self.wanted))
+        culprit = self._culprit(text, reduced.check)
+        summary = public_summary(self.recorded, cold)
+        shown = self._exhibit(text, summary, max(answer.seconds for answer in cold))
+        others = self.others.shown_again(
+            Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
+        )
+        return Built(
+            candidate=reduced,
+            text=text,
+            signature=replace(self.wanted),
+            cold=cold,
+            reproduced=(hits, len(cold)),
+            ablation=rows,
+            culprit=culprit,
+            counts=self.scheduler.counts,
+            others=tuple(replace(other, text=formatted(other.text)) for other in others),
+            unverified=self.others.all(),
+            seconds=round(time.monotonic() - started, 1),
+            reduced_from=before,
+            timing=self._timing(),
+            differs_from=differs_from,
+            different=different,
+            trail=(*self.trail, (self.scheduler.counts.settled, *_size(reduced, text))),
+            summary=summary,
+            exhibit=shown,
+        )
+
+    def _exhibit(self, text: str, summary: str, seconds: float) -> Exhibit:
+        """The regression test, verified, and the numbers of the pictures, all from the final text."""
+        self._stage("exhibits", "the regression test and the pictures, from the final text")
+        verdict = {
+            "kind": self.wanted.kind,
+            "layer": self.recorded.layer,
+            "summary": summary,
+        }
+        return exhibit(
+            {"verdict": verdict, "repro": {"operators": operators(text)}},
+            text,
+            self.pool,
+            Path(self.recorded.python),
+            self.warm,
+            judge(self.wanted),
+            self.places,
+            self._limit(),
+            seconds,
+            self.options.jobs,
+        )
+
+    def _stage(self, name: str, detail: str) -> None:
+        self.stages.append((name, time.monotonic()))
+        self.progress.stage(name, detail)
+
+    def _timing(self) -> Json:
+        """Wall seconds of each stage so far."""
+        ends = [start for _, start in self.stages[1:]] + [time.monotonic()]
+        return {name: round(end - start, 2) for (name, start), end in zip(self.stages, ends)}
+
+    # -- seeds -------------------------------------------------------------------------------------
+
+    def _seed(self) -> Candidate:
+        for search in self._sources():
+            found = search()
+            if found is not None:
+                return found
+        same = self.refusals.sentence()
+        if same is not None:
+            raise CannotJudgeError(same)
+        reasons = sorted(
+            {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
+        )
+        if self.scheduler.out_of_memory:
+            reasons.append(
+                f"{self.scheduler.out_of_memory} programs needed more than the {self.options.memory:g} GiB of --memory"
+            )
+        more = f" ({'; '.join(reasons)})" if reasons else ""
+        small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
+        if small and not self.options.allow_values:
+            names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
+            hint = f"; if it needs values of yours that may leave, allow them with --allow-values NAME (of {names})"
+        else:
+            hint = ""
+        raise CannotJudgeError(
+            f"the failure ({self.wanted.text()}) could not be shown by a program with public parts and synthetic values{more}; "
+            f"the verdict stands, but there is no repro to report{hint}"
+        )
+
+    def _sources(self) -> Iterator[Callable[[], Candidate | None]]:
+        """Ways to a first candidate, likeliest and cheapest first."""
+
+        def graphs() -> Candidate | None:
+            return self._slice() or self.ask.first(self._graphs())
+
+        def sources() -> Candidate | None:
+            return self.ask.first(self._rewritten())
+
+        if self.as_whole:
+            yield lambda: self.ask.first(traced_model.candidates(self.recorded, self._check()))
+            return
+        yield from (sources, graphs) if self.recorded.layer == "dynamo" else (graphs, sources)
+
+    def _slice(self) -> Candidate | None:
+        """A small piece of a captured graph that shows the failure alone."""
+        check = self._check()
+        if self._comes_early(check):
+            self.ask.overrides = early_end.ENDS_AT_COMPILER
+        for captured, way in self.recorded.captures:
+            for graph, make in initial_candidates.slices(captured, way, check, self.recorded.layer):
+                found = Slices(self.ask, make).find(graph, self.recorded.failure)
+                if found is not None:
+                    return found
+        self.ask.overrides = {}
+        return None
+
+    def _comes_early(self, check: Check) -> bool:
+        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend of the user's own, some have to pass."""
+        ours = not self.places and self.backend is None
+        return ours and early_end.comes_early(self.recorded.failure, check)
+
+    def _end_early(self, seed: Candidate) -> None:
+        """From here on candidates end where the C++ compiler starts, if the seed shows the failure before."""
+        if not self.ask.overrides and self._comes_early(seed.check):
+            self.ask.overrides = early_end.ENDS_AT_COMPILER
+            if not self.ask.holds(seed):
+                self.ask.overrides = {}
+
+    def _check(self) -> Check:
+        """The recorded check; a backend of the user's own comes along as rewritten code."""
+        check = self.recorded.check
+        assert check is not None
+        if self.backend is None:
+            return check
+        backend = source_candidates.backend_text(self.backend)
+        return replace(
+            check,
+            arguments=(("backend", "custom_backend"), *check.arguments),
+            prelude="\n\n\n".join(part for part in (check.prelude, backend) if part),
+        )
+
+    def _graphs(self) -> Iterator[Candidate]:
+        check = self._check()
+        for graph, way in self.recorded.captures:
+            yield from initial_candidates.graph_candidates(graph, way, check, self.recorded.layer)
+
+    def _rewritten(self) -> Iterator[Candidate]:
+        say = self.progress.note if self.options.verbose else lambda _: None
+        content = source_candidates.program(self.recorded, say=say)
+        if content is not None:
+            yield from initial_candidates.source_candidates(
+                content, self._check(), self.recorded.layer
+            )
+
+    # -- reduction and verification ------------------------------------------------------------------
+
+    def _reduce(self, seed: Candidate) -> Candidate:
+        if isinstance(seed.content, Graph):
+            reduced = rounds.reduce_graph(seed, self.ask)
+        else:
+            reduced = source_candidates.reduce_source(seed, self.ask)
+        if self.backend is not None:
+            self.others.listening = (
+                False  # a backend that we have mutilated has failures of its own
+            )
+            reduced = source_candidates.reduce_backend(reduced, self.backend, self.ask)
+            self.others.listening = True
+        return reduced
+
+    def _cold(self, text: str) -> tuple[Answer, ...]:
+        limit = self._limit()
+        python = Path(self.recorded.python)
+        # what hangs is waited for, and that costs the same for three
+        jobs = COLD_RUNS if self.recorded.kind == "hang" else min(COLD_RUNS, self.options.jobs)
+        with ThreadPoolExecutor(max_workers=jobs) as threads:
+            runs = [
+                threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
+                for _ in range(COLD_RUNS)
+            ]
+            return tuple(run.result() for run in runs)
+
+    def _limit(self) -> float:
+        """Seconds for a fresh process. One that hangs takes all of them, so it gets what tells it from a slow one."""
+        ample = max(self.options.timeout, 4 * self.pool.time_limit)
+        return ample if self.recorded.kind != "hang" else min(ample, 3 * self.pool.time_limit)
+
+    def _culprit(self, text: str, check: Check) -> Culprit | None:
+        """The pass or operator at fault and the settings that avoid it, measured on the repro itself."""
+        layer = self.wanted.layer or ""
+        if layer not in LAYERS:
+            return None
+        return find(
+            pool_experiment(self.pool, text, self.wanted),
+            layer,
+            self.wanted.kind,
+            CULPRIT_BUDGET,
+            self.options.jobs,
+            self.progress.note if self.options.verbose else lambda _: None,
+            mode=dict(check.arguments).get("mode", "").strip("'\"") or None,
+        )
+
+
+def _size(candidate: Candidate, text: str) -> tuple[int, int]:
+    return source_candidates.statements(candidate), sum(
+        1 for line in text.splitlines() if line.strip()
+    )
+
+
+def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
+    """The verdict in one sentence that holds nothing measured on the private program."""
+    failure: Mapping[str, Any] = next((answer.failure for answer in cold if answer.failure), {})
+    values = {
+        "exception": (
+            failure.get("exception")
+            if recorded.kind.startswith("crash")
+            else (recorded.failure or {}).get("exception")
+        ),
+        "property": recorded.signature.property if recorded.signature else "metadata",
+        "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
+    }
+    return SUMMARIES[recorded.kind].format(**values)
+
+
+def formatted(text: str) -> str:
+    """The text as black writes it."""
+    import black
+
+    return black.format_str(text, mode=black.Mode())

@@ -1,0 +1,373 @@
+"""The first half of a run: run the script, reach a verdict, and collect what candidates will be made from."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.values import MOST_VALUES
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.progress import Progress
+from reporter.core.recorded_call import Recorded
+from reporter.core.settings import Options
+from reporter.diagnose.details import Details, gather
+from reporter.diagnose.explain import command
+from reporter.diagnose.judge import judge, script_failed
+from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
+from reporter.diagnose.verdict import Diagnosis
+from reporter.evidence.call import of_call
+from reporter.execution import interpreter
+from reporter.execution.compiler_cache import prefill
+from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
+from reporter.recording.findings import Recording
+from reporter.recording.session import Session
+from reporter.reduce import initial_candidates
+from reporter.whole_model import source_model, traced_model
+
+Json = dict[str, Any]
+_MAX_SOURCE = 2_000_000
+#: Why calls cannot be repeated, by what the recorder names.
+_UNSUPPORTED = {
+    "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
+    "start it alone, with a WORLD_SIZE of 1",
+}
+#: Below the working folder: what torch's own tools wrote about the private call.
+EVIDENCE = "evidence"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A recorded run with its verdict; `doubtful` asks for a closer look at parts of the graph."""
+
+    recorded: Recorded
+    doubtful: bool
+    seconds: float
+    overhead: float
+
+
+def study(
+    options: Options,
+    python: Path,
+    folder: Path,
+    warm: Path,
+    progress: Progress,
+    want_program: bool,
+    want_whole: bool = False,
+    seen: Recording | None = None,
+) -> Study:
+    """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input.
+
+    With `seen`, the recording of a program that ran by itself, nothing is run.
+    """
+    way = way_of(options, python)
+    prefill((folder if seen is None else seen.folder) / "cache", warm)
+    if seen is None:
+        progress.stage("record", "running the script once, every compiled call next to eager")
+    recording = seen or record(options, way, python, folder, progress)
+    try:
+        refuse_run(way, recording)
+        return _studied(options, way, python, folder, recording, progress, want_program, want_whole)
+    finally:
+        recording.close()
+
+
+def _studied(
+    options: Options,
+    way: Way,
+    python: Path,
+    folder: Path,
+    recording: Recording,
+    progress: Progress,
+    want_program: bool,
+    want_whole: bool,
+) -> Study:
+    """The verdict on a recorded run, what is known beside it, and what candidates are made from."""
+    if recording.unsupported and not recording.findings:
+        raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
+    calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
+    watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
+    progress.stage("diagnose", f"{calls}, {watching}")
+    say = progress.note if options.verbose else lambda _: None
+    limit = options.timeout / 2
+    clock = [time.monotonic()]
+    diagnosis = judge(recording, limit, say, options.rungs)
+    doubtful = _doubtful(diagnosis, recording)
+    clock.append(time.monotonic())
+    progress.stage("capture" if want_program else "details", diagnosis.summary)
+    thorough = not (want_program or doubtful)
+    details = gather(
+        diagnosis, recording, limit, options.jobs, say, thorough=thorough, checked=_checks(way)
+    )
+    clock.append(time.monotonic())
+    timing = _timing(recording, diagnosis, details, clock)
+    recorded = _collect(
+        options,
+        way,
+        python,
+        recording,
+        details.complaint or diagnosis,
+        {**details.document, "timing": timing},
+        (*_place(diagnosis), *details.lines),
+        want_program and diagnosis.is_bug or doubtful,
+        want_whole and diagnosis.is_bug,
+    )
+    if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
+        progress.stage("evidence", "torch's own tools, for the private folder")
+        of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
+    return Study(recorded, doubtful, recording.seconds, recording.overhead)
+
+
+def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
+    """Whether rounding excuses the whole call of a script that itself says it fails: a part of the graph may be wrong."""
+    excused = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast")
+    return excused and script_failed(recording)
+
+
+def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The line that says which cell or test made the call."""
+    place = diagnosis.finding.place if diagnosis.finding is not None else ""
+    return (f"the call was made in {place}",) if place else ()
+
+
+def record(options: Options, way: Way, python: Path, folder: Path, progress: Progress) -> Recording:
+    """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
+    for note in way.notes:
+        progress.note(note)
+    recording = _session(options, way, python, folder, progress).run()
+    gpu = recording.unsupported == "CUDA"
+    if gpu:
+        progress.note(
+            "the script computes on CUDA, which no fork of it could: it is run again for each question"
+        )
+        recording.close()
+        recording = _session(options, way, python, folder, progress, gpu=True).run()
+    skipped = recording.calls - recording.compared - recording.unchecked
+    if script_failed(recording) and not recording.findings and skipped > 0:
+        progress.note(
+            f"the script fails, and {skipped} of its compiled calls were not compared: once more, all of them"
+        )
+        recording.close()
+        recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
+    return recording
+
+
+def _session(
+    options: Options,
+    way: Way,
+    python: Path,
+    folder: Path,
+    progress: Progress,
+    every_call: bool = False,
+    gpu: bool = False,
+) -> Session:
+    return Session(
+        python,
+        list(way.command),
+        module=way.kind == "module",
+        cwd=way.cwd,
+        timeout=options.timeout,
+        cache=folder / "cache",
+        echo=_echo(options.json),
+        talk=progress.note,
+        every_call=every_call,
+        way=facts_for(way),
+        variables=way.variables(),
+        reruns=options.jobs if gpu or options.workers == "spawn" else 0,
+        gpu=gpu,
+    )
+
+
+def _echo(json_mode: bool) -> IO[bytes] | None:
+    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
+    return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
+
+
+def _collect(
+    options: Options,
+    way: Way,
+    python: Path,
+    recording: Recording,
+    diagnosis: Diagnosis,
+    details: Mapping[str, Any],
+    remarks: tuple[str, ...],
+    program: bool,
+    model: bool,
+) -> Recorded:
+    finding = diagnosis.finding
+    answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
+    environment = answer.get("environment") or {}
+    material = _material(options, diagnosis, environment) if program else _Material()
+    traced = None
+    if finding is not None and model:
+        traced = traced_model.collect(finding.lab, options.timeout, options.allow_values)
+    recorded = Recorded(
+        kind=diagnosis.kind,
+        layer=diagnosis.layer,
+        summary=diagnosis.summary,
+        is_bug=diagnosis.is_bug,
+        signature=diagnosis.signature,
+        failure=diagnosis.failure,
+        ladder=tuple(rungs_json(diagnosis.ladder)),
+        check=material.check,
+        captures=material.captures,
+        gathered=material.gathered,
+        environment=environment,
+        vocabulary=tuple(answer.get("vocabulary") or ()),
+        internals=tuple(answer.get("internals") or ()),
+        sources={
+            **_sources(way, answer.get("files") or ()),
+            **way.texts,
+            **(answer.get("texts") or {}),
+        },
+        python=str(python),
+        output=recording.output,
+        reproduced=diagnosis.reproduced,
+        command=command(options, diagnosis.cited),
+        details=dict(details),
+        remarks=remarks,
+        whole=traced,
+        tensors=material.tensors,
+        script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
+    )
+    if finding is None or traced is None:
+        return recorded
+    source = source_model.collect(finding.lab, recorded, options.timeout)
+    return replace(recorded, whole={**traced, "source": source})
+
+
+@dataclass(frozen=True)
+class _Material:
+    """What candidates are made from: graphs with their options, the source, the check; and the call's named tensors."""
+
+    captures: tuple[tuple[Json, Json], ...] = ()
+    gathered: Json | None = None
+    check: Check | None = None
+    tensors: Json = field(default_factory=dict)
+
+
+def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Material:
+    """Asks the failing call for it. Raises UsageError for tensors of --allow-values that it does not have."""
+    finding = diagnosis.finding
+    if finding is None:
+        return _Material()
+    gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
+    tensors = finding.lab.request({"op": "tensors"}, 60).get("tensors") or {}
+    check_allowed(options.allow_values, tensors)
+    graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
+    captures = tuple((graph, dict(way)) for graph, way in graphs)
+    return _Material(
+        captures, gathered, initial_candidates.check_for(diagnosis, environment), tensors
+    )
+
+
+def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
+    """Raises UsageError where --allow-values names no tensor of the call, or one that nobody could read in a repro."""
+    for name in names:
+        if name not in tensors:
+            near = difflib.get_close_matches(name, tensors, n=3) or list(tensors)[:5]
+            raise UsageError(
+                f"--allow-values {name}: the failing call has no tensor of that name; it has {', '.join(near) or 'none'}"
+            )
+        if tensors[name] > MOST_VALUES:
+            raise UsageError(
+                f"--allow-values {name}: its {tensors[name]:,} numbers are too many to be written into a repro "
+                f"(at most {MOST_VALUES:,}); make the tensor smaller in the script, as far as it still fails"
+            )
+
+
+def _checks(way: Way) -> bool:
+    """Whether the script ends badly by its own decision when results are wrong: it asserts, raises or exits."""
+    return any(_ends_itself(text) for text in own_texts(way))
+
+
+def _ends_itself(text: str) -> bool:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return any(
+        isinstance(node, (ast.Assert, ast.Raise))
+        or isinstance(node, (ast.Name, ast.Attribute))
+        and _last(node).startswith("assert")
+        or isinstance(node, ast.Call)
+        and isinstance(node.func, (ast.Name, ast.Attribute))
+        and _last(node.func) == "exit"
+        and not any(isinstance(status, ast.Call) for status in node.args)  # sys.exit(main())
+        for node in ast.walk(tree)
+    )
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _timing(
+    recording: Recording, diagnosis: Diagnosis, details: Details, clock: list[float]
+) -> Json:
+    """Wall seconds of the stages, and what their measurements would have taken one after another."""
+    rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder is not None else ()
+    variants = (details.document.get("culprit") or {}).get("measured_seconds", 0.0)
+    return {
+        "script": round(recording.seconds, 2),
+        "ladder": round(clock[1] - clock[0], 2),
+        "details": round(clock[2] - clock[1], 2),
+        "measured": round(sum(rung.seconds for rung in rungs) + variants, 2),
+    }
+
+
+def rungs_json(ladder: Ladder | None) -> list[Json]:
+    """The rungs as report.json has them, in the order they were measured."""
+    rows = []
+    for rung in ladder.rungs.values() if ladder is not None else ():
+        rows.append(
+            {
+                "rung": rung.name,
+                "outcome": rung.outcome,
+                "detail": rung.detail,
+                **_errors(rung),
+                "seconds": rung.seconds,
+            }
+        )
+    return rows
+
+
+def _errors(rung: Rung) -> Json:
+    worst = worst_value(rung.comparison) if rung.comparison else None
+    keys = ("max_abs_error", "error_vs_fp64", "eager_error_vs_fp64")
+    return {key: (worst or {}).get(key) for key in keys}
+
+
+def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:
+    """The texts whose words are private: the script and the user's modules (`files`) that it had loaded when it failed."""
+    paths = {way.script} if way.script is not None else set()
+    found = {}
+    for path in sorted({*paths, *map(Path, files)}):
+        try:
+            found[str(path)] = path.read_text(encoding="utf-8", errors="replace")[:_MAX_SOURCE]
+        except OSError:
+            continue
+    return found
+
+
+def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
+    """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
+    unknown = [name for name in options.rungs if name not in RUNGS]
+    if unknown:
+        raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
+    python = interpreter.find(options)
+    info = interpreter.probe(python)
+    way_of(options, python)
+    return python, info
+
+
+def working_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for working files that goes away with the run."""
+    return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)

@@ -1,0 +1,69 @@
+"""`bugreport evidence`: the script's failing call, or its last, once more with torch's own tools on; what they write stays here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.progress import open_progress
+from reporter.core.settings import Options
+from reporter.evidence.call import CallEvidence, of_call
+from reporter.pipeline.diagnose_script import prepare, record, working_folder
+from reporter.recording.call_session import Lab
+from reporter.recording.entry_points import way_of
+from reporter.recording.findings import Recording
+
+DEFAULT_FOLDER = "bugreport-evidence"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What was collected, and where it lies."""
+
+    evidence: CallEvidence
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """A row for each collector, with its facts."""
+        rows = [{**item.row(), "facts": dict(item.facts)} for item in self.evidence.collected]
+        return {
+            "schema_version": 1,
+            "folder": str(self.evidence.folder),
+            "raised": self.evidence.raised,
+            "collectors": rows,
+        }
+
+    def summary_lines(self) -> list[str]:
+        """A line for each collector, and the folder."""
+        return [*self.evidence.summary_lines(), f"private, not to be sent: {self.evidence.folder}"]
+
+
+def collect(options: Options, function: str | None) -> Shown:
+    """Runs the script once, recorded, then its failing call with the tools on.
+
+    `function` names the one function that Dynamo compiles. Raises UsageError, CannotJudgeError.
+    """
+    python, _ = prepare(options)
+    folder = (options.output or options.cwd / DEFAULT_FOLDER).absolute()
+    if folder.exists():
+        raise UsageError(f"{folder} exists already; choose another folder with --output")
+    with open_progress(options) as progress, working_folder() as name:
+        progress.stage("record", "running the script once, every compiled call next to eager")
+        recording = record(options, way_of(options, python), python, Path(name), progress)
+        try:
+            progress.stage("evidence", "the call once more, with torch's own tools")
+            wanted = {"function": function} if function else {}
+            return Shown(of_call(_lab(recording), folder, options.timeout, wanted))
+        finally:
+            recording.close()
+
+
+def _lab(recording: Recording) -> Lab:
+    """The failing call, else the last one that was watched."""
+    if recording.findings:
+        return recording.findings[0].lab
+    if recording.last_calls:
+        return recording.last_calls[-1].lab
+    raise CannotJudgeError("the script made no compiled call that can be repeated")

@@ -1,0 +1,149 @@
+"""What a report shows beyond its verdict, measured on the finished repro in fresh processes, never on the recording.
+
+The regression test is held against the repro it was made from: it counts only if it fails in the same way here, and passes in
+every interpreter in which the repro does. The numbers of the pictures come from `collectors.dynamo.measurements`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.core.answer import Answer
+from reporter.execution.fresh_process import look_cold, run_cold
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.contrast import Elsewhere, passes
+from templates.regression import failing_text, render_tests
+
+Json = dict[str, Any]
+#: What the pictures may take: so many times a cold run of the repro, and never less than these seconds. What is not
+#: measured by then is left out.
+COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
+#: Operations of the graph that are measured, at most.
+POSITIONS = 8
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """The regression test, what fresh processes showed of it, and the numbers of the pictures.
+
+    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure, and `passes_on` the other releases.
+    `numbers` may leave; `cells` are the errors in the map of the worst output.
+    """
+
+    test: str
+    shown: Json
+    numbers: Json
+    cells: Sequence[Sequence[float | None]] = ()
+
+
+def exhibit(
+    report: Mapping[str, Any],
+    repro: str,
+    pool: WorkerPool,
+    python: Path,
+    warm: Path,
+    shows: Callable[[Answer], bool],
+    places: Sequence[Elsewhere],
+    timeout: float,
+    seconds: float,
+    jobs: int,
+) -> Exhibit:
+    """Measures everything for the report of `repro`.
+
+    Args:
+        report: `verdict` (kind, layer, summary) and `repro` (operators) of the document.
+        shows: whether an answer shows the failure.
+        timeout: seconds for one process.
+        seconds: what one cold run of the repro took.
+    """
+    kind = report["verdict"]["kind"]
+    limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
+    values = kind in ("wrong_result", "wrong_gradient", "stale_graph")
+    wish = {"values": values, "positions": POSITIONS, "seconds": 0.7 * limit}
+    with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
+        looking = threads.submit(look_cold, python, repro, limit, wish, warm)
+        test, shown = _test(report, repro, pool, python, warm, shows, places, timeout)
+        lines = looking.result()
+    numbers, cells = gathered(lines)
+    return Exhibit(test, shown, numbers, cells)
+
+
+def _test(
+    report: Mapping[str, Any],
+    repro: str,
+    pool: WorkerPool,
+    python: Path,
+    warm: Path,
+    shows: Callable[[Answer], bool],
+    places: Sequence[Elsewhere],
+    timeout: float,
+) -> tuple[str, Json]:
+    """The first of the possible tests that does here and elsewhere what the repro does; the last one if none does."""
+    from reporter.pipeline.build import formatted
+
+    test, shown = "", {}
+    for rendered in render_tests(report, repro):
+        test = formatted(rendered)
+        probe = failing_text(test, report)
+        if not shows(pool.submit(probe).result()):
+            continue
+        fails = shows(run_cold(python, probe, timeout, None, True, None, warm))
+        right = [place.info.torch for place in places if passes(place.cold(probe, 1, 1)[0])]
+        shown = {"fails_here": fails, "passes_on": right}
+        if fails and len(right) == len(places):
+            break
+    return test, shown
+
+
+def gathered(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[float | None]]]:
+    """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the map apart."""
+    found: Json = {}
+    cells: list[list[float | None]] = []
+    graphs: dict[int, Mapping[str, Any]] = {}
+    points: dict[int, dict[int, Json]] = {}
+    for line in lines:
+        if "error_map" in line:
+            found["error_map"] = {k: v for k, v in line["error_map"].items() if k != "cells"}
+            cells = line["error_map"]["cells"]
+        elif "graph_breaks" in line:
+            found["graph_breaks"] = line["graph_breaks"]
+        elif isinstance(line.get("graph"), Mapping):
+            graphs[line["graph"]["graph"]] = line["graph"]
+        elif line.get("begun"):  # stands if nothing follows: the process ended in it
+            points.setdefault(line["graph"], {})[line["position"]] = {"error": "no end"}
+        elif "position" in line:
+            kept = {
+                key: _finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")
+            }
+            points.setdefault(line["graph"], {})[line["position"]] = kept
+    if graphs:
+        found["graphs"] = len(graphs)
+    measured = [index for index in points if points[index]]
+    if measured:
+        chosen = next((i for i in measured if any(map(_parts, points[i].values()))), measured[-1])
+        nodes = graphs[chosen]["nodes"]
+        rows = [
+            {"position": at, "operator": nodes[at]["operator"], **points[chosen][at]}
+            for at in sorted(points[chosen])
+        ]
+        found["divergence"] = {"graph": chosen, "of": len(nodes), "points": rows}
+    return found, cells
+
+
+def _parts(point: Mapping[str, Any]) -> bool:
+    """Whether eager and compiled are no longer alike after an operation."""
+    eager, compiled = point.get("eager"), point.get("compiled")
+    if point.get("error"):
+        return True
+    return eager is not None and compiled is not None and compiled > 10 * eager + 1e-12
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,111 @@
+"""`replay`: what a report's recording captured, as whole programs that run without the script, in any interpreter.
+
+Dynamo's own record and replay pickles frames and rarely comes back. Our recording holds the captured graphs as data, so each
+is written out as a program, before any reduction, and run in a fresh process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from anonymizer.graph.expressions import NotPublic
+from reporter.core.candidate import Candidate, judge
+from reporter.core.errors import UsageError
+from reporter.core.recorded_call import Recorded
+from reporter.core.report_folder import write_private
+from reporter.core.settings import Options
+from reporter.execution import interpreter
+from reporter.execution.fresh_process import run_cold
+from reporter.pipeline.create import RECORDING
+from reporter.reduce import initial_candidates, source_candidates
+
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the recorded call did, one row per program: `path`, `outcome` (reproduces, fixed, different, cannot_judge), `detail`."""
+
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1: the failure shows, 0: it does not, 125: it cannot be told."""
+        outcomes = {row["outcome"] for row in self.rows}
+        return 1 if "reproduces" in outcomes else 0 if outcomes & {"fixed", "different"} else 125
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        return {"schema_version": 1, "results": list(self.rows)}
+
+    def summary_lines(self) -> list[str]:
+        """A line for each program."""
+        return [f"{row['outcome']:13} {row['detail']}  {row['path']}" for row in self.rows]
+
+
+def replay(report: Path, options: Options) -> Replayed:
+    """Runs the programs of a report's recording until one shows the failure. Raises UsageError."""
+    recorded = Recorded.load(report / "private" / RECORDING)
+    if recorded.signature is None or recorded.check is None:
+        raise UsageError(
+            f"{report} holds a recording without a failure; there is nothing to replay"
+        )
+    python = interpreter.find(options) if options.python else Path(recorded.python)
+    interpreter.probe(python)
+    folder = report / "private" / "replay"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    interesting = judge(recorded.signature)
+    for number, text in enumerate(islice(_programs(recorded), _MOST)):
+        path = folder / f"program{number}.py"
+        write_private(path, text)
+        answer = run_cold(python, text, options.timeout, describe=True)
+        failure = answer.failure or {}
+        outcome = (
+            "reproduces"
+            if interesting(answer)
+            else {"passes": "fixed", "fails": "different", "died": "different"}.get(
+                answer.outcome, "cannot_judge"
+            )
+        )
+        rows.append(
+            {
+                "path": str(path),
+                "outcome": outcome,
+                "detail": str(failure.get("first_line", answer.outcome))[:120],
+            }
+        )
+        if outcome == "reproduces":
+            break
+    if not rows:
+        raise UsageError(
+            f"nothing of the recording in {report} can be written as a program; run {report / 'repro.py'}"
+        )
+    return Replayed(tuple(rows))
+
+
+def _programs(recorded: Recorded) -> Iterator[str]:
+    """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form is passed over."""
+    from reporter.pipeline.build import formatted
+
+    for candidate in _candidates(recorded):
+        try:
+            yield formatted(candidate.text())
+        except NotPublic:
+            continue
+
+
+def _candidates(recorded: Recorded) -> Iterator[Candidate]:
+    assert recorded.check is not None
+    for graph, way in recorded.captures:
+        if "unsupported" not in graph:
+            yield from initial_candidates.graph_candidates(
+                graph, way, recorded.check, recorded.layer
+            )
+    content = source_candidates.program(recorded, say=lambda _: None)
+    if content is not None:
+        yield from initial_candidates.source_candidates(content, recorded.check, recorded.layer)

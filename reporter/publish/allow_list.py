@@ -1,0 +1,118 @@
+"""The last gate: what is about to leave is held against the private program once more, file by file, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymizer.leakcheck.audit import Audit, House, Identity, Terms, audit
+from anonymizer.leakcheck.vocabulary import harness_text
+from reporter.core.errors import LeakError
+from reporter.lint.run import RULES
+from templates import house_text
+from templates.wording import SUMMARIES
+
+#: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
+GATE = "gate.json"
+#: Beside issue.md, where the log did not fit into it.
+ERROR_LOG = "error_log.txt"
+_FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
+#: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
+_GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')
+
+
+def public_values(environment: Mapping[str, Any], *revisions: str | None) -> tuple[str, ...]:
+    """What the Versions block has that looks like a credential or an address: revisions, and releases such as 11.10.3.66."""
+    releases = (
+        str(value)
+        for name in ("packages", "conda")
+        for value in dict(environment.get(name) or {}).values()
+    )
+    found = (*revisions, *filter(_FOUR_PARTS.fullmatch, releases))
+    return tuple(dict.fromkeys(str(item) for item in found if item))
+
+
+def check_outgoing(
+    files: Mapping[str, str],
+    terms: Terms,
+    *,
+    internals: Iterable[str] = (),
+    identity: Identity | None = None,
+    allowed: Iterable[str] = (),
+) -> Audit:
+    """Looks for private terms in the final texts of everything outside `private/`.
+
+    Args:
+        files: relative name -> text.
+        terms: from `anonymizer.leakcheck.audit.private_terms`.
+        internals: the words of torch's own tracebacks, from the user's interpreter.
+        identity: this machine's names; found out when not given.
+        allowed: public values that look like credentials or addresses (see `public_values`).
+    """
+    house = House(
+        code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),
+        prose="\n".join((house_text(), *(rule.text for rule in RULES), *internals)),
+    )
+    # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot of it
+    read = {
+        name: _GEOMETRY.sub("", text) if name.endswith(".html") else text
+        for name, text in files.items()
+    }
+    return audit(read, terms, identity or Identity.of_this_machine(), house=house, allowed=allowed)
+
+
+def refuse_leaks(result: Audit) -> None:
+    """Ends the run when the leak check did not pass. The sentence quotes nothing private.
+
+    Raises:
+        LeakError: there is at least one finding.
+    """
+    if result.passed:
+        return
+    files = sorted({finding.file for finding in result.findings})
+    kinds = sorted({finding.kind for finding in result.findings})
+    count = len(result.findings)
+    raise LeakError(
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({', '.join(kinds)}) "
+        f"in {', '.join(files)}, so no report was written; the list is in the private folder"
+    )
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a report was held against when it was written; kept in `private/` and used again when it is sent."""
+
+    terms: Terms
+    internals: tuple[str, ...]
+    allowed: tuple[str, ...]
+
+    def dumps(self) -> str:
+        """The text of `private/gate.json`."""
+        terms = {name: _listed(getattr(self.terms, name)) for name in Terms.__dataclass_fields__}
+        return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
+
+    @classmethod
+    def load(cls, path: Path) -> Gate | None:
+        """Reads it back; None where there is none, or none that can be read."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            given = data["terms"]
+            terms = Terms(**{name: _unlisted(given[name]) for name in Terms.__dataclass_fields__})
+            return cls(terms, tuple(data["internals"]), tuple(data["allowed"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def _listed(values: object) -> object:
+    return sorted(values) if isinstance(values, frozenset) else values
+
+
+def _unlisted(values: object) -> Any:
+    """A mapping as it is, a list as a set; phrases are tuples of words."""
+    if not isinstance(values, list):
+        return values
+    return frozenset(tuple(item) if isinstance(item, list) else item for item in values)

@@ -1,0 +1,111 @@
+"""The files of a report folder from one `Report`: rendered, linted, refused where they leak, remembered in the store.
+
+They are the same for a program and for a Triton kernel, since all that differs is in the document.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from anonymizer.leakcheck.audit import Audit
+from reporter import __version__
+from reporter.core.errors import LeakError, UsageError
+from reporter.core.report import Report
+from reporter.core.report_folder import write_private
+from reporter.lint.run import lint
+from reporter.lint.subject import of_texts
+from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
+from reporter.publish.form import refused
+from reporter.store.reports import described, record
+from templates.forms import Form, FormError
+from templates.issue import Evidence, render_issue
+from templates.page import render_page
+from templates.text import tidy_log
+
+_LEFT_OUT = re.compile(r"^\[\.\.\. \d+ or more bytes left out \.\.\.\]$", re.MULTILINE)
+
+
+def was_shortened(issue: str) -> bool:
+    """Whether a log or another block of an issue was cut to fit the tracker's limit."""
+    return _LEFT_OUT.search(issue) is not None
+
+
+def version() -> str:
+    """Ours, as the documents name it."""
+    return __version__
+
+
+def rendered(
+    report: Report,
+    evidence: Evidence,
+    form: Form,
+    test: str,
+    note: Callable[[str], None],
+    cells: Sequence[Sequence[float | None]] = (),
+    others: Mapping[str, str] | None = None,
+) -> tuple[Report, dict[str, str]]:
+    """The report as it is written, and what may leave by its name in the folder.
+
+    Args:
+        test: the text of test_repro.py.
+        note: gets what the lint found.
+        cells: the error in each cell of the worst output.
+        others: more files, by name.
+
+    Raises:
+        UsageError: a form of the user's own cannot be filled in.
+    """
+    report = replace(report, details={**report.details, "issue": evidence.to_json()})
+    document = report.to_json()
+    try:
+        issue = render_issue(document, evidence, form)
+    except (FormError, ValueError) as error:
+        raise refused(FormError(str(error))) from None
+    result = lint(of_texts(form, issue, evidence.repro, test, document))
+    for finding in result.findings:
+        if finding.weight == "error":
+            note(f"lint: {finding.sentence()}")
+    report = replace(report, details={**report.details, "lint": result.brief()})
+    return report, {
+        "repro.py": evidence.repro,
+        "test_repro.py": test,
+        "issue.md": issue,
+        # what the tracker's limit left no room for; `file` puts it beside the issue
+        **({ERROR_LOG: tidy_log(evidence.error_log)} if was_shortened(issue) else {}),
+        "report.html": render_page(document, evidence, cells),
+        "report.json": report.dumps(),
+        **(others or {}),
+    }
+
+
+def refuse(audit: Audit, output: Path) -> None:
+    """Ends the run where the leak check did not pass; what it found goes into the private folder.
+
+    Raises:
+        LeakError: there is at least one finding.
+    """
+    if audit.passed:
+        return
+    rows = [asdict(finding) for finding in audit.findings]
+    write_private(output / "private" / "leaks.json", json.dumps(rows, indent=2))
+    try:
+        refuse_leaks(audit)
+    except LeakError as error:
+        first = audit.findings[0]
+        raise LeakError(
+            f"{error} (first: {first.file}, line {first.line}, kind {first.kind})"
+        ) from None
+
+
+def remembered(output: Path, files: Mapping[str, str]) -> list[str]:
+    """Notes the report in the store; a store that cannot be used costs a line, never the report."""
+    title = files["issue.md"].partition("\n")[0]
+    try:
+        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
+    except UsageError as error:
+        return [f"note: `bugreport list` will not know this report: {error}"]
+    return []

@@ -1,0 +1,33 @@
+"""Which form an issue gets: the one that was asked for, else that of the project whose layer is at fault."""
+
+from __future__ import annotations
+
+from reporter.core.errors import UsageError
+from reporter.core.settings import Options
+from templates import forms
+from templates.forms import Form, FormError
+from templates.issue import try_form
+
+
+def chosen(options: Options, layer: str = "") -> Form:
+    """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
+    try:
+        return forms.load(options.template or forms.for_layer(layer))
+    except FormError as error:
+        raise refused(error) from None
+
+
+def check(options: Options) -> None:
+    """Tries the form that was asked for on a sample, before a run that takes minutes. Raises UsageError."""
+    if options.template is None:
+        return
+    form = chosen(options)
+    try:
+        try_form(form)
+    except FormError as error:
+        raise refused(error) from None
+
+
+def refused(error: FormError) -> UsageError:
+    """The sentence for a form that cannot be used."""
+    return UsageError(f"--template cannot be used: {error}; correct it or leave it out")

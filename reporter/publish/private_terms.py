@@ -1,0 +1,42 @@
+"""What the final bytes of a report are searched for: the private program's words, and its sizes wherever they come from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from anonymizer.leakcheck.audit import Terms, private_terms
+from reporter.core.recorded_call import Recorded
+from reporter.core.settings import Options
+from reporter.pipeline.build import Built
+from reporter.whole_model.traced_model import sizes_left
+
+Json = dict[str, Any]
+
+
+def searched_for(options: Options, recorded: Recorded, built: Built) -> Terms:
+    """What the report is searched for. A size that the failure needs is listed in it, and allowed values are allowed."""
+    if options.keep_source:
+        return private_terms({}, recorded.public_words())
+    terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
+    named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
+    traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
+    return terms.excusing([*left_over(recorded, built), *named, *traced])
+
+
+def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
+    for tensor in tensors:
+        values = (tensor.get("stats") or {}).get("values") or ()
+        yield from (value for value in values if isinstance(value, (int, float)))
+
+
+def left_over(recorded: Recorded, built: Built) -> list[int]:
+    """Sizes of the private tensors in the text of the repro and of other findings, but for those that are everybody's."""
+    found = set(sizes_left(recorded, built.candidate)) if recorded.whole is not None else set()
+    private = private_terms({}, recorded.public_words(), sizes=recorded.sizes())
+    telling = {*private.numbers, *private.code_numbers}
+    for text in (built.text, *(other.text for other in built.others)):
+        numbers = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
+        found |= {n for n in numbers if type(n) is int and n in telling}
+    return sorted(found)

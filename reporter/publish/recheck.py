@@ -1,0 +1,116 @@
+"""The leak check once more, when a report is sent: the text on the disk may have been edited since it was written.
+
+What belongs to the private program, a credential or a name of this machine is refused. An address or a path that a person
+added may be there on purpose, so it is pointed out and not refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymizer.leakcheck.audit import Finding, Identity, Terms, private_terms
+from reporter.core.errors import LeakError
+from reporter.core.report_folder import write_private
+from reporter.publish.allow_list import GATE, Gate, check_outgoing
+
+MAPPING = "mapping.json"
+LEAKS = "leaks.json"
+_ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """What the check found that may stay, and whether it knew the private program (`private/` may be gone)."""
+
+    doubtful: tuple[Finding, ...]
+    terms_checked: int
+    knows_program: bool
+
+
+def recheck(
+    folder: Path, files: Mapping[str, str], *, allowed: Iterable[str] = (), public: bool = False
+) -> Rechecked:
+    """Searches the texts that are about to leave for what `private/` says is private.
+
+    Args:
+        folder: the report folder.
+        files: name -> final text.
+        allowed: public values that look like credentials.
+        public: the program is public; its words are not looked for.
+
+    Raises:
+        LeakError: something private was found. The sentence quotes nothing; `private/leaks.json` does.
+    """
+    private = folder / "private"
+    gate = Gate.load(private / GATE) or _by_mapping(folder)
+    terms = Terms() if public or gate is None else gate.terms
+    found = check_outgoing(
+        files,
+        terms,
+        internals=gate.internals if gate else (),
+        identity=Identity.of_this_machine(),
+        allowed=(*allowed, *(gate.allowed if gate else ())),
+    )
+    refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
+    if refused:
+        _refuse(private, refused)
+    return Rechecked(found.findings, found.terms_checked, public or gate is not None)
+
+
+def _by_mapping(folder: Path) -> Gate | None:
+    """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public twin."""
+    repro = folder / "repro.py"
+    # without torch's vocabulary, a name that the repro uses counts as torch's
+    shown = set(re.findall(r"\w+", repro.read_text(encoding="utf-8"))) if repro.is_file() else set()
+    names = set(_strings(_object(folder / "private" / MAPPING)))
+    own = sorted(name for name in names - shown if name.isidentifier())
+    if not own:
+        return None
+    # a program that defines them, so that they get the reach that defined names have
+    text = "".join(f"{name} = None\n" for name in own)
+    return Gate(private_terms({"names.py": text}, frozenset()), (), ())
+
+
+def _strings(value: object) -> Iterator[str]:
+    """The private side of a mapping: every value, and the last part of every dotted one."""
+    if isinstance(value, str):
+        yield from (part for part in value.split(".") if part)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _refuse(private: Path, refused: list[Finding]) -> None:
+    rows = [
+        {"file": f.file, "line": f.line, "term": f.term, "kind": f.kind, "excerpt": f.excerpt}
+        for f in refused
+    ]
+    try:
+        private.mkdir(mode=0o700, exist_ok=True)
+        write_private(private / LEAKS, json.dumps(rows, indent=2, ensure_ascii=False))
+        where = f"; the list is in {private / LEAKS}"
+    except OSError:
+        where = ""
+    first = refused[0]
+    count = len(refused)
+    kinds = ", ".join(sorted({finding.kind for finding in refused}))
+    raise LeakError(
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}) in what would be sent, the first "
+        f"in line {first.line} of {first.file}, so nothing was sent{where}"
+    )
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}

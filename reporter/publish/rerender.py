@@ -1,0 +1,193 @@
+"""A finished report written again: all that its issue and its page say is in `report.json` and `repro.py`.
+
+So a report can be told in another tracker's form, and gets the releases on which it was checked afterwards. An issue.md that
+its owner has edited is theirs, and stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reporter.core.errors import BugreportError, UsageError
+from reporter.core.report_folder import PRIVATE, write_private
+from reporter.lint.run import lint
+from reporter.lint.subject import of_texts
+from reporter.publish.allow_list import public_values
+from reporter.publish.form import refused
+from reporter.publish.recheck import recheck
+from reporter.store.database import opened
+from reporter.store.reports import key_of
+from templates import forms
+from templates.forms import Form, FormError
+from templates.issue import Evidence, render_issue
+from templates.page import render_page
+from templates.releases import regressions
+
+#: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was written.
+TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
+_DOCUMENT, _ISSUE, _REPRO, _PAGE = "report.json", "issue.md", "repro.py", "report.html"
+_REGRESSION = "module: regression"
+
+
+def for_later(form: Form, files: Mapping[str, str]) -> dict[str, str]:
+    """What `private/` keeps of a report so that it can be written again."""
+    own = {TEMPLATE: str(form.folder.absolute())} if form.folder is not None else {}
+    return {**own, WRITTEN: _digest(files[_ISSUE])}
+
+
+def in_form(folder: Path, form: Form) -> str:
+    """The issue of a report in another form: title line, empty line, body.
+
+    Raises:
+        UsageError: the folder is no report with a repro, or the form cannot be filled in.
+    """
+    document, repro = _read(folder)
+    evidence = replace(_evidence(document, repro, folder), form=_name(form))
+    try:
+        return render_issue(document, evidence, form)
+    except (FormError, ValueError) as error:
+        raise refused(FormError(str(error))) from None
+
+
+def own_form(folder: Path, document: Mapping[str, Any]) -> Form | None:
+    """The form that a report was written in; None where that was a folder which is gone."""
+    name = str((document.get("issue") or {}).get("form") or "pytorch")
+    try:
+        if name in forms.names():
+            return forms.load(name)
+        return forms.load(Path((folder / PRIVATE / TEMPLATE).read_text(encoding="utf-8")))
+    except (FormError, OSError):
+        return None
+
+
+def with_checks(names: Iterable[str]) -> tuple[str, ...]:
+    """Tells the report folders among `names` what the store knows of other releases; returns notes for people.
+
+    Whatever cannot be told is a note and never an error: the check itself is done.
+    """
+    notes = []
+    for name in names:
+        folder = Path(name)
+        if (folder / _DOCUMENT).is_file() and (folder / _ISSUE).is_file():
+            try:
+                notes += _told(folder)
+            except (BugreportError, OSError) as error:
+                notes.append(f"{folder} was not told: {error}")
+    return tuple(notes)
+
+
+def _told(folder: Path) -> list[str]:
+    document, repro = _read(folder)
+    known = _releases(key_of(repro))
+    before = dict((document["issue"].get("releases")) or {})
+    if not known or {**before, **known} == before:
+        return []
+    form = own_form(folder, document)
+    old = _evidence(document, repro, folder)
+    is_ours = form is not None and _is_untouched(folder)
+    new = replace(old, releases={**before, **known})
+    fresh = {**document, "issue": new.to_json(), "labels": _labels(document, new, form)}
+    files = {}
+    if form is not None and is_ours:
+        files[_ISSUE] = render_issue(fresh, new, form)
+        test = folder / "test_repro.py"
+        text = test.read_text(encoding="utf-8") if test.is_file() else ""
+        fresh["lint"] = lint(of_texts(form, files[_ISSUE], repro, text, fresh)).brief()
+    files[_PAGE] = render_page(fresh, new, _cells(folder))
+    files[_DOCUMENT] = json.dumps(fresh, indent=2, ensure_ascii=False) + "\n"
+    public = public_values(new.environment, new.environment.get("git"))
+    recheck(folder, files, allowed=[key_of(repro), *public])
+    for name, text in files.items():
+        _replace(folder / name, text)
+    if not is_ours:
+        return [f"{folder / _ISSUE} was edited and stays as it is; {_PAGE} has the releases"]
+    write_private(folder / PRIVATE / WRITTEN, _digest(files[_ISSUE]))
+    return [f"{folder / _ISSUE} and {_PAGE} have the releases now"]
+
+
+def _is_untouched(folder: Path) -> bool:
+    try:
+        written = (folder / PRIVATE / WRITTEN).read_text(encoding="utf-8").strip()
+        return written == _digest((folder / _ISSUE).read_text(encoding="utf-8"))
+    except OSError:
+        return False
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _releases(key: str) -> dict[str, str]:
+    """What a repro showed the last time on each release, in words that `templates.releases` reads."""
+    with opened() as store:
+        rows = store.execute(
+            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome != 'cannot_judge' ORDER BY time, id",
+            (key,),
+        ).fetchall()
+    found = {}
+    for row in rows:
+        words = {
+            "reproduces": f"fails, {row['hits']} of {row['runs']} runs",
+            "fixed": "right",
+            "different": "another failure",
+            "flaky": f"comes and goes, {row['hits']} of {row['runs']} runs",
+        }
+        found[str(row["torch"])] = words.get(str(row["outcome"]), str(row["outcome"]))
+    return found
+
+
+def _labels(document: Mapping[str, Any], evidence: Evidence, form: Form | None) -> list[str]:
+    """The labels, with that of a regression where an earlier release turned out to be right."""
+    labels = list(document.get("labels") or ())
+    right = [{"torch": name} for name, seen in evidence.releases.items() if seen == "right"]
+    if regressions(str(document["torch"]), right) and _REGRESSION not in labels:
+        labels += form.allowed([_REGRESSION]) if form is not None else []
+    return labels
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], str]:
+    try:
+        document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
+        repro = (folder / _REPRO).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise UsageError(
+            f"{folder} is not a report folder; name one that `bugreport create` wrote"
+        ) from None
+    if not isinstance(document, dict) or not document.get("repro") or not document.get("issue"):
+        raise UsageError(f"{folder} holds no report that could be written again; create it anew")
+    return document, repro
+
+
+def _evidence(document: Mapping[str, Any], repro: str, folder: Path) -> Evidence:
+    try:
+        return Evidence.of(document, repro)
+    except TypeError:
+        raise UsageError(
+            f"{folder / _DOCUMENT} is of another version of bugreport; create the report anew"
+        ) from None
+
+
+def _name(form: Form) -> str:
+    return form.name if form.folder is None else "own"
+
+
+def _cells(folder: Path) -> list[list[float | None]]:
+    """The cells of the error map, which only the private folder has."""
+    try:
+        data = json.loads((folder / PRIVATE / "exhibit.json").read_text(encoding="utf-8"))
+        return list(data["cells"])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def _replace(path: Path, text: str) -> None:
+    """A file as a whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)

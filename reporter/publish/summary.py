@@ -1,0 +1,189 @@
+"""The end of a `create`, told on one screen: verdict, ladder, repro, where it comes from, files, and what to do next.
+
+Once as plain lines, for logs and pipes, and once as tables for a terminal; both say the same.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reporter.core.report import Report
+from templates import wording
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_STYLES = {"ok": "green", "skipped": "dim", "no end in time": "dim", "–": "dim"}
+_FILES = {
+    "issue.md": "the issue as it would be filed",
+    "repro.py": "exit 0: the bug is gone",
+    "test_repro.py": "the same as a regression test",
+    "report.html": "the pictures",
+    "report.json": "all the numbers",
+    "private/": "stays here: mapping, log, recording",
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """A finished report and what its reader needs to go on: the folder, the interpreter, the project it is for."""
+
+    report: Report
+    output: Path
+    python: str
+    repository: str
+    culprit: str = ""
+    workaround: str = ""
+
+    def lines(self) -> list[str]:
+        """For a log, a pipe or a CI job."""
+        report = self.report
+        seen, of = report.verdict.reproduced
+        return [
+            f"verdict: {report.verdict.kind} in {report.verdict.layer} (bug)",
+            report.verdict.summary,
+            f"repro: {self._size()}, seen in {seen} of {of} fresh processes, {self._effort()}",
+            *(f"culprit: {text}" for text in [self.culprit] if text),
+            *(f"workaround: {text}" for text in [self._plain(self.workaround)] if text),
+            *self._difference(),
+            *self._needs(),
+            *self._others(),
+            *self._left(),
+            f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
+            f"report: {self.output}",
+            *(f"next: {command}" for command in self.commands()),
+        ]
+
+    def commands(self) -> list[str]:
+        """What to run next, to be pasted as it is."""
+        folder = shlex.quote(self._short(self.output))
+        repro = shlex.quote(self._short(self.output / "repro.py"))
+        return [
+            f"{shlex.quote(self.python)} {repro}",
+            f"bugreport file {folder} -R {self.repository}",
+            f"bugreport check {folder}",
+        ]
+
+    def tables(self) -> Iterator[Table]:
+        """For a terminal."""
+        from rich.table import Table
+
+        def table(*columns: str) -> Table:
+            made = Table(box=None, show_header=any(columns), pad_edge=False, padding=(0, 2, 0, 0))
+            for column in columns:
+                made.add_column(column, header_style="dim", overflow="fold")
+            return made
+
+        from rich.text import Text
+
+        facts = table("", "")
+        for name, value, style in self._facts():
+            facts.add_row(Text(name, style="dim"), Text(value, style=style))
+        yield facts
+        ladder = table("variant", *wording.columns(self.report.to_json()))
+        for name, *cells in wording.grid(self.report.to_json()):
+            plain = [cell.replace("*", "") for cell in cells]
+            styled = [Text(cell, style=_STYLES.get(cell, "red")) for cell in plain]
+            ladder.add_row(Text(self._plain(name)), *styled)
+        yield ladder
+        files = table("", "")
+        for name, what in _FILES.items():
+            files.add_row(Text(name), Text(what, style="dim"))
+        yield files
+        following = table("")
+        for command in self.commands():
+            following.add_row(Text(command, style="bold"))
+        yield following
+
+    def _facts(self) -> Iterator[tuple[str, str, str]]:
+        report = self.report
+        seen, of = report.verdict.reproduced
+        yield "verdict", f"{report.verdict.kind} in {report.verdict.layer}", "bold red"
+        yield "", report.verdict.summary, ""
+        yield "repro", f"{self._size()}, seen in {seen} of {of} fresh processes", "bold"
+        yield "", self._effort(), "dim"
+        if self.culprit:
+            yield "culprit", self.culprit, ""
+        if self.workaround:
+            yield "workaround", self._plain(self.workaround), ""
+        for line in (*self._difference(), *self._needs(), *self._others(), *self._left()):
+            name, _, rest = line.partition(": ")
+            yield name, rest, ""
+        checked = report.audit.terms_checked if report.audit else 0
+        yield "leak check", f"passed, {checked} private terms looked for", "green"
+        yield "report", self._short(self.output), ""
+
+    def _size(self) -> str:
+        repro = self.report.repro
+        assert repro is not None
+        many = "s" if repro.statements != 1 else ""
+        unit = wording.unit(self.report.to_json())
+        return f"{repro.statements} {unit}{many}, {repro.lines} lines"
+
+    def _effort(self) -> str:
+        repro = self.report.repro
+        assert repro is not None
+        return f"{repro.candidates} candidates, {repro.seconds:.0f} s"
+
+    def _difference(self) -> list[str]:
+        """The line about other releases that are right."""
+        if not self.report.differs_from:
+            return []
+        word, sentence = wording.difference(self.report.to_json())
+        return [f"{word.lower()}: {sentence}"]
+
+    def _left(self) -> list[str]:
+        """The line about sizes of the private model that are still in the repro."""
+        left = self.report.details.get("sizes_left")
+        return [f"sizes of yours that are left in it: {', '.join(map(str, left))}"] if left else []
+
+    def _others(self) -> list[str]:
+        return [
+            f"met on the way, another failure ({other['kind']}): {self.output / str(other['path'])}"
+            for other in self.report.other_findings
+        ]
+
+    def _needs(self) -> list[str]:
+        """What the model has beside stock layers, where the whole model was rewritten."""
+        details = self.report.details
+        proof = details.get("equivalence")
+        if not proof:
+            return []
+        same = "the same" if proof["operators"]["same"] else "not all the same"
+        lines = [
+            f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, "
+            f"{proof['operators']['count']} operators {same}"
+        ]
+        opaque = sorted(set(proof.get("stand_ins", {}).values()))
+        if opaque:
+            lines.append(
+                f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private one in its place)"
+            )
+        if proof.get("rewritten_from") == "source":
+            lines.append(
+                "written as your code is, under generic names: its operations alone do not fail, or cannot be told"
+            )
+        found = details.get("differs_from_stock")
+        if not found:
+            return lines
+        needed = "; ".join(found["ingredients"])
+        if needed:
+            needed += f" (without it the model {found['skeleton']})"
+        else:
+            needed = "nothing, what stock layers do is enough to fail"
+        return [*lines, f"needed beside stock layers: {needed}"]
+
+    @staticmethod
+    def _plain(text: Any) -> str:
+        return str(text).replace("`", "")
+
+    @staticmethod
+    def _short(path: Path) -> str:
+        """Relative to the working folder where it lies in there."""
+        relative = os.path.relpath(path)
+        return str(path) if relative.startswith("..") else relative

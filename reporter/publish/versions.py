@@ -1,0 +1,46 @@
+"""`bugreport env` shows exactly the Versions block that an issue would have: same collector, same renderer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.execution.interpreter import ask, probe
+from reporter.execution.launch import COLLECTORS
+
+# Runs in the target: the collectors load themselves by location, under a private name.
+_COLLECT = """
+import importlib, os, runpy
+loader = runpy.run_path(os.path.join(sys.argv[1], "entry", "bootstrap.py"))
+loader["load_package"]()
+environment = importlib.import_module(loader["PACKAGE"] + ".machine.environment").environment()
+answer(environment=environment)
+"""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What `collectors.machine.environment` found in one interpreter."""
+
+    environment: dict[str, Any]
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """The facts by name."""
+        return {"schema_version": 1, "environment": self.environment}
+
+    def summary_lines(self) -> list[str]:
+        """The lines of the Versions block."""
+        from templates.versions import versions_block
+
+        return versions_block(self.environment).splitlines()
+
+
+def collect(python: Path) -> Versions:
+    """The Versions block of `python`.
+
+    Raises UsageError if that interpreter or its torch cannot be used.
+    """
+    probe(python)
+    return Versions(ask(python, _COLLECT, [str(COLLECTORS)])["environment"])

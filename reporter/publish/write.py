@@ -1,0 +1,385 @@
+"""The last mile: the report's documents rendered from one `Report`, checked for leaks as bytes, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from anonymizer.leakcheck.audit import Identity, terms_checked
+from reporter.core.answer import Answer
+from reporter.core.candidate import seen
+from reporter.core.fingerprint import Fingerprint, fingerprint
+from reporter.core.labels import labels
+from reporter.core.operators import operators, told
+from reporter.core.recorded_call import Recorded
+from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.core.report_folder import write_report
+from reporter.core.settings import Options
+from reporter.diagnose.explain import explanation
+from reporter.evidence.repro import ReproEvidence
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.pipeline import create as flow
+from reporter.pipeline.build import Built, formatted
+from reporter.pipeline.diagnose_script import EVIDENCE
+from reporter.pipeline.measurements import Exhibit
+from reporter.publish.allow_list import GATE, Gate, check_outgoing, public_values
+from reporter.publish.documents import refuse, remembered, rendered, version
+from reporter.publish.form import chosen
+from reporter.publish.private_terms import left_over, searched_for
+from reporter.publish.rerender import for_later
+from reporter.publish.summary import Story
+from reporter.reduce.source_candidates import Rewritten, statements
+from reporter.store.reports import key_of
+from reporter.whole_model.source_model import classes as source_classes
+from reporter.whole_model.traced_model import mapping, proved
+from templates.forms import Form
+from templates.issue import Evidence
+from templates.log import last_words
+from templates.regression import render_test
+from templates.releases import regressions
+from templates.side_by_side import side_by_side
+from templates.text import tidy_log
+
+Json = dict[str, Any]
+
+
+def publish(
+    options: Options,
+    recorded: Recorded,
+    built: Built,
+    info: InterpreterInfo,
+    output: Path,
+    seconds: float,
+    note: Callable[[str], None] = lambda _: None,
+    found: ReproEvidence | None = None,
+) -> flow.Result:
+    """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
+
+    What the compiler made of the repro (`found`) is full of words of its own; where one of them is also a private name,
+    the excerpt stays behind rather than the report.
+
+    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
+    """
+    terms = searched_for(options, recorded, built)
+    identity = Identity.of_this_machine()
+    environment = recorded.environment
+    public = public_values(environment, environment.get("git"), info.torch_git)
+    gate = Gate(terms, recorded.internals, public)
+    form = chosen(options, recorded.layer)
+    for shown in (*(found.less_and_less() if found else ()), None):
+        report = _report(
+            recorded, built, info, seconds, terms_checked(terms, identity), form, shown
+        )
+        evidence = _evidence(options, recorded, built, report, form, shown)
+        report, files = _files(built, report, evidence, form, note)
+        audit = check_outgoing(
+            files,
+            terms,
+            internals=gate.internals,
+            identity=identity,
+            allowed=(*gate.allowed, key_of(built.text)),
+        )
+        if audit.passed:
+            break
+    private = _private(recorded, built)
+    private.update({GATE: gate.dumps(), **for_later(form, files)})
+    refuse(audit, output)
+    write_report(
+        output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL, EVIDENCE)
+    )
+    story = Story(
+        report,
+        output,
+        recorded.python,
+        options.repo or form.repository or "OWNER/REPO",
+        evidence.culprit,
+        evidence.workaround,
+    )
+    lines = (*remembered(output, files), *story.lines())
+    return flow.Result(report, 0, lines, output, story)
+
+
+def _report(
+    recorded: Recorded,
+    built: Built,
+    info: InterpreterInfo,
+    seconds: float,
+    terms: int,
+    form: Form,
+    found: ReproEvidence | None,
+) -> Report:
+    count = statements(built.candidate)
+    repro = ReproInfo(
+        path="repro.py",
+        statements=count,
+        lines=len([line for line in built.text.splitlines() if line.strip()]),
+        operators=told(built.text, recorded.layer),
+        verified_cold=built.reproduced[0] > 0,
+        candidates=built.counts.settled,
+        seconds=round(seconds, 1),
+    )
+    others = [
+        {**other.to_json(), "path": _other_path(number)}
+        for number, other in enumerate(built.others, 1)
+    ]
+    return Report(
+        verdict=_verdict(recorded, built),
+        ladder=tuple(Rung(**row) for row in built.ablation),
+        torch=info.torch,
+        python=info.version,
+        device=flow.device_of(recorded),
+        requires=_requires(built),
+        repro=repro,
+        labels=form.allowed(_labels(recorded, built, info.torch)),
+        other_findings=tuple(others),
+        audit=AuditSummary(True, terms, ()),
+        details={
+            **({"culprit": built.culprit.to_json()} if built.culprit else {}),
+            "sizes_left": left_over(recorded, built),
+            **_whole(recorded, built),
+            **_shown(recorded, built),
+            "fingerprint": _fingerprint(recorded, built).to_json(),
+            "reduction": [list(row) for row in built.trail],
+            **({"evidence": found.to_json()} if found else {}),
+            **(_exhibited(built.exhibit) if built.exhibit else {}),
+            "timing": {**(recorded.details.get("timing") or {}), **built.timing},
+        },
+        differs_from=built.differs_from,
+    )
+
+
+def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
+    return fingerprint(
+        recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
+    )
+
+
+def _shown(recorded: Recorded, built: Built) -> Json:
+    """The crash as a fresh process showed it, in the form in which `check` compares it on other releases."""
+    if recorded.kind not in ("crash", "crash_on_recompile"):
+        return {}
+    found = next((seen(answer) for answer in built.cold if answer.failure), None)
+    return {"failure": found.to_json()} if found is not None else {}
+
+
+def _whole(recorded: Recorded, built: Built) -> Json:
+    """What `anonymize` has to say beyond a reduced report."""
+    if recorded.whole is None:
+        return {}
+    different = asdict(built.different) if built.different is not None else None
+    return {
+        "equivalence": proved(recorded, built.candidate.content),
+        "differs_from_stock": different,
+    }
+
+
+def _failure(built: Built) -> Mapping[str, Any]:
+    """What a fresh process said of the final text."""
+    return next((answer.failure for answer in built.cold if answer.failure), {})
+
+
+def _death(built: Built) -> tuple[str, str | None]:
+    """The summary for a repro that kills its process, with what eager mode does, and what a library said before."""
+    said = next((answer for answer in built.cold if answer.signal), Answer("died"))
+    raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
+    more = f"; eager raises {raised.group(1)}." if raised else "."
+    return built.summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
+
+
+def _signal(built: Built) -> str | None:
+    return next((answer.signal for answer in built.cold if answer.signal), None)
+
+
+def _verdict(recorded: Recorded, built: Built) -> Verdict:
+    failure = _failure(built)
+    crash = recorded.kind in ("crash", "crash_on_recompile")
+    summary, message = built.summary, str(failure.get("message", "")) or None
+    if recorded.kind == "process_death":
+        summary, message = _death(built)
+    return Verdict(
+        kind=recorded.kind,
+        layer=recorded.layer,
+        is_bug=True,
+        summary=summary,
+        signature=_public_signature(recorded),
+        exception=str(failure.get("exception")) if crash else _signal(built),
+        message=_message(failure) if crash else message,
+        reproduced=built.reproduced,
+        explanation=explanation(recorded.kind),
+        command="python repro.py",
+    )
+
+
+def _requires(built: Built) -> Requires:
+    check = built.candidate.check
+    given = dict(check.arguments)
+    dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
+    return Requires(
+        backward=check.backward != "none",
+        dynamic=dynamic,
+        mode=given.get("mode", "").strip("'") or None,
+        config={name: ast.literal_eval(value) for name, value in check.config},
+        contexts=check.contexts,
+    )
+
+
+def _labels(recorded: Recorded, built: Built, torch: str) -> list[str]:
+    failure = _failure(built)
+    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
+    given = dict(built.candidate.check.arguments)
+    right = outcome.get("inductor, dynamic=False")
+    wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
+    return labels(
+        recorded.kind,
+        recorded.layer,
+        True,
+        cpu_only="cpp" in json.dumps(failure.get("frames", []))
+        or _message(failure).startswith("error:"),
+        dynamic_false_fixes=right == "ok"
+        and wrong not in ("ok", "skipped")
+        and given.get("dynamic") == "True",
+        earlier_release_right=bool(regressions(torch, built.differs_from)),
+        signal=_signal(built),
+    )
+
+
+def _public_signature(recorded: Recorded) -> str:
+    """The signature without its message, whose words may be the program's."""
+    return replace(recorded.signature, message=None).text() if recorded.signature else recorded.kind
+
+
+def _message(failure: Mapping[str, Any]) -> str:
+    return tidy_log(str(failure.get("first_line", "")))[:500]
+
+
+def _exhibited(found: Exhibit) -> Json:
+    """What fresh processes showed of the finished repro and of its test."""
+    return {"exhibit": found.numbers, "test": {"path": "test_repro.py", **found.shown}}
+
+
+def _files(
+    built: Built,
+    report: Report,
+    evidence: Evidence,
+    form: Form,
+    note: Callable[[str], None],
+) -> tuple[Report, dict[str, str]]:
+    """The report as it is written, and what may leave by its name in the folder. Raises UsageError."""
+    shown = built.exhibit
+    return rendered(
+        report,
+        evidence,
+        form,
+        shown.test if shown else formatted(render_test(report.to_json(), built.text)),
+        note,
+        cells=shown.cells if shown else (),
+        others={_other_path(number): other.text for number, other in enumerate(built.others, 1)},
+    )
+
+
+def _evidence(
+    options: Options,
+    recorded: Recorded,
+    built: Built,
+    report: Report,
+    form: Form,
+    found: ReproEvidence | None,
+) -> Evidence:
+    """What the issue says beside the report's numbers."""
+    log = str(_failure(built).get("traceback", "")) or _stacks(built)
+    return Evidence(
+        repro=built.text,
+        environment={
+            **recorded.environment,
+            **({"vector_isa": found.vector_isa} if found and found.vector_isa else {}),
+        },
+        version=version(),
+        error_log=log,
+        culprit=built.culprit.phrase() if built.culprit else "",
+        workaround=_workaround(report, built),
+        human_words=options.summary or "",
+        key=key_of(built.text),
+        form=form.name if form.folder is None else "own",
+        excerpt=asdict(found.excerpt) if found and found.excerpt else None,
+    )
+
+
+def _stacks(built: Built) -> str:
+    """What the process wrote before it died, and Python's stacks at that moment."""
+    for answer in built.cold:
+        if answer.detail:
+            said = tidy_log(answer.stderr).strip()
+            return f"{said}\n\n{answer.detail}" if last_words(said) else answer.detail
+    return ""
+
+
+def _other_path(number: int) -> str:
+    return f"other_findings/finding{number}.py"
+
+
+def _workaround(report: Report, built: Built) -> str:
+    """The smallest set of settings under which the repro is right, else the backend nearest to the user's that is."""
+    culprit = built.culprit
+    if culprit is not None and culprit.workaround and culprit.confirmed is not False:
+        settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
+        eager = any("suppress_errors" in setting for setting in culprit.workaround)
+        return f"with {settings} it is right" + (
+            ", since it then runs in eager mode" if eager else ""
+        )
+    right = [
+        row.rung
+        for row in report.ladder
+        if row.outcome == "ok" and row.rung in ("aot_eager_decomp_partition", "aot_eager", "eager")
+    ]
+    return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
+
+
+def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
+    private: dict[str, bytes | str] = {
+        "original.log": recorded.output,
+        "ladder.json": json.dumps(list(recorded.ladder), indent=2),
+        "diagnosis.json": json.dumps(
+            {"summary": recorded.summary, "reproduced": recorded.reproduced, **recorded.details},
+            indent=2,
+        ),
+    }
+    if built.exhibit is not None:
+        private["exhibit.json"] = json.dumps({"cells": built.exhibit.cells})
+    if built.unverified:
+        rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
+        private["other_findings.json"] = json.dumps(rows, indent=2)
+    content = built.candidate.content
+    names: Json = {}
+    classes: Mapping[str, Sequence[str]] = {}
+    if isinstance(content, Rewritten):
+        names, classes = {"names": dict(content.program.reverse)}, source_classes(content)
+    elif recorded.whole is not None:
+        names = mapping(recorded)
+        classes = names["classes"]
+    if names:
+        private["mapping.json"] = json.dumps(names, indent=2, ensure_ascii=False)
+    if recorded.whole is not None:
+        private["side_by_side.html"] = side_by_side(
+            built.text, classes, recorded.sources, _facts(recorded, built)
+        )
+    for number, answer in enumerate(built.cold):
+        private[f"cold-{number}.json"] = json.dumps(answer.to_json(), indent=2)
+    return private
+
+
+def _facts(recorded: Recorded, built: Built) -> Json:
+    """What a reader of the side-by-side page wants to know of the proof and of the search."""
+    proof = proved(recorded, built.candidate.content)
+    return {
+        "outputs with the private weights": proof["outputs"]["how"],
+        "gradients": proof["gradients"]["how"],
+        "operators": f"{proof['operators']['count']}, {'the same' if proof['operators']['same'] else 'not all the same'}",
+        "operations replaced by stand-ins": ", ".join(sorted(proof.get("stand_ins", {}).values()))
+        or "none",
+        "private files whose words were looked for": len(recorded.sources),
+    }

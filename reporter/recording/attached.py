@@ -1,0 +1,136 @@
+"""A recording of a program that nobody here started: it connects, is watched, and says when it has ended.
+
+Everything else is as for a script. What differs is that the program is not ours: it is never killed, it may outlive the
+recording by days, and when it is gone without a word only its process number tells.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.report import Report, Verdict
+from reporter.core.settings import Options
+from reporter.recording.call_session import Json
+from reporter.recording.findings import Recording
+from reporter.recording.session import Session
+
+_CONNECT_SECONDS = 60.0
+#: What is not equal, but within what rounding explains.
+_ROUNDING = "suspicious"
+
+
+class Attached(Session):
+    """Serves one program that connects to the socket `s` in `folder`."""
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        self._given = folder
+        self.hello: Json = {}
+        super().__init__(
+            Path(),
+            [],
+            module=False,
+            cwd=options.cwd,
+            timeout=options.timeout,
+            cache=folder / "cache",
+            echo=None,
+            talk=lambda _: None,
+        )
+        self.standbys.keep_latest = False
+
+    def _folder(self) -> Path:
+        return self._given
+
+    def run(self) -> Recording:
+        """Waits for the program, watches it to its end, and returns what was seen. Raises CannotJudgeError."""
+        started = self.clock()
+        server = self._listen()
+        try:
+            while not self.hello:
+                if self.clock() - started > _CONNECT_SECONDS:
+                    raise CannotJudgeError("no program has connected")
+                time.sleep(0.01)
+            while not self.finished.wait(timeout=0.25):
+                if self._is_over():
+                    break
+        except BaseException:
+            self.recording.close()
+            raise
+        finally:
+            server.close()
+        self.recording.seconds = self.clock() - started
+        self._conclude(self.recording.exit)
+        return self.recording
+
+    def _is_over(self) -> bool:
+        """Whether the program is gone, or stuck in a call for longer than one run may take."""
+        call, since = self.open_call, self.open_since
+        if call is not None and self.clock() - since > self.timeout:
+            self._add(call, "hang")
+            return True
+        try:
+            os.kill(int(self.hello["pid"]), 0)
+        except ProcessLookupError:
+            # how it died is not for a stranger to know; if it was the call, its repetitions will show the same
+            if call is not None and self.recording.exit is None:
+                self._add(call, "died")
+            return True
+        except PermissionError:
+            pass
+        return False
+
+    def _greeted(self, message: Json) -> None:
+        self.hello = dict(message)
+        # the latest moment of each callable is asked about complaints, which only a whole block can be worth
+        self.standbys.keep_latest = message.get("mode") == "capture"
+
+    @property
+    def only_findings(self) -> bool:
+        """Whether a verdict is wanted only if something was found: tests and long runs."""
+        return self.hello.get("mode") != "capture"
+
+    def _add(self, call: int, symptom: str, **details: Any) -> None:
+        if self.only_findings and symptom == _ROUNDING:
+            self.standbys.drop(call)  # its moment is a copy of the program, too dear to keep
+        else:
+            super()._add(call, symptom, **details)
+
+    def _reply(self, **answer: Any) -> None:
+        if self.hello.get("mode") == "watch" and self._found():
+            super()._reply(**{**answer, "watch": False, "found": True, "keep": False})
+        else:
+            super()._reply(**answer)
+
+    def _found(self) -> bool:
+        return any(finding.symptom != _ROUNDING for finding in self.recording.findings)
+
+    def nothing(self) -> Report | None:
+        """The document of a run in which nothing was found and only findings were wanted; else None.
+
+        Raises CannotJudgeError if calls could not be compared at all.
+        """
+        recording = self.recording
+        if not self.only_findings or self._found():
+            return None
+        if recording.unsupported:
+            reason = {"CUDA": "it computes on CUDA", "ranks": "it is one of several ranks"}
+            raise CannotJudgeError(
+                f"the program's calls cannot be repeated in forks: {reason[recording.unsupported]}"
+            )
+        calls, compared = recording.calls, recording.compared
+        summary = f"{compared} of {calls} compiled calls were compared with eager; none differs."
+        verdict = Verdict("not_reproduced", "none", False, summary, "", None, None, (0, 0), "", "")
+        return Report(verdict, (), str(self.hello["torch"]), str(self.hello["python"]), "cpu")
+
+
+def attached(options: Options) -> Attached:
+    """The recorded program of `options.attach`. Raises UsageError, CannotJudgeError."""
+    assert options.attach is not None
+    if not options.attach.is_dir():
+        raise UsageError(f"there is no folder {options.attach} to connect through")
+    session = Attached(options, options.attach)
+    session.run()
+    return session

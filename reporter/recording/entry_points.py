@@ -1,0 +1,294 @@
+"""What the words after the options start: a script, a module, a notebook, a function, or a text on the standard input.
+
+Everything that a way in needs is found out here, before anything runs: what the target executes (`Way`), which texts
+are private though no file on the disk holds them, and every mistake that can be named in advance.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reporter.core.errors import UsageError
+from reporter.core.settings import Options
+from reporter.execution import interpreter, launch
+from reporter.recording.findings import Recording
+
+_FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+_TEST_ID = re.compile(r"(.+\.py)::\S+")
+_LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+#: Commands that people start programs with, by the module that each of them is.
+_COMMANDS = {"torchrun": "torch.distributed.run", "pytest": "pytest", "py.test": "pytest"}
+
+_SURVEY = """
+import importlib.util
+spec = importlib.util.spec_from_file_location("_bugreport_notebook", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+answer(**module.survey(sys.argv[2]))
+"""
+
+_LAUNCH = """
+import contextlib, importlib, io
+said = io.StringIO()
+module = importlib.import_module(sys.argv[1])
+try:
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        args = module.parse_args(sys.argv[2:])
+        from torch.distributed.run import config_from_args
+        config = config_from_args(args)[0]
+except SystemExit:
+    lines = said.getvalue().strip().splitlines() or ["it shows its help"]
+    answer(problem=lines[-1].split(": error: ")[-1])
+except Exception as error:
+    answer(problem="%s: %s" % (type(error).__name__, error))
+else:
+    answer(
+        problem=None, processes=config.nproc_per_node, nodes=config.max_nodes, target=args.training_script,
+        arguments=list(args.training_script_args), module=bool(args.module), python=not args.no_python,
+        local_rank=not getattr(args, "use_env", True), restarts=config.max_restarts, run=str(config.run_id),
+    )
+"""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the target starts a program.
+
+    `kind` is one of `collectors.record.starting`; `command` its target and the arguments, as `sys.argv` will be. `texts` are private
+    texts by name that are no files; `notes` are for the user. `ranks`: torchrun's variables are wanted.
+    """
+
+    kind: str
+    command: tuple[str, ...]
+    cwd: Path
+    script: Path | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    ranks: Mapping[str, str] = field(default_factory=dict)
+
+    def variables(self) -> dict[str, str]:
+        """What torchrun tells the one process that it starts; the port is another one for each run."""
+        if not self.ranks:
+            return {}
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
+def kind_of(options: Options) -> str:
+    """script, module, notebook, function, text or attached, by the looks of the words alone."""
+    if options.attach is not None:
+        return "attached"
+    if options.module is not None or options.script is None:
+        return "module" if options.module is not None else "script"
+    word = str(options.script)
+    if word == "-":
+        return "text"
+    if (options.cwd / word).exists():
+        return "notebook" if word.endswith(".ipynb") else "script"
+    if word in _COMMANDS:
+        return "module"
+    if word.endswith(".ipynb"):
+        return "notebook"
+    return "function" if _FUNCTION.fullmatch(word) else "script"
+
+
+def check_early(options: Options) -> None:
+    """Refuses in no time what is wrong whatever the interpreter. Raises UsageError."""
+    kind = kind_of(options)
+    if kind == "script":
+        _not_a_test_id(options)
+    if kind in ("script", "notebook") and options.script is not None:
+        interpreter.check_file(options.script, options.cwd)
+    elif kind == "script":
+        interpreter.check_script(options)
+
+
+@functools.lru_cache(maxsize=4)
+def way_of(options: Options, python: Path) -> Way:
+    """The checked way in; asked once for each run, since the standard input can be read only once. Raises UsageError."""
+    kind = kind_of(options)
+    if kind == "module":
+        return _module(options, python)
+    if kind == "notebook":
+        return _notebook(options, python)
+    if kind == "function":
+        return _function(options, python)
+    if kind == "text":
+        return _text(options, python)
+    if kind == "attached":
+        return Way(kind, (), options.cwd)
+    check_early(options)
+    interpreter.check_script(options, python)
+    command = (str(options.script), *options.args)
+    return Way(kind, command, options.cwd, options.script and options.cwd / options.script)
+
+
+def _not_a_test_id(options: Options) -> None:
+    match = _TEST_ID.fullmatch(str(options.script))
+    if match and not (options.cwd / str(options.script)).exists():
+        raise UsageError(
+            f"{options.script} is a test, not a script; start it as `-m pytest {options.script}`"
+        )
+
+
+def _module(options: Options, python: Path) -> Way:
+    module = options.module or _COMMANDS[str(options.script)]
+    if module in _LAUNCHERS:
+        return _launched(options, python, module)
+    if module == "pytest" and not interpreter.has_module("pytest", python, options.cwd):
+        raise UsageError(
+            f"{python} has no pytest; install it there, or choose another interpreter with --python PATH"
+        )
+    interpreter.check_script(replace(options, script=None, module=module), python)
+    return Way("module", (module, *options.args), options.cwd)
+
+
+def _launched(options: Options, python: Path, module: str) -> Way:
+    """What torchrun would start, with what it would tell it, in the watched process itself."""
+    facts = interpreter.ask(python, _LAUNCH, [module, *options.args], cwd=options.cwd)
+    if facts["problem"]:
+        raise UsageError(f"{module} refuses its arguments ({facts['problem']}); correct them")
+    if facts["processes"] != 1 or facts["nodes"] != 1:
+        asked = (
+            f"{facts['nodes']} nodes"
+            if facts["nodes"] != 1
+            else f"{facts['processes']} processes on this one"
+        )
+        raise UsageError(
+            f"one process can be watched, and {module} is asked for {asked}; give --nproc-per-node 1, and --nnodes 1"
+        )
+    if not facts["python"]:
+        raise UsageError("with --no-python another program is started, which cannot be watched")
+    arguments = tuple(facts["arguments"])
+    if facts["local_rank"]:
+        arguments = ("--local-rank=0", *arguments)
+    name = str(facts["target"])
+    inner = replace(
+        options,
+        args=arguments,
+        script=None if facts["module"] else Path(name),
+        module=name if facts["module"] else None,
+    )
+    if inner.module in _LAUNCHERS:
+        raise UsageError(f"{module} starts {inner.module} again; name the training script itself")
+    ranks = dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0")
+    ranks |= dict.fromkeys(
+        ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"
+    )
+    elastic = {
+        "ROLE_NAME": "default",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": str(facts["restarts"]),
+        "TORCHELASTIC_RUN_ID": facts["run"],
+        "TORCHELASTIC_USE_AGENT_STORE": "False",
+    }
+    return replace(way_of(inner, python), ranks={**ranks, **elastic})
+
+
+def _notebook(options: Options, python: Path) -> Way:
+    """Runs where Jupyter would run it: in the notebook's own folder."""
+    assert options.script is not None
+    interpreter.check_file(options.script, options.cwd)
+    path = Path(os.path.abspath(options.cwd / options.script))
+    found = interpreter.ask(
+        python, _SURVEY, [str(launch.COLLECTORS / "record" / "notebook.py"), str(path)]
+    )
+    if found["problem"] is not None:
+        problem = str(found["problem"])
+        comma = "," if problem.startswith("cell ") else ""
+        raise UsageError(f"{options.script}{comma} {problem}; {_way_out(problem)}")
+    notes = tuple(
+        f"left out, since it would change the environment: {line}" for line in found["left_out"]
+    )
+    return Way(
+        "notebook", (str(path), *options.args), path.parent, texts=found["texts"], notes=notes
+    )
+
+
+def _way_out(problem: str) -> str:
+    if "needs IPython" in problem:
+        return "install it there, or take the line out"
+    if "valid Python" in problem:
+        return "correct it, or choose another --python"
+    return "give a notebook with Python cells, or a script"
+
+
+def _function(options: Options, python: Path) -> Way:
+    name = str(options.script)
+    module = name.partition(":")[0]
+    if not interpreter.has_module(module.partition(".")[0], python, options.cwd):
+        raise UsageError(
+            f"{python} finds no module {module} from {options.cwd}; correct {name}, or start from the folder that holds it"
+        )
+    if options.args:
+        raise UsageError(
+            f"{name} is called without arguments, so {options.args[0]!r} has nowhere to go; leave it out"
+        )
+    return Way("function", (name,), options.cwd)
+
+
+def _text(options: Options, python: Path) -> Way:
+    text = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin is not None else ""
+    if not text.strip():
+        raise UsageError(
+            "the standard input holds no script; give one, as in `bugreport diagnose - < train.py`"
+        )
+    interpreter.check_text(text, python)
+    return Way("text", ("-", *options.args), options.cwd, texts={"stdin": text}, text=text)
+
+
+def refuse_run(way: Way, recording: Recording) -> None:
+    """Says so where the run could not be what was meant: nothing to call, no test, tests in other processes.
+
+    Raises UsageError.
+    """
+    if recording.unusable:
+        raise UsageError(recording.unusable)
+    if way.kind != "module" or way.command[0] != "pytest" or recording.findings:
+        return
+    if recording.elsewhere and not recording.calls:
+        raise UsageError(
+            "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to pytest's arguments"
+        )
+    problems = {
+        2: "could not collect the tests",
+        3: "failed",
+        4: "found no such test",
+        5: "ran no test",
+    }
+    if recording.exit in problems:
+        raise UsageError(
+            f"pytest {problems[recording.exit]}{_first_error(recording.output)}; see what `pytest {' '.join(way.command[1:])}` says"
+        )
+
+
+def _first_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines()]
+    said = [line for line in lines if re.match(r"ERROR:? (?!collecting)|E  +\w+Error\b", line)]
+    return f" ({re.sub('^(ERROR:?|E) +', '', said[0])[:200]})" if said else ""
+
+
+def own_texts(way: Way) -> tuple[str, ...]:
+    """The texts of the program itself, without what it imports."""
+    if way.script is not None:
+        try:
+            return (way.script.read_text(encoding="utf-8", errors="replace"),)
+        except OSError:
+            return ()
+    return tuple(way.texts.values())
+
+
+def facts_for(way: Way) -> dict[str, Any]:
+    """The part of the target's spec that a way in decides."""
+    return {"way": way.kind, "text": way.text}

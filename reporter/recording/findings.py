@@ -1,0 +1,91 @@
+"""What watching one run of a script showed: the calls that need an explanation, and the run as a whole."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reporter.recording.call_session import Json, Lab
+from reporter.recording.standby_processes import LastCall
+
+#: What tells most comes first.
+_ORDER = {
+    "raised": 0,
+    "died": 0,
+    "hang": 1,
+    "accepts": 2,
+    "differs": 3,
+    "gradient": 4,
+    "suspicious": 9,
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
+
+    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the script's own call.
+    """
+
+    call: int
+    symptom: str
+    lab: Lab
+    options: Json
+    context: Json
+    replay: bool
+    failure: Json | None = None
+    comparison: Json | None = None
+    grads: str | None = None
+    signal: str | None = None
+    returned: str | None = None
+    place: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Recording:
+    """Everything one run of the script showed.
+
+    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls of a known kind are
+    not looked at. `stopped`: by us, after the time limit. `unusable`: why what was asked for could not be started;
+    `elsewhere`: the program's work was done by other processes.
+    """
+
+    folder: Path
+    findings: list[Finding] = field(default_factory=list)
+    calls: int = 0
+    compiles: int = 0
+    overhead: float = 0.0
+    seconds: float = 0.0
+    exit: int | None = None
+    stopped: bool = False
+    compared: int = 0
+    unchecked: int = 0
+    script_exception: Json | None = None
+    output: str = ""
+    unsupported: str | None = None
+    rejected: Json | None = None
+    labs: list[Lab] = field(default_factory=list)
+    last_calls: list[LastCall] = field(default_factory=list)
+    complaints: Json = field(default_factory=dict)
+    unusable: str | None = None
+    elsewhere: bool = False
+
+    def add(self, finding: Finding) -> bool:
+        """Takes a finding in, unless one like it is known; it replaces lesser ones of its call. Returns whether its call is needed."""
+        found, rank = self.findings, _ORDER[finding.symptom]
+        if finding.symptom == "suspicious" and any(
+            f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
+        ):
+            return any(f.call == finding.call for f in found)
+        found[:] = [f for f in found if f.call != finding.call or _ORDER[f.symptom] < rank]
+        found.append(finding)
+        found.sort(key=lambda f: (_ORDER[f.symptom], f.call))
+        return True
+
+    def close(self) -> None:
+        """Ends every process of the recording and removes its working files."""
+        for lab in self.labs:
+            lab.close()
+        shutil.rmtree(self.folder, ignore_errors=True)

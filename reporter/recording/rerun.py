@@ -1,0 +1,258 @@
+"""Experiments on a recorded call where nothing can be forked: the program is run again, up to that call, for each of them.
+
+Starting a program takes seconds, so the next run is started while one is at work and waits at the call. A question
+that changes nothing (`compare`, the names of tensors) is answered by the run that waits, which stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.execution import launch
+from reporter.recording.call_session import Connection, Json
+
+#: Requests that leave the call as it was.
+_READING = ("compare", "tensors", "environment", "subsystems")
+#: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred of them.
+_MOST_OF_LOG = 30_000
+_PATIENCE = 60.0
+#: Seconds for a process that has reached its limit to write its stacks (see `collectors.call.stopping`).
+_LAST_WORDS = 10.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a program is started: interpreter, words after the collectors' own, folder, environment and `way` (see `reporter.recording.entry_points`)."""
+
+    python: Path
+    command: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    way: Mapping[str, Any]
+
+    def start(
+        self, spec: Path, facts: Mapping[str, Any], **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts it in a session of its own with `facts` for the collectors, written to `spec`; `options` go to Popen."""
+        spec.write_text(json.dumps({**self.way, **facts}))
+        return subprocess.Popen(
+            [
+                str(self.python),
+                str(launch.COLLECTORS / "entry" / "bootstrap.py"),
+                str(spec),
+                *self.command,
+            ],
+            cwd=self.cwd,
+            env=self.environment,
+            stdin=launch.standard_input(),
+            start_new_session=True,
+            **options,
+        )
+
+
+class _Again:
+    """One run of the program which waits at the call for a request."""
+
+    def __init__(
+        self, program: Program, call: int, folder: Path, cache: Path, limit: float
+    ) -> None:
+        self.folder = folder
+        self.name = f"{call}-{uuid.uuid4().hex[:8]}"
+        self._limit = time.monotonic() + limit
+        ours, theirs = socket.socketpair()
+        facts = {
+            "descriptor": theirs.fileno(),
+            "call": call,
+            "folder": str(folder),
+            "kept": str(folder / f"kept-{call}.pt"),
+            "cache": str(cache),
+        }
+        with open(self._file("rerun", "log"), "wb") as log:
+            self._process = program.start(
+                self._file("rerun", "json"),
+                facts,
+                pass_fds=(theirs.fileno(),),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        theirs.close()
+        self._greeting: Future[Json] = Future()
+        self._answer: Future[Json] = Future()
+        self._connection = Connection(ours, lambda: None)
+        threading.Thread(target=self._connection.read, args=(self._take,), daemon=True).start()
+        threading.Thread(target=self._await_end, daemon=True).start()
+
+    def _file(self, kind: str, ending: str) -> Path:
+        return self.folder / f"{kind}-{self.name}.{ending}"
+
+    def _take(self, message: Json) -> None:
+        future = self._greeting if message.get("role") == "rerun" else self._answer
+        if not future.done():
+            future.set_result(message)
+
+    def _await_end(self) -> None:
+        """A process that is gone answers nothing any more; what it has sent is still read first."""
+        code = self._process.wait()
+        time.sleep(0.2)
+        for future in (self._greeting, self._answer):
+            if not future.done():
+                future.set_result({"gone": code})
+
+    def ask(self, message: Mapping[str, Any], timeout: float) -> Json:
+        """The answer to one request. `outcome` is "error" where the program does not make the recorded call again."""
+        try:
+            greeting = self._greeting.result(timeout=max(1.0, self._limit - time.monotonic()))
+        except TimeoutError:
+            self.end()
+            return {
+                "outcome": "error",
+                "detail": "the program took too long to make the call again",
+            }
+        if "gone" in greeting:
+            log = self._read(self._file("rerun", "log"))
+            return {
+                "outcome": "error",
+                "detail": "the program did not make the call again\n" + log,
+            }
+        if "changed" in greeting:
+            return {"outcome": "error", "detail": greeting["changed"]}
+        log_file = self._file(f"child-{uuid.uuid4().hex[:8]}", "log")
+        answer: Future[Json] = Future()
+        self._answer = answer
+        if self._process.poll() is not None:
+            answer.set_result({"gone": self._process.returncode})
+        self._connection.send({**message, "timeout": timeout, "log": str(log_file)})
+        try:
+            answered = answer.result(timeout=timeout)
+        except TimeoutError:
+            self._stop(int(greeting["pid"]))
+            return {"outcome": "timeout", "detail": self._read(log_file)}
+        return self._died(answered["gone"], log_file) if "gone" in answered else answered
+
+    def _stop(self, pid: int) -> None:
+        """Ends it with its stacks in the log. `pid` is the program's own: what was started may have started another."""
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGUSR2)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_LAST_WORDS)
+        self.end()
+
+    def _died(self, code: int, log_file: Path) -> Json:
+        log = self._read(log_file)
+        name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+        return {"outcome": "died", "signal": name, "detail": log}
+
+    def _read(self, path: Path) -> str:
+        try:
+            return path.read_text(errors="replace")[-_MOST_OF_LOG:]
+        except OSError:
+            return ""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be asked something else."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """Kills it with everything it has started, and takes its files."""
+        launch.kill_group(self._process)
+        for ending in ("json", "log"):
+            self._file("rerun", ending).unlink(missing_ok=True)
+
+
+class Runs:
+    """What all labs of one recording share: the program, its cache, and how many of it may run side by side.
+
+    `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started before it is asked
+    for; on a GPU each takes its memory.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        folder: Path,
+        cache: Path,
+        jobs: int,
+        limit: float,
+        ahead: bool,
+    ) -> None:
+        self.program = program
+        self.folder = folder
+        self.cache = cache
+        self.limit = limit
+        self.ahead = ahead
+        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
+
+    def lab(self, call: int) -> RerunLab:
+        """The lab of one call, which starts nothing before it is asked."""
+        return RerunLab(self, call)
+
+    def submit(self, lab: RerunLab, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+        """Has `lab` answer in one of the threads."""
+        return self._threads.submit(lab.answer, message, timeout)
+
+    def start(self, call: int) -> _Again:
+        """One more run, on its way to the call."""
+        return _Again(self.program, call, self.folder, self.cache, self.limit)
+
+
+class RerunLab:
+    """Experiments in runs of the program that end at the call."""
+
+    def __init__(self, runs: Runs, call: int) -> None:
+        self.folder = runs.folder
+        self._runs = runs
+        self._call = call
+        self._waiting: _Again | None = None
+        self._working: set[_Again] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+        return self._runs.submit(self, message, timeout)
+
+    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
+        return self.submit(message, timeout).result()
+
+    def answer(self, message: Mapping[str, Any], timeout: float) -> Json:
+        """Does one request in this thread."""
+        stay = message["op"] in _READING
+        with self._lock:
+            if self._closed:
+                return {"outcome": "died", "signal": "lab closed"}
+            run, self._waiting = self._waiting or self._runs.start(self._call), None
+            self._working.add(run)
+            if not stay and self._runs.ahead:
+                self._waiting = self._runs.start(self._call)
+        try:
+            return run.ask({**message, "stay": stay}, timeout + _PATIENCE if stay else timeout)
+        finally:
+            with self._lock:
+                self._working.discard(run)
+                keep = stay and self._runs.ahead and self._waiting is None and not self._closed
+                keep = keep and run.is_there
+                if keep:
+                    self._waiting = run
+            if not keep:
+                run.end()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            runs = [*self._working, *([self._waiting] if self._waiting else [])]
+            self._waiting = None
+        for run in runs:
+            run.end()

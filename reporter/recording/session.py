@@ -1,0 +1,404 @@
+"""One run of the user's script, watched: which compiled call failed, and a lab for each call worth a second look.
+
+The script runs once, as always. For each watched call the host has the eager reference computed in the call's
+standby and compares; a call that raised where eager does not, died, or returned something else becomes a `Finding`.
+Where nothing can be forked, the script runs again up to that call instead (`rerun`).
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from reporter.execution import launch
+from reporter.recording.call_session import Connection, Json, StandbyLab
+from reporter.recording.findings import Finding, Recording
+from reporter.recording.rerun import Program, Runs
+from reporter.recording.standby_processes import Standbys
+
+_MAX_FINDINGS = 4
+#: The first calls of a callable that are looked at in any case, where each look means that the program runs again.
+_CHECKED_AGAIN = 2
+
+
+class Session:
+    """Runs the script once and collects a `Recording`."""
+
+    def __init__(
+        self,
+        python: Path,
+        command: list[str],
+        *,
+        module: bool,
+        cwd: Path,
+        timeout: float,
+        cache: Path,
+        echo: IO[bytes] | None,
+        talk: Callable[[str], None],
+        every_call: bool = False,
+        way: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        reruns: int = 0,
+        gpu: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`way`: how the target starts the command (see `reporter.recording.entry_points`), where it is no script or module.
+
+        `reruns`: with more than 0, nothing is forked; that many runs of the program at a time answer what is asked. With
+        `gpu`, none of them is started before it is needed while the program itself holds memory there. `clock`: seconds, for
+        the script's own limit; its repetitions are timed by the process that makes them.
+        """
+        self.every_call = every_call
+        self.clock = clock
+        self.way = dict(way or {"way": "module" if module else "script"})
+        self.variables = dict(variables or {})
+        self.python = python
+        self.command = command
+        self.cwd = cwd
+        self.timeout = timeout
+        self.cache = cache
+        self.echo = echo
+        self.talk = talk
+        self.recording = Recording(self._folder())
+        self.runs = self._runs(reruns, ahead=not gpu) if reruns else None
+        self._judging = 0.0
+        self.standbys = Standbys(self.recording.folder, self.runs.lab if self.runs else None)
+        self.begun: dict[int, Json] = {}
+        self.took: dict[int, float] = {}
+        self.open_call: int | None = None
+        self.open_since = 0.0
+        self.finished = threading.Event()
+        self._script: Connection | None = None
+        self._lock = threading.RLock()
+        self._log = bytearray()
+
+    def _folder(self) -> Path:
+        """Where the socket and the working files are; its path has to be short."""
+        return Path(tempfile.mkdtemp(prefix="br-"))
+
+    def _program(self) -> Program:
+        # where the tool itself is run by a test, that test is not the program's
+        variables = launch.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables
+        return Program(self.python, tuple(self.command), self.cwd, variables, self.way)
+
+    def _runs(self, at_once: int, ahead: bool) -> Runs:
+        folder = self.recording.folder
+        return Runs(self._program(), folder, self.cache, at_once, self.timeout, ahead)
+
+    def _listen(self) -> socket.socket:
+        """The server at the socket `s` of the folder, which answers as soon as it can be seen there."""
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        bound = self.recording.folder / "b"  # bound sockets refuse until they listen
+        server.bind(str(bound))
+        server.listen(64)
+        bound.rename(self.recording.folder / "s")
+        threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+        return server
+
+    def run(self) -> Recording:
+        """Runs the script to its end (or to `timeout`) and returns what was seen."""
+        server = self._listen()
+        spec = self.recording.folder / "spec.json"
+        folder = str(self.recording.folder)
+        facts: dict[str, Any] = {"socket": f"{folder}/s", "folder": folder}
+        if self.runs:
+            facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
+        if self.every_call:
+            facts["check_first"] = 1 << 30
+        started = self.clock()
+        process = self._program().start(
+            spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        assert process.stdout is not None
+        pump = threading.Thread(target=self._pump, args=(process.stdout,), daemon=True)
+        pump.start()
+        try:
+            self._wait(process, started)
+        except BaseException:
+            launch.kill_group(process)
+            self.recording.close()
+            raise
+        finally:
+            server.close()
+        pump.join(timeout=2)
+        self.finished.wait(timeout=2)
+        self.recording.seconds = self.clock() - started
+        self.recording.output = bytes(self._log).decode(errors="replace")
+        self._conclude(process.returncode)
+        return self.recording
+
+    def _wait(self, process: subprocess.Popen[bytes], started: float) -> None:
+        while process.poll() is None:
+            try:
+                process.wait(timeout=0.25)
+            except subprocess.TimeoutExpired:
+                pass
+            if self.recording.unsupported == "CUDA":
+                launch.kill_group(process)  # it has to be run again in another way
+                return
+            now = self.clock()
+            stuck = self.open_call is not None and now - self.open_since > self.timeout
+            if stuck or now - started - self._judging > self.timeout:
+                with self._lock:
+                    call = self.open_call
+                launch.kill_group(process)
+                if call is not None:
+                    self._add(call, "hang")
+                else:
+                    self.recording.stopped = True
+                    self.talk(f"the script was stopped after {self.timeout:.0f} s (--timeout)")
+                return
+
+    def _pump(self, stream: IO[bytes]) -> None:
+        while chunk := stream.read1(1 << 16):  # type: ignore[attr-defined]
+            if len(self._log) < 1 << 22:
+                self._log += chunk
+            if self.echo is not None:
+                try:
+                    self.echo.write(chunk)
+                    self.echo.flush()
+                except (OSError, ValueError):
+                    self.echo = None
+
+    def _accept(self, server: socket.socket) -> None:
+        while True:
+            try:
+                peer, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+
+    def _serve(self, peer: socket.socket) -> None:
+        role: dict[str, Any] = {}
+
+        def gone() -> None:
+            lab = role.get("lab")
+            if lab is not None:
+                lab.detach()
+            if role.get("script"):
+                self.finished.set()
+
+        connection = Connection(peer, gone)
+
+        def handle(message: Json) -> None:
+            if message.get("role") == "script":
+                role["script"] = True
+                self._script = connection
+                self._greeted(message)
+            elif message.get("role") == "standby":
+                lab = self.standbys.lab(int(message["call"]))
+                assert isinstance(lab, StandbyLab)
+                role["lab"] = lab
+                lab.attach(connection, int(message["pid"]))
+            elif "answer" in message:
+                role["lab"].handle(message)
+            else:
+                self._event(message)
+
+        connection.read(handle)
+
+    def _greeted(self, message: Json) -> None:
+        """The program has connected, and says who it is."""
+
+    def _reply(self, **answer: Any) -> None:
+        assert self._script is not None
+        enough = (
+            len([f for f in self.recording.findings if f.symptom != "suspicious"]) >= _MAX_FINDINGS
+        )
+        fatal = any(f.symptom in ("raised", "died") for f in self.recording.findings)
+        self._script.send({"watch": not enough and not fatal, **answer})
+
+    def _event(self, message: Json) -> None:
+        event = message["event"]
+        if event == "finished":
+            self.recording.calls = message["calls"]
+            self.recording.compiles = message["compiles"]
+            self.recording.overhead = message["overhead"]
+            self.recording.exit = message["exit"]
+            self.recording.script_exception = message["exception"]
+            self.recording.complaints = message.get("complaints") or {}
+            self.recording.unusable = message.get("unusable")
+            self.recording.elsewhere = bool(message.get("elsewhere"))
+            self.finished.set()
+            return
+        call = int(message["call"])
+        if event == "begin":
+            self.begun[call] = message
+            self.recording.calls = max(self.recording.calls, call + 1)
+            self.open_call, self.open_since = call, self.clock()
+            self.standbys.begin(call, int(message["watched"]))
+            self._reply()
+            return
+        since = self.clock()
+        if self.open_call == call:
+            self.took[call] = since - self.open_since
+        self.open_call = None
+        self._judge(event, call, message)
+        if self.runs:  # what the runs of it take is not the program's time
+            self._judging += self.clock() - since
+
+    def _judge(self, event: str, call: int, message: Json) -> None:
+        """Answers the script, which waits for it, about a call that has ended."""
+        if event == "forgotten":
+            self.standbys.drop(call)
+            self._reply()
+        elif event == "unsupported":
+            self.recording.unsupported = str(message["reason"])
+            self._reply(watch=False)
+        elif event == "raised":
+            self._raised(message)
+        elif event == "returned":
+            self._returned(message)
+        elif event == "gradients":
+            self._gradients(message)
+        else:
+            self._unchecked(call)
+
+    # -- judging one call, while the script waits -------------------------------------------------
+
+    def _run(self, call: int, name: str, **rung: Any) -> Json:
+        rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
+        return self.standbys.lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
+
+    def _unchecked(self, call: int) -> None:
+        """Nothing can be said about a call: what it returned cannot be saved, or eager does not end in a fork."""
+        self.recording.unchecked += 1
+        self.standbys.drop(call)
+        self._reply(keep=False)
+
+    def _compare(
+        self, call: int, reference: str, actual: str, exact: str | None = None
+    ) -> Json | None:
+        answer = self.standbys.lab(call).request(
+            {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
+        )
+        comparison = answer.get("comparison")
+        return dict(comparison) if comparison else None
+
+    def _judged(self, call: int, name: str, eager: Json, actual: str, **rung: Any) -> Json | None:
+        """What eager and compiled left behind compared, with float64 where that may excuse it; None if it cannot be."""
+        if eager["outcome"] != "ok":
+            return None
+        comparison = self._compare(call, eager["snapshot"], actual)
+        if comparison is None or comparison["same"] or comparison["metadata"]:
+            return comparison
+        exact = self._run(call, f"fp64-{name}", how="eager", fp64=True, **rung)
+        if exact["outcome"] != "ok":
+            return comparison
+        return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
+
+    def _raised(self, message: Json) -> None:
+        call = int(message["call"])
+        if message["checked"]:
+            eager = self._run(call, "eager", how="eager")
+            self.recording.compared += 1
+            both = eager["outcome"] == "raises"
+            if both:
+                self.recording.rejected = eager["failure"]
+                self.standbys.drop(call)
+            else:
+                self._add(call, "raised", failure=message["failure"])
+        self._reply()
+
+    def _returned(self, message: Json) -> None:
+        call, path = int(message["call"]), str(message["path"])
+        eager = self._run(call, "eager", how="eager")
+        if eager["outcome"] == "raises" and not _limit_of_forks(eager):
+            self._add(call, "accepts", failure=eager["failure"])
+            self._reply(keep=False)
+            return
+        comparison = self._judged(call, "eager", eager, path)
+        if comparison is None:
+            self._unchecked(call)
+            return
+        self.recording.compared += 1
+        keep = bool(message["differentiable"])
+        if not comparison["same"]:
+            self._add(call, "differs", comparison=comparison, returned=path)
+        elif not comparison["equal"]:
+            self._add(call, "suspicious", comparison=comparison, returned=path)
+        elif not keep:
+            self.standbys.drop(call)
+        self._reply(keep=keep)
+
+    def _gradients(self, message: Json) -> None:
+        call, path = int(message["call"]), str(message["path"])
+        replay = self.begun[call].get("history", 0) > 0
+        eager = self._run(call, "eager-grad", how="eager", grads=path)
+        compiled = self._run(call, "compiled-grad", how="compiled", grads=path, replay=replay)
+        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
+            comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
+            if comparison is None:
+                self.standbys.drop(call)
+            elif not comparison["same"]:
+                self._add(call, "gradient", comparison=comparison, grads=path)
+            elif not comparison["equal"]:
+                self._add(call, "suspicious", comparison=comparison, grads=path)
+            elif not any(f.call == call for f in self.recording.findings):
+                self.standbys.drop(call)
+        elif eager["outcome"] == "ok":
+            symptom = (
+                "raised"
+                if compiled["outcome"] == "raises"
+                else "died" if compiled["outcome"] == "died" else "hang"
+            )
+            self._add(
+                call,
+                symptom,
+                failure=compiled.get("failure"),
+                signal=compiled.get("signal"),
+                grads=path,
+            )
+        self._reply()
+
+    # -- findings -----------------------------------------------------------------------------------
+
+    def _add(self, call: int, symptom: str, **details: Any) -> None:
+        begun = self.begun.get(call, {})
+        finding = Finding(
+            call=call,
+            symptom=symptom,
+            lab=self.standbys.lab(call),
+            options=begun.get("options", {}),
+            context=begun.get("context", {}),
+            place=str(begun.get("place") or ""),
+            replay=begun.get("history", 0) > 0,
+            seconds=self.took.get(call, 0.0),
+            **details,
+        )
+        with self._lock:
+            if not self.recording.add(finding):
+                self.standbys.drop(call)
+
+    def _conclude(self, code: int | None) -> None:
+        recording = self.recording
+        if recording.exit is None:
+            recording.exit = code
+            call = self.open_call
+            hung = any(f.symptom == "hang" for f in recording.findings)
+            if call is not None and code is not None and code < 0 and not hung:
+                self._add(call, "died", signal=_signal_name(-code))
+        if self.runs:
+            self.runs.ahead = True
+        kept = {finding.call for finding in recording.findings}
+        recording.labs, recording.last_calls = self.standbys.conclude(kept, self.begun)
+
+
+def _limit_of_forks(answer: Json) -> bool:
+    """Whether a run failed because it was a fork, which says nothing about the program."""
+    return "combination with fork" in str((answer.get("failure") or {}).get("message", ""))
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

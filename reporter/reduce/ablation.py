@@ -1,0 +1,88 @@
+"""The ablation table: the repro's own text under every backend, mode and `dynamic`, side by side in warm workers.
+
+Overrides replace the repro's torch.compile arguments. A row without `dynamic=` in its name has the repro's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from anonymizer.graph.boilerplate import Check
+from reporter.core.answer import Answer
+from reporter.core.candidate import seen
+from reporter.core.signature import Signature
+from reporter.execution.worker_pool import WorkerPool
+
+Json = dict[str, Any]
+BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+MODES = ("reduce-overhead", "max-autotune")
+_DYNAMIC = (None, True, False)
+#: How much longer a row may take than a candidate: the limit is that of the repro's own backend, which may be the quickest.
+_AMPLE = 4.0
+_OUTCOMES = {"passes": "ok", "died": "died", "timeout": "timeout"}
+
+
+def variants(check: Check, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
+    """Names and overrides of the rows for a bug of `layer` and `kind`."""
+    given = dict(check.arguments)
+    own = {"True": True, "False": False}.get(given.get("dynamic", ""))
+    custom = layer == "backend"
+    bases: list[tuple[str, Json]] = [(name, {"backend": name}) for name in BACKENDS]
+    bases += [(f"mode={mode}", {"backend": "inductor", "mode": mode}) for mode in MODES]
+    if custom:
+        bases = [("custom", {}), bases[0]]
+    for name, overrides in bases:
+        for dynamic in (own, *(value for value in _DYNAMIC if value is not own)):
+            label = name if dynamic is own else f"{name}, dynamic={dynamic}"
+            yield label, {**overrides, "dynamic": dynamic}
+    if layer in ("inductor", "decomposition") and kind.startswith("wrong"):
+        for setting in ("emulate_precision_casts", "fallback_random"):
+            if setting not in str(check.config):
+                yield setting, {"config": {f"torch._inductor.config.{setting}": True}}
+
+
+def ablation(pool: WorkerPool, text: str, check: Check, wanted: Signature) -> Iterator[Json]:
+    """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
+    rows = list(variants(check, wanted.layer or "", wanted.kind))
+    limit = None if wanted.kind == "hang" else _AMPLE * pool.time_limit
+    futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
+    for name, future in futures:
+        yield row(name, future.result())
+
+
+def row(name: str, answer: Answer) -> Json:
+    """One row: did the repro, with one setting changed, still show a failure?"""
+    found = seen(answer)
+    outcome = _OUTCOMES.get(answer.outcome, "skipped")
+    detail = ""
+    if found is not None and answer.outcome == "fails":
+        failure = answer.failure or {}
+        outcome = "raises" if found.kind == "crash" else "differs"
+        detail = str(failure.get("first_line", ""))[:200]
+        if found.kind == "crash":
+            detail = str(found.exception)
+    return {
+        "rung": name,
+        "outcome": outcome,
+        "detail": detail,
+        "max_abs_error": None,
+        "error_vs_fp64": None,
+        "eager_error_vs_fp64": None,
+        **errors_of(answer),
+        "seconds": round(answer.seconds, 2),
+    }
+
+
+def errors_of(answer: Answer) -> Json:
+    """The numbers of a repro's own assertion message."""
+    message = str((answer.failure or {}).get("message", ""))
+    found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
+    if found:
+        return {
+            "eager_error_vs_fp64": float(found.group(1)),
+            "error_vs_fp64": float(found.group(2)),
+        }
+    plain = re.search(r"max abs error ([-+\w.]+)", message)
+    return {"max_abs_error": float(plain.group(1))} if plain else {}

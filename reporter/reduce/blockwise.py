@@ -1,0 +1,109 @@
+"""A closer look where rounding noise may hide a bug: each block of the graph alone, judged against float64 on its own inputs.
+
+In a deep half-precision model the noise of the layers before is larger than the fault of one; fed directly, a faulty
+block stands out by orders of magnitude. Nothing found means that the excuse stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anonymizer.graph import values
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.ir_json import from_json
+from reporter.core.candidate import Candidate, judge
+from reporter.core.progress import Progress
+from reporter.core.recorded_call import Recorded
+from reporter.core.signature import Signature
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.pieces import parts
+from reporter.reduce.questions import Questions
+from reporter.reduce.scheduler import Scheduler
+
+_EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
+_LAYERS = (
+    ("eager", "dynamo"),
+    ("aot_eager", "aot_autograd"),
+    ("aot_eager_decomp_partition", "decomposition"),
+)
+
+
+def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
+    """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
+    if recorded.check is None:
+        return recorded
+    progress.stage("closer look", "blocks of the graph one by one, each against float64")
+    backward = recorded.check.backward != "none"
+    kinds = ("wrong_gradient", "wrong_result") if backward else ("wrong_result",)
+    for kind in kinds:
+        check = replace(
+            recorded.check,
+            kind=kind,
+            backward="randn" if kind == "wrong_gradient" else "none",
+            double=True,
+        )
+        found = _search(recorded, pool, check)
+        if found is not None:
+            return _convicted(recorded, pool, found, kind)
+    return recorded
+
+
+def _search(recorded: Recorded, pool: WorkerPool, check: Check) -> Candidate | None:
+    ask = Questions(Scheduler(pool, judge(Signature(check.kind))), lambda _: None)
+    for graph_json, way in recorded.captures:
+        if "unsupported" in graph_json or way.get("replay"):
+            continue
+        try:
+            graph = from_json(graph_json, values.recipe_for("plain"))
+        except (NotPublic, KeyError, ValueError, TypeError):
+            continue
+        for backend in ("aot_eager", None):
+            arguments = (("backend", repr(backend)),) if backend else check.arguments
+            found = ask.first(
+                _strict(candidate, backend is None)
+                for part in parts(graph)
+                for candidate in [Candidate(part, replace(check, arguments=arguments))]
+                if backend is not None or not candidate.casts
+            )
+            if found is not None:
+                return found
+    return None
+
+
+def _strict(candidate: Candidate, fused: bool) -> Candidate:
+    """Fused half-precision code skips roundings legitimately: only what is wrong without that freedom counts.
+
+    Where the program itself casts to half precision its float64 run rounds there too, which would make the
+    skipping look wrong: such blocks are not judged at all.
+    """
+    if not (fused and candidate.coarse):
+        return candidate
+    return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
+
+
+def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: str) -> Recorded:
+    """The verdict, with the layer that the block's own runs under each backend show."""
+    layer = "inductor"
+    wanted = Signature(kind)
+    for backend, name in _LAYERS:
+        if judge(wanted)(pool.submit(found.text(), overrides={"backend": backend}).result()):
+            layer = name
+            break
+    graph = found.content
+    assert isinstance(graph, Graph)
+    what = "gradients" if kind == "wrong_gradient" else "values"
+    summary = (
+        f"The compiled program returns wrong {what}: over the whole program the error hides in rounding noise, but a block of "
+        f"{graph.statements} operation{'s' if graph.statements != 1 else ''} shows it alone, far from float64 where eager is not."
+    )
+    return replace(
+        recorded,
+        kind=kind,
+        layer=layer,
+        is_bug=True,
+        summary=summary,
+        signature=Signature(kind, layer),
+        check=found.check,
+    )

@@ -1,0 +1,113 @@
+"""Other interpreters in which the repro must pass: "fails here, passes there" is part of what every candidate shows.
+
+Only candidates run there, never the user's script, which may need what that environment lacks. Nothing but a pass counts
+as one: a candidate that cannot be judged there (exit 125) tells nothing about the failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from reporter.core.answer import Answer
+from reporter.core.errors import CannotJudgeError
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.scheduler import Stage
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """An interpreter of --differs-from with its workers and its compiler cache."""
+
+    info: InterpreterInfo
+    pool: WorkerPool
+    warm: Path
+
+    @property
+    def name(self) -> str:
+        """Which interpreter it is, for the journal."""
+        return f"{self.info.path} torch {self.info.torch}"
+
+    @property
+    def stage(self) -> Stage:
+        """Its say about candidates that fail here."""
+        return Stage(self.pool, passes, self.name)
+
+    def cold(self, text: str, runs: int, threads: int) -> tuple[Answer, ...]:
+        """What that many fresh processes there do with `text`."""
+        limit = max(300.0, 4 * self.pool.time_limit)
+        with ThreadPoolExecutor(max_workers=min(runs, threads)) as workers:
+            started = [
+                workers.submit(run_cold, self.info.path, text, limit, None, True, None, self.warm)
+                for _ in range(runs)
+            ]
+            return tuple(run.result() for run in started)
+
+
+def passes(answer: Answer) -> bool:
+    """Whether a candidate is right: exit code 0 and nothing else."""
+    return answer.outcome == "passes"
+
+
+class Refusals:
+    """What seeds that fail here did elsewhere, for the sentence that is due if there was never a pass."""
+
+    def __init__(self, places: Sequence[Elsewhere], shows: Callable[[Answer], bool]) -> None:
+        self._places = places
+        self._shows = shows
+        self._by_name: dict[str, list[Answer]] = {}
+
+    def add(self, name: str, text: str, answer: Answer) -> None:
+        """A settled candidate failed here and did not pass in the interpreter `name`."""
+        self._by_name.setdefault(name, []).append(answer)
+
+    def sentence(self) -> str | None:
+        """Why nothing differs: the first interpreter that refused and the strongest thing seen there; None without one."""
+        for place in self._places:
+            answers = self._by_name.get(place.name)
+            if answers:
+                return (
+                    f"every program that fails here {self._happened(answers, place.info.torch)} ({place.info.path}), "
+                    "so there is no difference to report; leave out --differs-from to report the failure itself"
+                )
+        return None
+
+    def _happened(self, answers: Sequence[Answer], torch: str) -> str:
+        """The same failure beats another one, which beats not knowing."""
+        failures = [a for a in answers if a.outcome in ("fails", "died", "timeout")]
+        if not failures:
+            return f"cannot be judged under torch {torch}: {_said(answers[0])}"
+        told = next((answer for answer in failures if self._shows(answer)), failures[0])
+        return f"fails under torch {torch} too: {_said(told)}"
+
+
+def _said(answer: Answer) -> str:
+    """The failure in a few words."""
+    if answer.failure:
+        line = str(answer.failure.get("first_line", ""))
+        return f"{answer.failure.get('exception')}: {line[:120]}".rstrip(": ")
+    if answer.signal:
+        return answer.signal
+    if answer.outcome == "timeout":
+        return "no end in time"
+    return (answer.stdout.strip().splitlines() or ["exit code 125"])[-1][:120]
+
+
+def verify(
+    places: Sequence[Elsewhere], text: str, runs: int, threads: int
+) -> tuple[dict[str, str], ...]:
+    """The rows of `differs_from`, each from fresh processes. Raises CannotJudgeError where one of them does not pass."""
+    rows = []
+    for place in places:
+        bad = next((a for a in place.cold(text, runs, threads) if not passes(a)), None)
+        if bad is not None:
+            raise CannotJudgeError(
+                f"the reduced program passes in warm workers of torch {place.info.torch} ({place.info.path}) but not in a "
+                f"fresh process ({_said(bad)}), so it is not reported"
+            )
+        rows.append({"torch": place.info.torch, "python": place.info.version, "outcome": "passes"})
+    return tuple(rows)

@@ -1,0 +1,38 @@
+"""Which failures come before any C++ compiler, so that candidates may end where one would start.
+
+The recording only suggests it. What counts is that a candidate that ends there has shown the failure, and the final text
+is shown in fresh processes that go all the way. A candidate that ends early counts as one without the failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from anonymizer.graph.boilerplate import Check
+
+#: What a worker is told with such a candidate.
+ENDS_AT_COMPILER: Mapping[str, Any] = {"end": "compiler"}
+#: Files and functions of torch that stand between a raise and the compiler, from 2.0 to 2.15: loading what was generated.
+_LOADING = re.compile(r"(?:/|^)(?:async_compile|cpp_builder)\.py$")
+_LOADERS = frozenset(
+    ("load_by_key_path", "_reload_python_module", "compile_file", "load_async", "load_pybinding")
+)
+
+
+def comes_early(failure: Mapping[str, Any] | None, check: Check) -> bool:
+    """Whether a described failure seems to be raised inside Inductor's Python, in the forward of the first compile."""
+    frames = (failure or {}).get("frames") or ()
+    if check.kind != "crash" or check.calls or not frames:
+        return False
+    files = [str(frame.get("file", "")) for frame in frames]
+    functions = [str(frame.get("function", "")) for frame in frames]
+    return (
+        any(file.startswith("torch/_inductor/") for file in files)
+        and not any(_LOADING.search(file) for file in files)
+        and not any(
+            function in _LOADERS or "backward" in function or function.startswith("bw_")
+            for function in functions
+        )
+    )

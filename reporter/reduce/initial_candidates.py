@@ -1,0 +1,274 @@
+"""The first candidates: the failing graph, or the rewritten source, under the check that its verdict asks for.
+
+Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first — and the first
+that shows the failure in a worker is where reduction starts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from anonymizer.graph import values
+from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.ir_json import from_json
+from reporter.core.candidate import Candidate, Content
+from reporter.diagnose.ladder import EAGER, EXACT
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.call_session import Json
+from reporter.reduce.pieces import parts
+
+_KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
+
+
+def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Check:
+    """The check of a diagnosis: same kind, and the settings that the recorded call ran under."""
+    finding = diagnosis.finding
+    assert finding is not None and diagnosis.ladder is not None
+    context = finding.context
+    contexts = []
+    if context.get("inference"):
+        contexts.append("torch.inference_mode()")
+    elif context.get("grad") is False:
+        contexts.append("torch.no_grad()")
+    for device, (enabled, dtype) in (context.get("autocast") or {}).items():
+        if enabled:
+            contexts.append(f'torch.autocast("{device}", dtype={dtype})')
+    random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind.startswith("wrong")
+    config = config_lines(environment.get("configs") or {}, environment.get("choices") or ())
+    if random and diagnosis.layer in ("inductor", "decomposition"):
+        config = (*config, ("torch._inductor.config.fallback_random", "True"))
+    if diagnosis.ladder["emulate_precision_casts"].outcome == "differs":
+        config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
+    changed = diagnosis.comparison or {"values": []}
+    minded = [item for item in changed["values"] if not item["same"]]
+    signature = diagnosis.signature
+    eager = diagnosis.ladder[EAGER]
+    return Check(
+        kind=diagnosis.kind,
+        arguments=arguments(finding.options, bool(prelude)),
+        config=tuple(dict(config).items()),
+        contexts=tuple(contexts),
+        backward="randn" if finding.grads else "none",
+        property=signature.property if signature else None,
+        double=diagnosis.ladder[EXACT].outcome == "ok" or diagnosis.kind == "wrong_gradient",
+        compare_inputs=any(item["property"] == "changed input" for item in minded),
+        eager_raises=eager.outcome == "raises" and diagnosis.kind == "process_death",
+        prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),
+    )
+
+
+def settings(context: Json, environment: Json) -> str:
+    """Global switches that were not at their default, as statements."""
+    lines = []
+    dtype = context.get("default_dtype", "torch.float32")
+    if dtype != "torch.float32":
+        lines.append(f"torch.set_default_dtype({dtype})")
+    if context.get("deterministic"):
+        lines.append("torch.use_deterministic_algorithms(True)")
+    cores = environment.get("cores")
+    if cores and context.get("threads") and context["threads"] == 1 and cores > 1:
+        lines.append("torch.set_num_threads(1)")
+    if context.get("matmul_precision") not in (None, "highest"):
+        lines.append(f'torch.set_float32_matmul_precision("{context["matmul_precision"]}")')
+    return "\n".join(lines)
+
+
+def config_lines(
+    configs: Mapping[str, Any], choices: Collection[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Non-default torch configuration as assignments; only plain values, and strings that torch offers (`choices`)."""
+    kept = []
+    for name, value in configs.items():
+        plain = isinstance(value, (bool, int, float)) or value is None or name in choices
+        if (
+            plain
+            and name.startswith("torch.")
+            and ".config." in name
+            and name.rsplit(".", 1)[-1] != "compile_threads"
+        ):
+            kept.append((name, repr(value)))
+    return tuple(kept)
+
+
+def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
+    """The torch.compile keyword arguments as text; options are torch's own names and plain values."""
+    found = []
+    backend = options.get("backend", "inductor")
+    if isinstance(backend, dict):
+        if custom:
+            found.append(("backend", "custom_backend"))
+    elif isinstance(backend, str) and backend != "inductor":
+        found.append(("backend", repr(backend)))
+    for name in _KEPT_ARGUMENTS:
+        value = options.get(name)
+        if value is None or value is False and name == "fullgraph" or value == "default":
+            continue
+        if isinstance(value, dict) and not all(
+            isinstance(v, (bool, int, float, str)) for v in value.values()
+        ):
+            continue
+        found.append((name, repr(value)))
+    return tuple(found)
+
+
+def graphs(
+    diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
+) -> Iterator[tuple[Json, Mapping[str, Any]]]:
+    """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
+
+    `allow` names the tensors whose values may be captured, too.
+    """
+    finding = diagnosis.finding
+    assert finding is not None
+    ways: list[dict[str, Any]] = [{"replay": False}]
+    if finding.replay or diagnosis.kind in ("stale_graph", "crash_on_recompile"):
+        sequence = {"replay": True}
+        ways = (
+            [sequence, *ways]
+            if diagnosis.kind in ("stale_graph", "crash_on_recompile")
+            else [*ways, sequence]
+        )
+        ways.append({"replay": False, "dynamic": True})
+    for way in ways:
+        answer = finding.lab.request(
+            {"op": "capture", "allow": list(allow), **way}, climber_timeout
+        )
+        for graph in reversed(answer.get("graphs") or []):
+            yield graph, way
+
+
+def graph_candidates(
+    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+) -> Iterator[Candidate]:
+    """Candidates of one captured graph, the ones that are quick to try and quick to read first.
+
+    The whole graph with plain values; for wrong values its blocks alone, where the noise of the rest is gone; then the
+    whole graph with ever closer values.
+    """
+    if "unsupported" in captured:
+        return
+    for level in values.levels(item.get("stats") for item in captured["inputs"]):
+        try:
+            graph = from_json(captured, values.recipe_for(level))
+        except (NotPublic, KeyError, ValueError, TypeError):
+            return
+        if not graph.outputs and not graph.nodes:
+            return
+        graph, variants = _variants(graph, way, check, layer)
+        for variant in variants:
+            yield Candidate(graph, variant)
+        if level == values.LEVELS[0] and check.kind in ("wrong_result", "wrong_gradient"):
+            quick = variants[:1] if len(graph.nodes) > 20 else variants
+            yield from (
+                Candidate(part, variant)
+                for variant in quick
+                for part in parts(graph)
+                if part != graph
+            )
+
+
+def slices(
+    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
+    """A captured graph whose pieces may show the failure alone, with how to make a candidate of a piece.
+
+    Once with plain values, and for wrong values once more with the ranges that were seen. A failure that needs several
+    calls is left to the whole graph, whose sizes change together.
+    """
+    if "unsupported" in captured or way.get("replay") or check.kind in _SEQUENCES:
+        return
+    for level in ("plain", "range") if check.kind.startswith("wrong") else ("plain",):
+        try:
+            graph = from_json(captured, values.recipe_for(level))
+        except (NotPublic, KeyError, ValueError, TypeError):
+            return
+        for variant in _variants(graph, way, check, layer)[1][:1]:
+            yield graph, functools.partial(_piece, variant)
+
+
+_SEQUENCES = ("stale_graph", "crash_on_recompile")
+
+
+def _piece(check: Check, piece: Graph) -> Candidate:
+    return Candidate(piece, replace(check, double=check.double and _has_floats(piece)))
+
+
+def _has_floats(graph: Graph) -> bool:
+    return any(i.meta.is_float or i.meta.dtype.startswith("complex") for i in graph.inputs)
+
+
+def _variants(
+    graph: Graph, way: Mapping[str, Any], check: Check, layer: str
+) -> tuple[Graph, list[Check]]:
+    """The checks to try on a graph: a cheaper backend that has the fault too before the user's own, sums before weights."""
+    if not _has_floats(graph):
+        check = replace(check, double=False)  # nothing float64 could be nearer to
+    if way.get("replay") and len(graph.runs) > 1:
+        graph, calls = sequence(graph)
+        check = replace(check, calls=calls) if calls else check
+    elif way.get("dynamic"):
+        check = replace(
+            check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
+        )
+    variants = [check]
+    if check.kind.startswith("wrong") and layer in QUICKER and Candidate(graph, check).draws:
+        variants = (
+            []
+        )  # the user's own backend draws another stream: only the cheaper one can be compared
+    own = dict(check.arguments).get("backend") is None
+    if own and layer in QUICKER:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        variants.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
+    if check.backward == "randn":
+        variants = [
+            replace(item, backward=way_back) for item in variants for way_back in ("randn", "sum")
+        ]
+    if check.double and check.kind in ("wrong_result", "stale_graph"):
+        variants += [replace(item, double=False) for item in variants]
+    return graph, variants
+
+
+#: The cheapest backend that shows a fault of a layer.
+QUICKER = {"dynamo": "eager", "aot_autograd": "aot_eager"}
+
+
+def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
+    """The graph with sizes that never change fixed, and the calls as bindings of those that do."""
+    changing = {
+        symbol
+        for symbol, _ in graph.runs[-1]
+        if len({dict(run).get(symbol) for run in graph.runs}) > 1
+    }
+    inputs = tuple(
+        (
+            replace(
+                item,
+                symbols=tuple(
+                    s if isinstance(s, str) and s in changing else n
+                    for s, n in zip(item.symbols, item.meta.shape)
+                ),
+            )
+            if item.symbols
+            else item
+        )
+        for item in graph.inputs
+    )
+    runs = tuple(tuple((s, n) for s, n in run if s in changing) for run in graph.runs)
+    return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
+
+
+def source_candidates(content: Content, check: Check, layer: str) -> Iterator[Candidate]:
+    """Candidates of a rewritten source under the check, then under weaker ones."""
+    checks = [check]
+    if dict(check.arguments).get("backend") is None and layer in QUICKER:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        checks.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
+    if check.double:
+        checks += [replace(item, double=False) for item in checks]
+    for item in checks:
+        yield Candidate(content, item)

@@ -1,0 +1,82 @@
+"""Other failures met on the way: each kept with its smallest candidate, shown again in a fresh process, never swapped in.
+
+A reduction tries hundreds of programs, and some of them fail in a way of their own. That is news for the same
+maintainers, but it is another bug: it must not take the place of the one that was asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reporter.core.answer import Answer
+from reporter.core.candidate import seen
+from reporter.core.signature import Signature, same_failure
+from reporter.execution.fresh_process import run_cold
+
+#: How many of them are worth a fresh process each.
+MOST = 2
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another failure: its signature, and the smallest candidate that showed it, as text."""
+
+    signature: Signature
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of report.json, without the program."""
+        return {
+            "kind": self.signature.kind,
+            "signature": self.signature.text(),
+            "lines": len([line for line in self.text.splitlines() if line.strip()]),
+        }
+
+
+class Others:
+    """Collects other failures than `wanted` while candidates run, as long as it is `listening`."""
+
+    def __init__(self, wanted: Signature) -> None:
+        self.wanted = wanted
+        self.listening = True
+        self._found: dict[str, Other] = {}
+
+    def note(self, text: str, answer: Answer) -> None:
+        """A candidate that fails, but not as wanted. A time limit or a lack of memory is a limit of ours, no finding."""
+        signature = seen(answer) if self.listening else None
+        if signature is None or signature.kind == "hang" or answer.out_of_memory:
+            return
+        if signature.kind == "crash" and _of_the_harness(answer):
+            return
+        if signature.kind == self.wanted.kind and signature.kind != "crash":
+            return
+        for key, known in self._found.items():
+            if same_failure(known.signature, signature):
+                if len(text) < len(known.text):
+                    self._found[key] = Other(known.signature, text)
+                return
+        self._found[signature.text()] = Other(signature, text)
+
+    def all(self) -> tuple[Other, ...]:
+        """Everything noted, in the order of the first meeting."""
+        return tuple(self._found.values())
+
+    def shown_again(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
+        """Those of the smallest few that a fresh process shows as well; `limit` in seconds for each."""
+        smallest = sorted(self._found.values(), key=lambda other: (len(other.text), other.text))
+        kept = []
+        for other in smallest[:MOST]:
+            answer = run_cold(python, other.text, limit, describe=True, warm=warm)
+            again = seen(answer)
+            if again is not None and same_failure(other.signature, again):
+                kept.append(other)
+        return tuple(kept)
+
+
+def _of_the_harness(answer: Answer) -> bool:
+    """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch had returned by then."""
+    frames: list[dict[str, Any]] = (answer.failure or {}).get("frames") or []
+    compared = any(frame["function"] == "main" for frame in frames)
+    return compared and not any(frame["torch"] or frame["function"] == "run" for frame in frames)

@@ -1,0 +1,187 @@
+"""Source mode on the deciding side: rewritten sources as candidates, and the user's own backend as rewritten code."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anonymizer.graph.boilerplate import Body
+from anonymizer.source import rewrite
+from anonymizer.source.program import import_lines
+from anonymizer.source.rewrite import SourceError, SourceProgram
+from reporter.core.candidate import Candidate
+from reporter.core.recorded_call import Recorded
+from reporter.reduce.passes import Calls
+from reporter.reduce.questions import Questions
+from reporter.reduce.simplify import Backward, Options
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A `SourceProgram` that can write itself as the body of a repro."""
+
+    program: SourceProgram
+
+    def body(self) -> Body:
+        """Definitions without imports, inputs, and the callable."""
+        program = self.program
+        return Body(
+            definitions=program.definitions_text(),
+            callable=program.callable_expression,
+            inputs=tuple(program.inputs_lines()),
+            is_module="(" in program.callable_expression,
+            imports=tuple(line for line in program.imports() if line),
+        )
+
+
+def program(
+    recorded: Recorded, exact: bool = False, say: Callable[[str], None] = lambda _: None
+) -> Rewritten | None:
+    """The failing callable as public code, or None if its source cannot be had; `say` is told why not."""
+    if not recorded.gathered:
+        return None
+    try:
+        return Rewritten(rewrite.rebuild(recorded.gathered, recorded.vocabulary, exact))
+    except SourceError as reason:
+        say(f"the source is not rewritten: {reason}")
+    except Exception as error:
+        # private code may be anything; what surprises the rewriter has no rewriting, the graphs may do
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        name = type(error).__name__
+        say(
+            f"the source is not rewritten: {name} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
+        )
+    return None
+
+
+def backend(recorded: Recorded) -> SourceProgram | None:
+    """The user's own backend as public code, or None if there is none to be had."""
+    if not recorded.gathered:
+        return None
+    try:
+        return rewrite.rebuild_backend(recorded.gathered, recorded.vocabulary)
+    except SourceError:
+        return None
+
+
+def in_public_words(recorded: Recorded) -> Recorded:
+    """The recording with the class that the program's own code raises under the name that rewritten code has for it."""
+    wanted = recorded.signature
+    if wanted is None or wanted.exception is None:
+        return recorded
+    made = backend(recorded) if recorded.layer == "backend" else None
+    if made is None:
+        rebuilt = program(recorded)
+        made = rebuilt.program if rebuilt is not None else None
+    public = made.mapping.get(wanted.exception) if made is not None else None
+    if public is None:
+        return recorded
+    return replace(recorded, signature=replace(wanted, exception=public))
+
+
+def backend_text(program: SourceProgram) -> str:
+    """The definitions of a backend with the imports that a repro does not have anyway."""
+    extra = [line for line in import_lines(program.definitions) if line and line != "import torch"]
+    return "\n".join([*extra, program.definitions_text()])
+
+
+@dataclass(frozen=True)
+class _Control:
+    """A plain function of one tensor that has nothing to do with the failure."""
+
+    expression: str
+
+    def body(self) -> Body:
+        definitions = f"def repro(x):\n    return {self.expression}"
+        return Body(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
+
+
+_CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
+
+
+def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions) -> Candidate:
+    """The candidate with the smallest version of the user's backend that shows the failure.
+
+    A backend that fails for everybody shows nothing, and the shortest way to an error is to raise it always. So what the whole
+    backend compiles rightly (`_CONTROLS`) each version has to, too; one that compiles none of that stays as it is.
+    """
+    from anonymizer.source import reduce
+
+    before = candidate.check.prelude
+    text = backend_text(program)
+    if not text or text not in before:
+        return candidate
+    kind = "crash" if candidate.check.kind == "crash" else "wrong_result"
+    plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
+
+    def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
+        return other.with_check(prelude=before.replace(text, backend_text(item)))
+
+    def works(item: SourceProgram, control: _Control) -> bool:
+        asked = around(item, Candidate(control, plain))
+        return not ask.holds(asked) and ask.passed(asked)
+
+    controls = [control for control in _CONTROLS if works(program, control)]
+    must_return = _returns(program)
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        answers = [False] * len(programs)
+        left = [i for i, item in enumerate(programs) if _returns(item) or not must_return]
+        while left:
+            found = ask.pick((at, around(programs[i])) for at, i in enumerate(left))
+            if found is None:
+                break
+            chosen = left[found[0]]
+            if all(works(programs[chosen], control) for control in controls):
+                answers[chosen] = True
+                break
+            left = left[found[0] + 1 :]
+        return answers
+
+    if not controls:
+        return candidate
+    smaller = around(reduce.reduce(program, interesting))
+    return smaller if ask.holds(smaller) else candidate
+
+
+def _returns(program: SourceProgram) -> bool:
+    """Whether the backend ends by giving back something that can be called."""
+    functions = [
+        node
+        for node in ast.parse(backend_text(program)).body
+        if isinstance(node, ast.FunctionDef) and node.name in program.callable_expression
+    ]
+    last = functions[-1].body[-1] if functions else None
+    return isinstance(last, ast.Return) and not isinstance(last.value, (ast.Constant, type(None)))
+
+
+def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
+    """The smallest rewritten source that shows the failure, then the plainest check around it."""
+    from anonymizer.source import reduce
+
+    assert isinstance(seed.content, Rewritten)
+    best = Backward().run(Calls().run(Options().run(seed, ask), ask), ask)
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        """Only the first success counts, so what is behind it need not run."""
+        answers = [False] * len(programs)
+        made = [Candidate(Rewritten(item), best.check) for item in programs]
+        found = ask.first(made)
+        if found is not None:
+            answers[next(i for i, item in enumerate(made) if item is found)] = True
+        return answers
+
+    assert isinstance(best.content, Rewritten)
+    smallest = reduce.reduce(best.content.program, interesting)
+    return Options(last=True).run(Candidate(Rewritten(smallest), best.check), ask)
+
+
+def statements(candidate: Candidate) -> int:
+    """Tensor operations of a rewritten source."""
+    content = candidate.content
+    if isinstance(content, Rewritten):
+        return content.program.statements()
+    return int(getattr(content, "statements", 0))

@@ -1,0 +1,82 @@
+"""The workers of one run, in the user's interpreter and in those it has to differ from, with their compiler caches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from reporter.core.settings import Options
+from reporter.execution import interpreter, launch
+from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.worker_pool import Isolation, WorkerPool
+from reporter.reduce.contrast import Elsewhere
+
+
+class Bench:
+    """The workers of one run and their compiler caches; made at once, started when first needed.
+
+    `places` are those of the other interpreters that a candidate must pass in.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        python: Path,
+        folder: Path,
+        others: Sequence[interpreter.InterpreterInfo] = (),
+    ) -> None:
+        self.folder = folder
+        self.python = python
+        self._options = options
+        self._others = others
+        self._isolation: Isolation = "spawn" if options.workers == "spawn" else "fork"
+        self.warm = self._warm(python)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Makes the workers of all interpreters."""
+        kind = self._isolation
+        with contextlib.ExitStack() as stack:
+            self.pool = stack.enter_context(self._pool(self.python, self.warm, f"workers-{kind}"))
+            self.places: list[Elsewhere] = []
+            for number, info in enumerate(self._others):
+                warm = self._warm(info.path)
+                pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
+                self.places.append(Elsewhere(info, pool, warm))
+            self._pools = stack.pop_all()
+
+    def suit(self, device: str) -> None:
+        """Sees to it that candidates can compute on `device`: the fork of a process that has used a GPU cannot."""
+        if device != "cpu" and self._isolation == "fork":
+            self._pools.close()
+            self._isolation = "spawn"
+            self._set_up()
+
+    def _warm(self, python: Path) -> Path:
+        """The folder of an interpreter's warm-up cache, which outlives the run."""
+        return warm_folder(python, self.folder / "warm")
+
+    def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
+        """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever they run."""
+        options = self._options
+        (self.folder / name).mkdir(exist_ok=True)
+        return WorkerPool(
+            python,
+            options.jobs,
+            launch.environment(),
+            self.folder / name,
+            "inductor",
+            memory_limit=int(options.memory * 2**30),
+            isolation=self._isolation,
+            warm_cache=warm,
+        )
+
+    def start(self) -> None:
+        """Starts all warm-ups, side by side."""
+        for pool in (self.pool, *(place.pool for place in self.places)):
+            pool.start()
+
+    def close(self) -> None:
+        """Ends the workers."""
+        self._pools.close()

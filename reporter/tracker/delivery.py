@@ -1,0 +1,189 @@
+"""Exactly once, by three rules: write down what is about to be done, look before every attempt, and never guess.
+
+A request that changes something can fail in a way that leaves open whether it was carried out. Then the tracker is asked
+for the report's marker until no request can be under way any more; only a search that did not find it allows another
+attempt, in this run or in a later one. What was sent and by whom is in the store (`reporter.store.filings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Protocol
+
+from reporter.core.errors import BugreportError, Interrupted, TrackerError
+from reporter.store.database import opened, store_path
+from reporter.store.filings import Filing, State, filing, first_sent, move
+from reporter.store.locks import lock_beside, locked
+from reporter.tracker.session import LONGEST_WAIT, Pace
+
+_LOOKS = 6
+_AGAIN = (
+    "the report is safe, and the same command looks for it on the tracker before it sends anything"
+)
+
+
+@dataclass(frozen=True)
+class Landed:
+    """Where something arrived. `already`: it was there before this attempt."""
+
+    number: int
+    url: str
+    already: bool = False
+
+
+class Delivery(Protocol):
+    """One thing to be sent once. `what` is its name in sentences, "the issue"."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+    def look(self, since: datetime | None) -> Landed | None:
+        """Searches the tracker for it. `since` is the first attempt, before which it cannot have been created."""
+
+    def send(self) -> Landed:
+        """One request. Raises TrackerError with `may_have_happened` where that is not known."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What all deliveries of a run share: the report's key and folder, the pace, and who is told what is going on."""
+
+    key: str
+    folder: Path
+    pace: Pace
+    say: Callable[[str], None]
+    store: Path | None = None
+
+    def deliver(self, delivery: Delivery) -> Landed:
+        """Sends it, unless it is there already.
+
+        Raises:
+            TrackerError: it did not arrive, or that is not known; the sentence says which. Later runs go on from here.
+            BugreportError: the tracker refused; nothing was created.
+        """
+        path = self.store or store_path()
+        private = self.folder / "private"
+        # the folder's lock is for two processes with different stores
+        paths = [private / "filing.lock"] if private.is_dir() else []
+        paths.append(lock_beside(path, self.key, delivery.place))
+        with locked(paths, lambda: self.say("another process is sending this report; waiting")):
+            return self._deliver(delivery, path)
+
+    def _deliver(self, delivery: Delivery, path: Path) -> Landed:
+        with opened(path) as store:
+            row = filing(store, self.key, delivery.place)
+            since = _moment(first_sent(store, self.key, delivery.place))
+        if row is not None and row.state is State.CONFIRMED and row.number and row.url:
+            return Landed(row.number, row.url, already=True)
+        if row is None:
+            self._move(path, delivery, State.PLANNED)
+        landed = delivery.look(since)
+        if landed is None and row is not None and row.state.is_open_question:
+            self.say(
+                f"an earlier attempt to send {delivery.what} may still be under way; looking for it"
+            )
+            landed = self._watch(delivery, since, self._rest(row))
+        if landed is not None:
+            return self._confirm(path, delivery, replace(landed, already=True), "found by its mark")
+        return self._attempt(delivery, path)
+
+    def _attempt(self, delivery: Delivery, path: Path) -> Landed:
+        """At most two requests: the second one only after a refusal that says how soon to come again."""
+        for is_last in (False, True):
+            self._move(path, delivery, State.SENT)
+            started = datetime.now(timezone.utc)
+            try:
+                return self._confirm(path, delivery, delivery.send(), "created")
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"interrupted while {delivery.what} was being sent; {_AGAIN}"
+                ) from None
+            except TrackerError as error:
+                if error.may_have_happened:
+                    return self._find_out(delivery, path, started, error)
+                self._move(path, delivery, State.PLANNED, detail=str(error))
+                if is_last or error.wait is None or error.wait > LONGEST_WAIT:
+                    raise
+                self.say(f"{error}; waiting {error.wait:.0f} s")
+                self.pace.sleep(error.wait)
+                landed = delivery.look(started)
+                if landed is not None:
+                    return self._confirm(path, delivery, landed, "found by its mark")
+            except BugreportError as error:
+                self._move(path, delivery, State.PLANNED, detail=str(error))
+                raise
+        raise AssertionError("the second attempt returns or raises")
+
+    def _find_out(
+        self, delivery: Delivery, path: Path, started: datetime, error: TrackerError
+    ) -> Landed:
+        self._move(path, delivery, State.UNKNOWN, detail=str(error))
+        self.say(f"{error}; looking for {delivery.what} for up to {self.pace.settle:.0f} s")
+        try:
+            landed = self._watch(delivery, started, self.pace.settle)
+        except BugreportError as second:
+            raise TrackerError(f"{error} ({second}); {_AGAIN}") from None
+        if landed is None:
+            raise TrackerError(
+                f"{error}; {delivery.what} was still not there after {self.pace.settle:.0f} seconds; {_AGAIN}"
+            )
+        return self._confirm(path, delivery, landed, f"found by its mark after: {error}")
+
+    def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Landed | None:
+        """Looks until `seconds` are over, and once more then. A failed look counts only if it is the last."""
+        clock = self.pace.clock
+        end = clock() + seconds
+        while True:
+            is_last = clock() >= end
+            try:
+                landed = delivery.look(since)
+            except TrackerError:
+                if is_last:
+                    raise
+                landed = None
+            if landed is not None or is_last:
+                return landed
+            self.pace.sleep(max(0.0, min(self.pace.settle / _LOOKS, end - clock())))
+
+    def _rest(self, row: Filing) -> float:
+        """Seconds for which the request of an earlier process may still be under way."""
+        sent = _moment(row.updated)
+        age = (datetime.now(timezone.utc) - sent).total_seconds() if sent else 0.0
+        return min(self.pace.settle, max(0.0, self.pace.settle - age))
+
+    def _confirm(self, path: Path, delivery: Delivery, landed: Landed, detail: str) -> Landed:
+        try:
+            self._move(path, delivery, State.CONFIRMED, landed, detail)
+        except BugreportError as error:
+            # it is there, and the next run finds it by its mark: saying where is worth more than failing
+            self.say(f"{delivery.what} is at {landed.url}, but that could not be noted: {error}")
+        return landed
+
+    def _move(
+        self,
+        path: Path,
+        delivery: Delivery,
+        state: State,
+        landed: Landed | None = None,
+        detail: str = "",
+    ) -> None:
+        with opened(path) as store:
+            move(
+                store,
+                self.key,
+                delivery.place,
+                state,
+                number=landed.number if landed else None,
+                url=landed.url if landed else None,
+                detail=detail,
+            )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

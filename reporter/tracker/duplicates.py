@@ -1,0 +1,168 @@
+"""Has somebody reported this already? Candidates come from three searches, and each is shown with the reasons that speak for it.
+
+A search finds words; whether two issues are one bug is decided by evidence in their text (`reporter.tracker.weighing`). Nothing is
+decided for the person who files, and a search that fails costs the list, never the report.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from github.Issue import Issue
+
+from reporter.core.errors import BugreportError
+from reporter.store.database import opened
+from reporter.store.filings import State, filings
+from reporter.store.reports import alike
+from reporter.tracker.place import Repository
+from reporter.tracker.plain_text import plain, plain_line
+from reporter.tracker.session import Session, is_incomplete
+from reporter.tracker.submission import Parcel
+from reporter.tracker.weighing import (
+    LIKELY,
+    exception_of,
+    last,
+    telling_operators,
+    weigh,
+    words_of,
+)
+
+_SHOWN = 5
+_PER_SEARCH = 10
+_QUERY_LIMIT = 250  # the search API takes 256 characters
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An issue, or a report of one's own without one, that may be the same bug. `score` is between 0 and 1."""
+
+    score: float
+    reasons: tuple[str, ...]
+    title: str
+    url: str
+    number: int | None = None
+    state: str = ""
+
+    @property
+    def is_likely(self) -> bool:
+        return self.score >= LIKELY
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        return {
+            "number": self.number,
+            "url": self.url,
+            "title": self.title,
+            "state": self.state,
+            "score": round(self.score, 2),
+            "likely": self.is_likely,
+            "reasons": list(self.reasons),
+        }
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The candidates, the most likely first; `trouble` says which search gave no answer."""
+
+    candidates: tuple[Candidate, ...] = ()
+    trouble: tuple[str, ...] = ()
+
+    @property
+    def likely(self) -> tuple[Candidate, ...]:
+        return tuple(item for item in self.candidates if item.is_likely)
+
+    @property
+    def to_comment_on(self) -> Candidate | None:
+        """The open issue that a comment would go to."""
+        found = (c for c in self.likely if c.number is not None and c.state != "closed")
+        return next(found, None)
+
+
+def find_duplicates(
+    session: Session | None, repository: Repository, parcel: Parcel, store: Path | None = None
+) -> Duplicates:
+    """Searches the store, and the tracker where there is a session. Raises nothing that the tracker or the store causes."""
+    found: dict[str, Candidate] = {}
+    trouble: list[str] = []
+    try:
+        found.update((item.url, item) for item in _in_store(parcel, repository, store))
+    except BugreportError as error:
+        trouble.append(str(error))
+    for query in queries(repository, parcel) if session is not None else ():
+        assert session is not None
+        try:
+            items, gave_up = _on_tracker(session, query, parcel)
+            for item in items:
+                found.setdefault(item.url, item)
+                if item.score > found[item.url].score:
+                    found[item.url] = item
+            if gave_up:
+                trouble.append(f"the search of {repository} gave up early, so there may be more")
+        except BugreportError as error:
+            trouble.append(str(error))
+            break  # the search has a budget of its own; what used it up will not give more
+    ranked = sorted(found.values(), key=lambda item: (-item.score, item.number or 0))
+    shown = [item for item in ranked if item.score > 0.15][:_SHOWN]
+    return Duplicates(tuple(shown), tuple(trouble))
+
+
+def queries(repository: Repository, parcel: Parcel) -> list[str]:
+    """What the tracker is asked, the most telling first; each within the limit of the search API."""
+    place = f"repo:{repository.full_name} is:issue"
+    asked = []
+    if parcel.stored.fingerprint:
+        digits = parcel.stored.fingerprint.partition(":")[2]
+        asked.append(f'{place} in:body "{digits}"')
+    exception, words = exception_of(parcel), words_of(parcel)
+    if exception and words:
+        asked.append(_within(f"{place} {exception}", words[:5]))
+    operators = telling_operators(parcel)
+    if operators:
+        asked.append(_within(f"{place} torch.compile", [last(name) for name in operators[:4]]))
+    return asked
+
+
+def _in_store(parcel: Parcel, repository: Repository, path: Path | None) -> Iterator[Candidate]:
+    """Reports of one's own with the same fingerprint, filed or not."""
+    reason = (
+        "your own report of the same failure: layer, exception and torch frames or operators agree"
+    )
+    with opened(path) as store:
+        for report in alike(store, parcel.stored):
+            known = [
+                item
+                for item in filings(store, report.key)
+                if item.place == str(repository) and item.state is State.CONFIRMED
+            ]
+            if known and known[0].url:
+                yield Candidate(0.95, (reason,), report.title, known[0].url, known[0].number)
+            else:
+                yield Candidate(0.9, (f"{reason}; not filed here",), report.title, report.folder)
+
+
+def _on_tracker(session: Session, query: str, parcel: Parcel) -> tuple[list[Candidate], bool]:
+    """What one search finds, weighed, and whether it gave up before its end."""
+    with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
+        results: Iterable[Issue] = session.github.search_issues(query)
+        found = [_weighed(issue, parcel) for issue in itertools.islice(results, _PER_SEARCH)]
+        return found, is_incomplete(results)
+
+
+def _weighed(issue: Issue, parcel: Parcel) -> Candidate:
+    labels = [plain_line(label.name) for label in issue.labels]
+    title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
+    score, reasons = weigh(parcel, title, body, labels)
+    return Candidate(
+        score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
+    )
+
+
+def _within(query: str, words: Iterable[str]) -> str:
+    for word in words:
+        if len(query) + len(word) + 1 <= _QUERY_LIMIT:
+            query += f" {word}"
+    return query

@@ -1,0 +1,377 @@
+"""`file`: nothing leaves that was not shown, nobody files without words of their own and a yes, and nothing arrives twice.
+
+The order is: read, check for leaks, find out whether it is there already, look for duplicates, show, ask, check again what
+the person added, send, read back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from github.Repository import Repository as Project
+
+from reporter.core.errors import BugreportError, UsageError
+from reporter.core.settings import Options
+from reporter.publish.form import check, chosen
+from reporter.publish.recheck import Rechecked, recheck
+from reporter.publish.rerender import in_form
+from reporter.store.database import now, opened
+from reporter.store.filings import KnownIssue, State, filing, remember_issue
+from reporter.store.reports import record
+from reporter.tracker.delivery import Desk, Landed
+from reporter.tracker.duplicates import Duplicates, find_duplicates
+from reporter.tracker.outcome import Filed, Shown, Wish, duplicate_lines, parcel_lines
+from reporter.tracker.place import Repository, need_token, parse_repository
+from reporter.tracker.plain_text import plain_line
+from reporter.tracker.posts import CommentLetter, IssueLetter, LogText
+from reporter.tracker.preview import Person, dry_run, web
+from reporter.tracker.session import Session
+from reporter.tracker.submission import (
+    Parcel,
+    comment_with_environment,
+    has_words,
+    read_parcel,
+    with_words,
+)
+
+#: Priorities are the maintainers' to give.
+_THEIRS = re.compile(r"high priority|triaged|sev\s*\d*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asked for, checked as far as it can be before anything is read."""
+
+    repository: Repository
+    options: Options
+    comment_on: int | None = None
+
+    @property
+    def sends(self) -> bool:
+        return not (self.options.dry_run or self.options.web)
+
+
+def check_wanted(options: Options, person: Person, comment_on: int | None = None) -> Wanted:
+    """Refuses what would be refused later, so that `create --file` does so before its long run.
+
+    Raises:
+        UsageError: no project, a label that is not ours to give, nobody to ask.
+        AuthenticationError: there is no token.
+    """
+    if not options.repo:
+        raise UsageError(
+            "it is not said where to file; name the project, as in `-R pytorch/pytorch`"
+        )
+    check(options)
+    wanted = Wanted(parse_repository(options.repo), options, comment_on)
+    if options.dry_run and options.web:
+        raise UsageError("--dry-run and --web exclude each other; give one of them")
+    for label in options.labels:
+        if _THEIRS.fullmatch(label.strip()):
+            raise UsageError(f"the label {label!r} is for the maintainers to give; leave it out")
+    if wanted.sends:
+        if not options.yes and not person.is_there:
+            raise UsageError(
+                "filing needs somebody who says yes, and there is no terminal to ask; give --summary with a sentence of your own and --yes"
+            )
+        need_token(wanted.repository.host)
+    return wanted
+
+
+def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
+    """Files a report, or shows it. Raises BugreportError."""
+    options = wanted.options
+    parcel = _parcel(folder, options)
+    if wanted.sends and options.yes and not has_words(parcel):
+        raise UsageError(
+            "--yes goes together with a sentence of your own; give it with --summary, or leave --yes out to be asked"
+        )
+    checked = _checked(parcel, options)
+    notes = (*parcel.notes, *_doubts(checked))
+    if options.dry_run:
+        return dry_run(wanted.repository, options, parcel, notes)
+    if options.web:
+        return web(wanted.repository, parcel, person, notes)
+    record(parcel.stored)
+    with Session(wanted.repository.host) as session:
+        project = session.repository(wanted.repository)
+        filer = _Filer(wanted, person, session, project, _canonical(wanted.repository, project))
+        return filer.file(parcel, notes)
+
+
+def _parcel(folder: Path, options: Options) -> Parcel:
+    """The report as it lies there, or written anew in the form that was asked for, with the labels that this form knows."""
+    words = options.summary or ""
+    if options.template is None:
+        return read_parcel(folder, words)
+    form = chosen(options)
+    parcel = read_parcel(folder, words, in_form(folder, form))
+    return replace(parcel, labels=form.allowed(parcel.labels))
+
+
+@dataclass(frozen=True)
+class _Filer:
+    """One run against one project. `repository` has the project's own spelling, so that the store knows it under one name."""
+
+    wanted: Wanted
+    person: Person
+    session: Session
+    project: Project
+    repository: Repository
+
+    def file(self, parcel: Parcel, notes: tuple[str, ...]) -> Filed | Shown:
+        options = self.wanted.options
+        desk = Desk(parcel.key, parcel.folder, self.session.pace, self.person.say)
+        labels, unknown = self._labels(parcel)
+        notes = (*notes, *unknown)
+        assignees = self._assignees()
+        if self.wanted.comment_on is not None:
+            return self._comment(desk, parcel, self.wanted.comment_on, Duplicates(), notes, labels)
+        letter = IssueLetter(self.session, self.project, self.repository, parcel, labels, assignees)
+        there = self._there_already(letter)
+        if there is not None:
+            landed = desk.deliver(letter)  # writes it down, and sends nothing
+            return self._finish("already_filed", desk, letter, landed, Duplicates(), notes)
+        found = find_duplicates(self.session, self.repository, parcel)
+        for line in duplicate_lines(found):
+            self.person.say(line)
+        target = found.to_comment_on
+        if target is not None and target.number and not options.yes:
+            answer = self.person.choose(
+                f"Add your environment to #{target.number} instead of a new issue?",
+                {
+                    "c": f"comment on #{target.number}",
+                    "n": "new issue all the same",
+                    "q": "quit, send nothing",
+                },
+            )
+            if answer == "q":
+                return Shown("declined", self.repository, parcel, ("nothing was sent",))
+            if answer == "c":
+                return self._comment(desk, parcel, target.number, found, notes, labels)
+        agreed = self._agreed(parcel, labels, assignees, notes)
+        if agreed is None:
+            return Shown("declined", self.repository, parcel, ("nothing was sent",))
+        letter = replace(letter, parcel=agreed)
+        landed = desk.deliver(letter)
+        action = "already_filed" if landed.already else "filed"
+        return self._finish(action, desk, letter, landed, found, notes)
+
+    def _there_already(self, letter: IssueLetter) -> Landed | None:
+        with opened() as store:
+            row = filing(store, letter.parcel.key, letter.place)
+        if row is not None and row.state is State.CONFIRMED and row.number and row.url:
+            return Landed(row.number, row.url, already=True)
+        return letter.look(None)
+
+    def _agreed(
+        self,
+        parcel: Parcel,
+        labels: tuple[str, ...],
+        assignees: tuple[str, ...],
+        notes: tuple[str, ...],
+    ) -> Parcel | None:
+        """The parcel as the person wants it, or None if they do not."""
+        parcel = self._worded(parcel)
+        for line in parcel_lines(self.repository, parcel, labels, assignees):
+            self.person.show(line)
+        for note in notes:
+            self.person.say(f"note: {note}")
+        if self.wanted.options.yes or self._says_yes(f"File this in {self.repository}?"):
+            return parcel
+        return None
+
+    def _worded(self, parcel: Parcel) -> Parcel:
+        """The parcel with the person's own sentence, which is checked for leaks like everything else."""
+        if has_words(parcel):
+            return parcel
+        self.person.say(
+            "The project wants words of your own: what did you do when it failed, and what does it keep you from doing?"
+        )
+        words = ""
+        while len(words.split()) < 3:
+            words = self.person.ask("Your sentence").strip()
+        parcel = with_words(parcel, words)
+        _checked(parcel, self.wanted.options)
+        return parcel
+
+    def _says_yes(self, question: str) -> bool:
+        self.person.say(
+            "By saying yes you confirm that you have read it and that it shows your problem."
+        )
+        return self.person.choose(question, {"y": "yes, send it", "n": "no, send nothing"}) == "y"
+
+    def _comment(
+        self,
+        desk: Desk,
+        parcel: Parcel,
+        number: int,
+        found: Duplicates,
+        notes: tuple[str, ...],
+        labels: tuple[str, ...],
+    ) -> Filed | Shown:
+        """The new environment on an issue that is there."""
+        parcel = self._worded(parcel)
+        text = comment_with_environment(parcel, number)
+        _checked_texts(parcel, {"comment.md": text}, self.wanted.options)
+        letter = CommentLetter(
+            self.session,
+            self.project,
+            f"{self.repository}#{number}",
+            number,
+            f"<!-- {parcel.marker} -->",
+            lambda: text,
+        )
+        head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
+        for line in (head, *text.split("\n"), "── end of what leaves ──"):
+            self.person.show(line)
+        question = f"Comment on {self.repository}#{number}?"
+        if not self.wanted.options.yes and not self._says_yes(question):
+            return Shown("declined", self.repository, parcel, ("nothing was sent",))
+        landed = desk.deliver(letter)
+        action = "already_filed" if landed.already else "commented"
+        return Filed(
+            action, self.repository, parcel, number, landed.url, duplicates=found, notes=notes
+        )
+
+    def _finish(
+        self,
+        action: str,
+        desk: Desk,
+        letter: IssueLetter,
+        landed: Landed,
+        found: Duplicates,
+        notes: tuple[str, ...],
+    ) -> Filed:
+        """What belongs to an issue that is there: its log, and what the tracker made of the wishes."""
+        log_url, log_notes = self._log(desk, letter.parcel, landed.number)
+        log_notes += self._twin(letter, landed.number) if action == "filed" else ()
+        labels, assignees = Wish(letter.labels), Wish(letter.assignees)
+        try:
+            given_labels, given_people = self._read_back(landed.number)
+            if action == "filed":
+                labels = replace(labels, given=given_labels)
+                assignees = replace(assignees, given=given_people)
+        except BugreportError as error:
+            log_notes += (f"the issue could not be read back: {error}",)
+        return Filed(
+            action,
+            self.repository,
+            letter.parcel,
+            landed.number,
+            landed.url,
+            labels,
+            assignees,
+            found,
+            log_url,
+            (*notes, *log_notes),
+        )
+
+    def _twin(self, letter: IssueLetter, number: int) -> tuple[str, ...]:
+        """A note if another machine has filed the same report meanwhile: no lock of ours reaches that far."""
+        try:
+            first = letter.look(None)
+        except BugreportError:
+            return ()
+        if first is None or first.number >= number:
+            return ()
+        return (
+            f"somebody filed the same report at the same time as #{first.number} ({first.url}); close #{number}, yours, and comment there",
+        )
+
+    def _log(self, desk: Desk, parcel: Parcel, number: int) -> tuple[str | None, tuple[str, ...]]:
+        """The log that did not fit, as the first comment. Its failure does not undo the issue."""
+        if not parcel.log:
+            return None, ()
+        letter = CommentLetter(
+            self.session,
+            self.project,
+            f"{self.repository}#{number}/log",
+            number,
+            f"<!-- bugreport-log: {parcel.key} -->",
+            LogText(self.session, parcel, self.person.say),
+            "the comment with the error log",
+        )
+        try:
+            return desk.deliver(letter).url, ()
+        except BugreportError as error:
+            return None, (f"the error log is not there yet: {error}",)
+
+    def _read_back(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        with self.session.calling(f"read issue #{number} back"):
+            issue = self.project.get_issue(number)
+            labels = tuple(plain_line(label.name) for label in issue.labels)
+            people = tuple(plain_line(person.login) for person in issue.assignees)
+            known = KnownIssue(
+                str(self.repository),
+                number,
+                plain_line(issue.title),
+                plain_line(issue.state),
+                plain_line(issue.state_reason or ""),
+                labels,
+                now(),
+            )
+        with opened() as store:
+            remember_issue(store, known)
+        return labels, people
+
+    def _labels(self, parcel: Parcel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels to ask for, and notes on those left out: a label that a project lacks would be made anew."""
+        if self.wanted.options.labels or not parcel.labels:
+            return self.wanted.options.labels, ()
+        known, notes = [], []
+        for label in parcel.labels:
+            try:
+                with self.session.calling(f"read the label {label!r}"):
+                    self.project.get_label(label)
+                known.append(label)
+            except UsageError:
+                notes.append(f"{self.repository} has no label {label!r}, so it is left out")
+            except BugreportError as error:
+                notes.append(f"the label {label!r} is left out: {error}")
+        return tuple(known), tuple(notes)
+
+    def _assignees(self) -> tuple[str, ...]:
+        names = self.wanted.options.assignee
+        if "@me" not in names:
+            return names
+        with self.session.calling("find out who you are"):
+            login = self.session.github.get_user().login
+        return tuple(login if name == "@me" else name for name in names)
+
+
+def _canonical(wanted: Repository, project: Project) -> Repository:
+    if not project.has_issues:
+        raise UsageError(f"{wanted} has its issues switched off; name another project with -R")
+    if project.archived:
+        raise UsageError(f"{wanted} is archived and takes no issues; name another project with -R")
+    owner, _, name = plain_line(project.full_name).partition("/")
+    return Repository(wanted.host, owner, name)
+
+
+def _checked(parcel: Parcel, options: Options) -> Rechecked:
+    return _checked_texts(parcel, parcel.texts(), options)
+
+
+def _checked_texts(parcel: Parcel, texts: Mapping[str, str], options: Options) -> Rechecked:
+    value = parcel.stored.fingerprint
+    allowed = (parcel.key, value, value.partition(":")[2])
+    return recheck(
+        parcel.folder, texts, allowed=[item for item in allowed if item], public=options.keep_source
+    )
+
+
+def _doubts(checked: Rechecked) -> tuple[str, ...]:
+    """What a person should look at before they say yes. It quotes nothing: the text is on the screen anyway."""
+    notes = [
+        f"line {f.line} of {f.file} has a {f.kind}; is it meant to be there?"
+        for f in checked.doubtful
+    ]
+    if not checked.knows_program:
+        notes.append(
+            "private/ does not know your program any more, so the words of your program could not be looked for; read the text yourself"
+        )
+    return tuple(notes)

@@ -1,0 +1,172 @@
+"""How an attempt to file ended, the same facts as a document and as lines for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from reporter.tracker.duplicates import Candidate, Duplicates
+from reporter.tracker.manual_form import Form
+from reporter.tracker.place import Repository
+from reporter.tracker.submission import Parcel
+
+SCHEMA_VERSION = 1
+DECLINED = 130
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for beside the text, and what the tracker made of it; `given` is None where nobody looked."""
+
+    asked: tuple[str, ...] = ()
+    given: tuple[str, ...] | None = None
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What the tracker left out without saying so. Names compare without regard to case, as they do there."""
+        if self.given is None:
+            return ()
+        known = {name.lower() for name in self.given}
+        return tuple(name for name in self.asked if name.lower() not in known)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        given = None if self.given is None else list(self.given)
+        return {"asked": list(self.asked), "given": given, "dropped": list(self.dropped)}
+
+
+@dataclass(frozen=True)
+class Filed:
+    """An issue or a comment is there. `action`: filed, commented or already_filed."""
+
+    action: str
+    repository: Repository
+    parcel: Parcel
+    number: int
+    url: str
+    labels: Wish = Wish()
+    assignees: Wish = Wish()
+    duplicates: Duplicates = Duplicates()
+    log_url: str | None = None
+    notes: tuple[str, ...] = ()
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        return {
+            **_head(self.action, self.repository, self.parcel),
+            "number": self.number,
+            "url": self.url,
+            "labels": self.labels.to_json(),
+            "assignees": self.assignees.to_json(),
+            "log_url": self.log_url,
+            "duplicates": [item.to_json() for item in self.duplicates.candidates],
+            "notes": [*self.notes, *self.duplicates.trouble],
+        }
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end; the address stands first, for scripts that take the first line."""
+        said = {
+            "filed": f"filed as {self.repository}#{self.number}",
+            "commented": f"commented on {self.repository}#{self.number}",
+            "already_filed": f"this report is already there as {self.repository}#{self.number}; nothing was sent",
+        }
+        lines = [self.url, said[self.action]]
+        lines += [f"the error log: {self.log_url}"] if self.log_url else []
+        for wish, what in ((self.labels, "labels"), (self.assignees, "assignees")):
+            if wish.dropped:
+                lines.append(
+                    f"{self.repository.host} dropped the {what} {', '.join(wish.dropped)}: only people with triage rights can set them"
+                )
+        lines += [f"note: {note}" for note in self.notes]
+        return [*lines, "next: `bugreport sync` asks what has become of it"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Nothing was sent: a dry run, the web form, or a person who said no. `lines` is what they read."""
+
+    action: str
+    repository: Repository
+    parcel: Parcel
+    lines: tuple[str, ...] = ()
+    form: Form | None = None
+    would_send: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return DECLINED if self.action == "declined" else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        document = _head(self.action, self.repository, self.parcel)
+        if self.form is not None:
+            document["url"] = self.form.url
+            document["sections"] = [
+                {"heading": heading, "text": text} for heading, text in self.form.sections
+            ]
+        if self.would_send:
+            document["would_send"] = self.would_send
+        return {**document, "notes": list(self.notes)}
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end."""
+        return [*self.lines, *(f"note: {note}" for note in self.notes)]
+
+
+def parcel_lines(
+    repository: Repository, parcel: Parcel, labels: tuple[str, ...], assignees: tuple[str, ...]
+) -> list[str]:
+    """Exactly what leaves, between rules, with where it goes."""
+    bytes_of_body = len(parcel.body.encode())
+    lines = [
+        f"── what leaves, to {repository.url} ──",
+        f"title:     {parcel.title}",
+        f"labels:    {', '.join(labels) or 'none'}",
+        f"assignees: {', '.join(assignees) or 'none'}",
+        f"body:      {bytes_of_body:,} bytes",
+        "",
+        *parcel.body.rstrip().split("\n"),
+    ]
+    if parcel.log:
+        lines += [
+            "",
+            f"── and as the first comment, the error log ({len(parcel.log.encode()):,} bytes) ──",
+            *parcel.log.rstrip().split("\n"),
+        ]
+    return [*lines, "── end of what leaves ──"]
+
+
+def duplicate_lines(found: Duplicates) -> list[str]:
+    """The candidates with their reasons."""
+    lines = [f"note: {trouble}" for trouble in found.trouble]
+    if not found.candidates:
+        return [*lines, "no issue was found that looks like the same bug"]
+    count = len(found.likely)
+    word = "issue looks" if count == 1 else "issues look"
+    lines.append(
+        f"{count} {word} like the same bug:" if count else "issues with something in common:"
+    )
+    return [*lines, *(line for item in found.candidates for line in _candidate_lines(item))]
+
+
+def _candidate_lines(item: Candidate) -> list[str]:
+    name = f"#{item.number}" if item.number is not None else "not filed"
+    state = f" ({item.state})" if item.state else ""
+    mark = "likely" if item.is_likely else "maybe "
+    return [
+        f"  {mark}  {name}{state}  {item.title}",
+        f"          {item.url}",
+        f"          because of {'; '.join(item.reasons) or 'the words searched for'}",
+    ]
+
+
+def _head(action: str, repository: Repository, parcel: Parcel) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "action": action,
+        "repository": str(repository),
+        "key": parcel.key,
+        "title": parcel.title,
+    }

@@ -1,0 +1,298 @@
+"""`list`, `show`, `sync`: what the store knows of each report, and what the tracker says of its issue today."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reporter.core.errors import AuthenticationError, BugreportError, UsageError
+from reporter.store.database import opened
+from reporter.store.filings import (
+    Filing,
+    KnownIssue,
+    filings,
+    history,
+    is_beside,
+    known_issue,
+    repository_of,
+)
+from reporter.store.reports import StoredReport, find, key_of, reports
+
+SCHEMA_VERSION = 1
+_KEY_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A filing with what the tracker last said of its issue."""
+
+    filing: Filing
+    issue: KnownIssue | None
+
+    @property
+    def name(self) -> str:
+        """`pytorch/pytorch#12`, or the project and the state of a filing that has not arrived."""
+        if self.filing.number is None:
+            return f"{repository_of(self.filing.place)} ({self.filing.state.value})"
+        return f"{repository_of(self.filing.place)}#{self.filing.number}"
+
+    @property
+    def status(self) -> str:
+        """What has become of the issue, in a word or two."""
+        if self.issue is None:
+            return "filed" if self.filing.number is not None else self.filing.state.value
+        return " ".join(word for word in (self.issue.state, self.issue.reason) if word)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        issue = self.issue
+        return {
+            "place": self.filing.place,
+            "state": self.filing.state.value,
+            "number": self.filing.number,
+            "url": self.filing.url,
+            "detail": self.filing.detail,
+            "updated": self.filing.updated,
+            "issue": (
+                {
+                    "title": issue.title,
+                    "state": issue.state,
+                    "reason": issue.reason or None,
+                    "labels": list(issue.labels),
+                    "synced": issue.synced,
+                }
+                if issue
+                else None
+            ),
+        }
+
+
+@dataclass(frozen=True)
+class Check:
+    """The latest check of a report on one release."""
+
+    release: str
+    torch: str
+    outcome: str
+    time: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A report with everything that hangs on its key."""
+
+    report: StoredReport
+    places: tuple[Placed, ...]
+    checks: tuple[Check, ...]
+    history: tuple[tuple[str, str, str, str], ...] = ()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder still is where it was written."""
+        return (Path(self.report.folder) / "report.json").is_file()
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the document."""
+        report = self.report
+        return {
+            "key": report.key,
+            "created": report.created,
+            "folder": report.folder,
+            "folder_exists": self.is_there,
+            "title": report.title,
+            "kind": report.kind,
+            "layer": report.layer,
+            "signature": report.signature,
+            "fingerprint": report.fingerprint or None,
+            "torch": report.torch,
+            "filings": [place.to_json() for place in self.places],
+            "checks": [vars(check) for check in self.checks],
+        }
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All reports, the newest first; `changes` and `trouble` are what `sync` met."""
+
+    known: tuple[Known, ...]
+    changes: tuple[str, ...] = ()
+    trouble: tuple[str, ...] = ()
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        document: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "reports": [item.to_json() for item in self.known],
+        }
+        if self.changes or self.trouble:
+            document.update(changes=list(self.changes), trouble=list(self.trouble))
+        return document
+
+    def summary_lines(self) -> list[str]:
+        """A table for people."""
+        if not self.known:
+            return ["there is no report yet; `bugreport create SCRIPT` writes one"]
+        lines = [*self.changes, *(f"note: {line}" for line in self.trouble)]
+        return [*lines, *([""] if lines else []), *_table(self.known)]
+
+
+@dataclass(frozen=True)
+class Details:
+    """One report, in full."""
+
+    known: Known
+    alike: tuple[StoredReport, ...] = field(default=())
+    exit_code: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        steps = [dict(zip(("time", "place", "state", "detail"), row)) for row in self.known.history]
+        same = [{"key": item.key, "title": item.title} for item in self.alike]
+        entry = self.known.to_json()
+        return {"schema_version": SCHEMA_VERSION, **entry, "history": steps, "alike": same}
+
+    def summary_lines(self) -> list[str]:
+        """One fact a line."""
+        report = self.known.report
+        gone = "" if self.known.is_there else "  (no longer there)"
+        lines = [
+            report.title,
+            f"key:          {report.key}",
+            f"folder:       {report.folder}{gone}",
+            f"created:      {report.created}",
+            f"verdict:      {report.kind} in {report.layer}",
+            f"torch:        {report.torch}",
+            f"fingerprint:  {report.fingerprint or 'none, too little is known of where it fails'}",
+        ]
+        for place in self.known.places:
+            lines.append(
+                f"issue:        {place.name}, {place.status}  {place.filing.url or ''}".rstrip()
+            )
+            if place.issue is not None and place.issue.labels:
+                lines.append(f"  labels:     {', '.join(place.issue.labels)}")
+        if not self.known.places:
+            lines.append(
+                f"issue:        none; `bugreport file {report.folder} -R OWNER/REPO` files it"
+            )
+        lines += [f"checked:      {c.release}: {c.outcome} ({c.time})" for c in self.known.checks]
+        lines += [f"like:         {item.key[:_KEY_SHOWN]}  {item.title}" for item in self.alike]
+        lines += [
+            f"{time}  {place}: {state}" + (f" ({detail})" if detail else "")
+            for time, place, state, detail in self.known.history
+        ]
+        return lines
+
+
+def listing() -> Listing:
+    """All reports of the store. Raises UsageError if it cannot be used."""
+    with opened() as store:
+        return Listing(tuple(_known(store, report) for report in reports(store)))
+
+
+def show(name: str) -> Details:
+    """The report that a folder or the beginning of a key names. Raises UsageError if there is none or several."""
+    from reporter.store.reports import alike
+
+    with opened() as store:
+        report = _named(store, name)
+        known = _known(store, report, with_history=True)
+        return Details(known, tuple(alike(store, report)))
+
+
+def sync() -> Listing:
+    """Asks the trackers for every issue that was filed, and looks for those of which that is not known.
+
+    Trouble with one issue is a line, so that the others are still asked. Raises AuthenticationError where no question could
+    be asked for want of a token.
+    """
+    from reporter.tracker.sync import refresh
+
+    changes: list[str] = []
+    trouble: list[str] = []
+    refused: AuthenticationError | None = None
+    answers = 0
+    with opened() as store:
+        everything = [item for item in filings(store) if not is_beside(item.place)]
+    for item in everything:
+        try:
+            changes += refresh(item)
+            answers += 1
+        except AuthenticationError as error:
+            refused = refused or error
+            trouble.append(f"{item.place}: {error}")
+        except BugreportError as error:
+            trouble.append(f"{item.place}: {error}")
+    if refused is not None and not answers:
+        raise refused
+    found = listing()
+    code = 125 if everything and not answers else 0
+    asked = f"{answers} of {len(everything)} filings asked about, {len(changes)} changed"
+    return Listing(found.known, (*changes, asked), tuple(trouble), code)
+
+
+def _named(store: sqlite3.Connection, name: str) -> StoredReport:
+    path = Path(name)
+    if name and path.is_dir():
+        try:
+            key = key_of((path / "repro.py").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise UsageError(
+                f"{name} is not a report folder; name one, or a key of `bugreport list`"
+            ) from None
+    else:
+        key = name
+    matches = find(store, key) if key else []
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        keys = ", ".join(item.key[:12] for item in matches[:5])
+        raise UsageError(f"{name!r} is the beginning of several keys ({keys}); give more of it")
+    raise UsageError(f"no report of this machine is called {name!r}; see `bugreport list`")
+
+
+def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool = False) -> Known:
+    places = tuple(
+        Placed(item, known_issue(store, repository_of(item.place), item.number or 0))
+        for item in filings(store, report.key)
+        if not is_beside(item.place)
+    )
+    rows = store.execute(
+        "SELECT release, torch, outcome, MAX(time) AS time FROM checks WHERE key = ? GROUP BY release ORDER BY release",
+        (report.key,),
+    )
+    checks = tuple(Check(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows)
+    return Known(report, places, checks, tuple(history(store, report.key)) if with_history else ())
+
+
+def _table(known: Sequence[Known]) -> list[str]:
+    """Fixed columns, the title last and as long as the terminal is wide."""
+    import shutil
+
+    rows = [("KEY", "CREATED", "VERDICT", "TORCH", "ISSUE", "STATUS", "CHECKED", "TITLE")]
+    for item in known:
+        report = item.report
+        last = max(item.checks, key=lambda check: check.time, default=None)
+        rows.append(
+            (
+                report.key[:_KEY_SHOWN],
+                report.created[:10],
+                f"{report.kind}/{report.layer}",
+                report.torch,
+                ", ".join(place.name for place in item.places) or "-",
+                ", ".join(place.status for place in item.places) or "-",
+                f"{last.release} {last.outcome}" if last else "-",
+                report.title,
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    room = shutil.get_terminal_size((200, 24)).columns - sum(widths) - 2 * len(widths)
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+        title = row[-1] if room < 20 or len(row[-1]) <= room else row[-1][: room - 1] + "…"
+        lines.append("  ".join([*cells, title]).rstrip())
+    return lines

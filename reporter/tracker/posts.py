@@ -1,0 +1,227 @@
+"""What can be sent, each with its way of being found again: an issue, a comment, and the log beside an issue.
+
+An issue is looked for twice: among the newest ones, because the search index lags behind by minutes, and in the index,
+because the newest ones end somewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+
+import github
+from github.Issue import Issue
+from github.Repository import Repository as Project
+
+from reporter.core.errors import AuthenticationError, TrackerError, UsageError
+from reporter.lint.subject import program_in
+from reporter.store.reports import key_of
+from reporter.tracker.delivery import Landed
+from reporter.tracker.place import Repository
+from reporter.tracker.session import Session, is_incomplete
+from reporter.tracker.submission import Parcel, log_comment, log_needs_gist
+
+#: A hundred issues each. Between two attempts a project gets some hundred at most.
+_PAGES = 10
+#: Of a search for a mark, more than one is somebody's copy.
+_HITS = 20
+#: How far the clocks of two machines may be apart.
+_SKEW = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class IssueLetter:
+    """The issue itself."""
+
+    session: Session
+    project: Project
+    repository: Repository
+    parcel: Parcel
+    labels: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    what: str = "the issue"
+
+    @property
+    def place(self) -> str:
+        return str(self.repository)
+
+    def look(self, since: datetime | None) -> Landed | None:
+        return find_issue(self.session, self.project, self.repository, self.parcel.key, since)
+
+    def send(self) -> Landed:
+        with self.session.calling(f"create the issue in {self.repository}", writes=True):
+            issue = self.project.create_issue(
+                title=self.parcel.title,
+                body=self.parcel.body,
+                **({"labels": list(self.labels)} if self.labels else {}),  # type: ignore[arg-type]
+                **({"assignees": list(self.assignees)} if self.assignees else {}),  # type: ignore[arg-type]
+            )
+            return _landed(issue.number, issue.html_url)
+
+
+@dataclass(frozen=True)
+class CommentLetter:
+    """A comment on an issue. `mark` is what it is found by; `text` is made when it is sent, since it may need a gist."""
+
+    session: Session
+    project: Project
+    place: str
+    number: int
+    mark: str
+    text: Callable[[], str]
+    what: str = "the comment"
+
+    def look(self, since: datetime | None) -> Landed | None:
+        with self.session.calling(f"read the comments on #{self.number}"):
+            for comment in self.project.get_issue(self.number).get_comments():
+                if self.mark in (comment.body or ""):
+                    return _landed(self.number, comment.html_url)
+        return None
+
+    def send(self) -> Landed:
+        text = self.text()
+        with self.session.calling(f"read issue #{self.number}"):
+            issue = self.project.get_issue(self.number)
+        with self.session.calling(f"comment on #{self.number}", writes=True):
+            return _landed(self.number, issue.create_comment(text).html_url)
+
+
+@dataclass
+class LogText:
+    """The comment with the log: the log itself if it fits, else a secret gist's address. A process
+    that dies between the two leaves a gist that nobody knows of, which does no harm."""
+
+    session: Session
+    parcel: Parcel
+    say: Callable[[str], None]
+    _text: str = field(default="", init=False)
+
+    def __call__(self) -> str:
+        if not self._text:
+            self._text = log_comment(self.parcel, self._gist() if self.needs_gist else None)
+        return self._text
+
+    @property
+    def needs_gist(self) -> bool:
+        return log_needs_gist(self.parcel)
+
+    def _gist(self) -> str | None:
+        """The gist's address, or None where the token may not make one: then the comment has the log, cut."""
+        name = f"error-log-{self.parcel.key}.txt"
+        try:
+            with self.session.calling("create a secret gist for the error log", writes=True):
+                gist = self.session.github.get_user().create_gist(
+                    False,
+                    {name: github.InputFileContent(self.parcel.log)},
+                    f"Error log of bug report {self.parcel.key}",
+                )
+                return _landed(1, gist.html_url).url
+        except (TrackerError, AuthenticationError, UsageError) as error:
+            self.say(f"{error}; the comment has the log instead, cut to what fits")
+            return None
+
+
+def find_issue(
+    session: Session,
+    project: Project,
+    repository: Repository,
+    key: str,
+    since: datetime | str | None,
+) -> Landed | None:
+    """The issue with the mark of a report; the oldest, should somebody have copied the mark.
+
+    Args:
+        since: the first attempt to file it by our clock, before which there can be none; None if there was no attempt.
+
+    Raises: as `Session.calling`, where the answer would not be sure.
+    """
+    if isinstance(since, str):
+        since = datetime.fromisoformat(since)
+    pages = 1 if since is None else _PAGES
+    newest, is_complete = _among_newest(session, project, repository, key, since, pages)
+    if newest is not None:
+        return newest
+    try:
+        return _in_index(session, repository, key)
+    except (TrackerError, AuthenticationError, UsageError):
+        if is_complete:
+            return None  # it would have been among the newest
+        if since is not None:
+            raise
+    # this machine has sent nothing, but another one may have: without the index the list must go further back
+    return _among_newest(session, project, repository, key, None, _PAGES)[0]
+
+
+def _among_newest(
+    session: Session,
+    project: Project,
+    repository: Repository,
+    key: str,
+    since: datetime | None,
+    pages: int,
+) -> tuple[Landed | None, bool]:
+    """The issue, and whether all that are newer than the first attempt were seen."""
+    found: list[Landed] = []
+    seen = 0
+    oldest: datetime | None = None
+    with session.calling(f"list the newest issues of {repository}"):
+        issues: Iterable[Issue] = project.get_issues(state="all", sort="created", direction="desc")
+        for issue in issues:
+            seen += 1
+            created = _utc(issue.created_at)
+            if seen == 1 and since is not None:
+                # a clock of ours that is ahead must not hide what the tracker has just created
+                oldest = min(since, created) - _SKEW
+            if _is_marked(issue, key):
+                found.append(_landed(issue.number, issue.html_url))
+            if oldest is not None and created < oldest:
+                break
+            if seen >= 100 * pages:
+                return _first(found), False
+    return _first(found), True
+
+
+def _in_index(session: Session, repository: Repository, key: str) -> Landed | None:
+    # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
+    query = f'repo:{repository.full_name} is:issue in:body "{key}"'
+    with session.calling(f"search {repository}"):
+        results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
+        found = [
+            _landed(issue.number, issue.html_url)
+            for issue in itertools.islice(results, _HITS)
+            if _is_marked(issue, key)
+        ]
+        gave_up = not found and is_incomplete(results)
+    if gave_up:
+        raise TrackerError(
+            f"the search of {repository} took too long and gave up, so it is not known whether the report was filed there; "
+            "try again later"
+        )
+    return _first(found)
+
+
+def _is_marked(issue: Issue, key: str) -> bool:
+    """It has the mark; or the program that the mark is made of, should somebody have edited the mark away."""
+    body = issue.body or ""
+    if f"<!-- bugreport-key: {key} -->" in body:
+        return True
+    program = program_in(body.replace("\r\n", "\n"))
+    return program is not None and key_of(program) == key
+
+
+def _landed(number: object, url: object) -> Landed:
+    """Raises ValueError for an answer that is none: an issue has a number and a page."""
+    if not isinstance(number, int) or not isinstance(url, str) or not url.startswith("http"):
+        raise ValueError("an answer without a number or an address")
+    return Landed(number, url)
+
+
+def _first(found: list[Landed]) -> Landed | None:
+    return min(found, key=lambda landed: landed.number, default=None)
+
+
+def _utc(moment: datetime) -> datetime:
+    """PyGithub's times; releases before 2.0 gave them without a zone."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

@@ -1,0 +1,76 @@
+"""Two ways of filing that send nothing: show what would leave, and hand it to a person to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from reporter.core.settings import Options
+from reporter.store.database import opened
+from reporter.store.filings import State, filing, move
+from reporter.store.reports import record
+from reporter.tracker.manual_form import form
+from reporter.tracker.outcome import Shown, parcel_lines
+from reporter.tracker.place import Repository
+from reporter.tracker.submission import Parcel, has_words
+
+
+class Person(Protocol):
+    """Who sits in front of the terminal, if anybody does. `show` is for what leaves, `say` for what is going on."""
+
+    @property
+    def is_there(self) -> bool: ...
+
+    def show(self, line: str) -> None: ...
+
+    def say(self, line: str) -> None: ...
+
+    def ask(self, question: str) -> str: ...
+
+    def choose(self, question: str, answers: Mapping[str, str]) -> str:
+        """One of the keys of `answers`; the last one is what no answer means."""
+
+    def open(self, url: str) -> bool:
+        """Shows a page in the browser; False if there is none."""
+
+
+def dry_run(
+    repository: Repository, options: Options, parcel: Parcel, notes: tuple[str, ...]
+) -> Shown:
+    """Exactly what would leave; nothing is asked of the network, so neither are labels nor duplicates."""
+    labels = options.labels or parcel.labels
+    if not has_words(parcel):
+        notes += ("a sentence of your own is still missing; --summary adds it",)
+    would_send = {
+        "title": parcel.title,
+        "body": parcel.body,
+        "labels": list(labels),
+        "assignees": list(options.assignee),
+        "log": parcel.log or None,
+    }
+    lines = parcel_lines(repository, parcel, labels, options.assignee)
+    return Shown(
+        "dry_run",
+        repository,
+        parcel,
+        (*lines, "nothing was sent"),
+        would_send=would_send,
+        notes=notes,
+    )
+
+
+def web(repository: Repository, parcel: Parcel, person: Person, notes: tuple[str, ...]) -> Shown:
+    """The form in the browser; `sync` finds the issue later by the mark in its text."""
+    page = form(repository, parcel)
+    if not has_words(parcel):
+        notes += ("write a sentence of your own into the description before you submit",)
+    lines = [page.url, ""]
+    for heading, text in page.sections:
+        lines += [f"── paste into “{heading}” ──" if heading else "── paste ──", text, ""]
+    record(parcel.stored)
+    with opened() as store:
+        if filing(store, parcel.key, str(repository)) is None:
+            move(store, parcel.key, str(repository), State.PLANNED, detail="by the web form")
+    if person.is_there and not person.open(page.url):
+        notes += ("no browser could be started; open the first line yourself",)
+    return Shown("web", repository, parcel, tuple(lines), form=page, notes=notes)

@@ -1,0 +1,260 @@
+"""What leaves is decided once, as bytes: the texts that are shown, checked and sent are the same objects.
+
+The text on the disk may have been edited, so it is read as Markdown with a title line and never rendered anew. The
+reporter's own sentence goes in front of the repro, and a body past the tracker's limit gives up its log, never its repro.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reporter import __version__
+from reporter.core.errors import UsageError
+from reporter.core.fingerprint import Fingerprint
+from reporter.publish.allow_list import ERROR_LOG
+from reporter.store.reports import StoredReport, described, key_of
+from templates.issue import BODY_LIMIT
+from templates.text import fence, shorten, size
+
+TITLE_LIMIT = 256
+_KEY = re.compile(r"<!-- bugreport-key: ([0-9a-f]{16}) -->")
+_FINGERPRINT = "<!-- bugreport-fingerprint: {} -->"
+#: The disclosure, which the templates end in one of two ways.
+_NO_WORDS = "; no person has added words of their own yet"
+_WITH_WORDS = (
+    "; the reporter confirmed that the repro shows the problem and wrote the second paragraph"
+)
+_DISCLOSED = re.compile(r"written by the tool bugreport")
+_LOGS = re.compile(r"^### Error logs\s*?\n(?P<log>.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL)
+_IN_COMMENT = "The log is in the first comment."
+_LONG_LOG = "_The whole error log, which did not fit into the issue:_"
+_MARGIN = 256
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A report on its way out.
+
+    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `document` is report.json, `stored` the
+    row of the local store.
+    """
+
+    folder: Path
+    title: str
+    body: str
+    log: str
+    words: str
+    labels: tuple[str, ...]
+    document: Mapping[str, Any]
+    stored: StoredReport
+    notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.stored.key
+
+    @property
+    def marker(self) -> str:
+        """What the issue is found by."""
+        return f"bugreport-key: {self.key}"
+
+    def texts(self) -> dict[str, str]:
+        """Everything that leaves, by name; the names are those that a finding of the leak check gives."""
+        found = {"issue.md": f"{self.title}\n\n{self.body}"}
+        if self.log:
+            found[ERROR_LOG] = self.log
+        return found
+
+
+def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Parcel:
+    """Reads a report folder.
+
+    Args:
+        written: the issue's text instead of issue.md, where it was written anew in another form.
+        words: the reporter's own sentence; where the text already has one from `create --summary` it may be empty.
+
+    Raises:
+        UsageError: the folder is no report, or the text does not fit the tracker even without its log.
+    """
+    document = _document(folder)
+    issue, repro = written or _text(folder, "issue.md"), _text(folder, "repro.py")
+    title, _, body = issue.replace("\r\n", "\n").partition("\n")
+    title, body = title.strip(), body.strip()
+    if not title or not body:
+        raise UsageError(f"{folder / 'issue.md'} must have a title line and a body; correct it")
+    if len(title) > TITLE_LIMIT:
+        raise UsageError(
+            f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are allowed; shorten it"
+        )
+    stored = described(folder, document, title, repro)
+    body, notes = _marked(body, stored, document, folder)
+    if repro.strip() not in body:
+        notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
+    log_file = folder / ERROR_LOG
+    parcel = Parcel(
+        folder=folder,
+        title=title,
+        body=body,
+        log=_text(folder, ERROR_LOG) if log_file.is_file() else "",
+        words="",
+        labels=tuple(map(str, document.get("labels") or ())),
+        document=document,
+        stored=stored,
+        notes=notes,
+    )
+    return with_words(parcel, words)
+
+
+def has_words(parcel: Parcel) -> bool:
+    """Whether a person has written something: at `create`, here, or into the text itself."""
+    return bool(parcel.words) or _WITH_WORDS in parcel.body
+
+
+def with_words(parcel: Parcel, words: str) -> Parcel:
+    """The parcel with the reporter's own sentence before the repro. Raises UsageError if it does not fit."""
+    words = words.strip()
+    body = parcel.body
+    if words and words not in body:
+        before, fence_line, after = _split_at_repro(body)
+        body = f"{before.rstrip()}\n\n{words}\n\n{fence_line}{after}"
+    if words:
+        body = body.replace(_NO_WORDS, _WITH_WORDS)
+    return _fitted(replace(parcel, body=_disclosed(body, bool(words)), words=words))
+
+
+def comment_with_environment(parcel: Parcel, number: int) -> str:
+    """A comment for an issue that reports the same bug already: what is new is where it was seen, and the smaller repro."""
+    verdict = parcel.document.get("verdict") or {}
+    seen, runs = (verdict.get("reproduced") or [0, 0])[:2]
+    versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", parcel.body, re.M | re.S)
+    own = [parcel.words] if parcel.words else []
+    parts = [
+        f"This also happens with torch {parcel.stored.torch} (Python {parcel.document.get('python', '?')}, "
+        f"{parcel.document.get('device', 'cpu')}): seen in {seen} of {runs} fresh processes with this repro.",
+        *own,
+        fence(parcel.stored.repro, "python"),
+        "<details><summary>Versions</summary>\n\n"
+        + (versions.group(1).strip() if versions else "")
+        + "\n\n</details>",
+        f"_This comment was written by the tool bugreport {__version__}{_WITH_WORDS if own else _NO_WORDS}._",
+        f"<!-- {parcel.marker} -->",
+    ]
+    text = "\n\n".join(part for part in parts if part)
+    if size(text) > BODY_LIMIT:
+        raise UsageError(f"the comment on #{number} is past the tracker's limit; file an issue")
+    return text
+
+
+def log_comment(parcel: Parcel, gist: str | None = None) -> str:
+    """The first comment: the log itself, cut if it has to be, or the address of a gist that holds it."""
+    mark = f"<!-- bugreport-log: {parcel.key} -->"
+    if gist:
+        return f"{_LONG_LOG} {gist}\n\n{mark}"
+    room = BODY_LIMIT - size(_LONG_LOG) - size(mark) - _MARGIN
+    return f"{_LONG_LOG}\n\n{fence(shorten(parcel.log, room))}\n\n{mark}"
+
+
+def log_needs_gist(parcel: Parcel) -> bool:
+    """Whether a comment cannot hold the whole log."""
+    return bool(parcel.log) and parcel.log.rstrip() not in log_comment(parcel)
+
+
+def _fitted(parcel: Parcel) -> Parcel:
+    """The body within the tracker's limit: its log moves into a comment. Raises UsageError if that is not enough."""
+    if size(parcel.body) <= BODY_LIMIT:
+        return parcel
+    found = _LOGS.search(parcel.body)
+    if found and found["log"].strip():
+        body = f"{parcel.body[: found.start('log')]}\n{_IN_COMMENT}\n\n{parcel.body[found.end('log') :]}"
+        parcel = replace(parcel, body=body, log=parcel.log or _unfenced(found["log"]))
+    if size(parcel.body) > BODY_LIMIT:
+        raise UsageError(
+            f"the text of {parcel.folder / 'issue.md'} has {size(parcel.body):,} bytes, but the tracker takes {BODY_LIMIT:,}; shorten it"
+        )
+    return parcel
+
+
+def _unfenced(block: str) -> str:
+    lines = block.strip().split("\n")
+    if len(lines) > 1 and lines[0].startswith("```") and lines[-1].startswith("```"):
+        lines = lines[1:-1]
+    return "\n".join(lines) + "\n"
+
+
+def _marked(
+    body: str, stored: StoredReport, document: Mapping[str, Any], folder: Path
+) -> tuple[str, tuple[str, ...]]:
+    """The body with the marks that it is found by, at its end; a foreign key in it is replaced."""
+    notes: tuple[str, ...] = ()
+    keys = set(_KEY.findall(body))
+    if keys - {stored.key}:
+        notes = (f"{folder / 'repro.py'} was changed after the report was written",)
+    body = _KEY.sub("", body).rstrip()
+    marks = [f"<!-- bugreport-key: {stored.key} -->"]
+    value = Fingerprint.from_json(document.get("fingerprint")).value
+    if value:
+        line = _FINGERPRINT.format(value)
+        body = body.replace(line, "").rstrip()
+        marks.append(line)
+    return body + "\n\n" + "\n".join(marks) + "\n", notes
+
+
+def _disclosed(body: str, has_words: bool) -> str:
+    """What a tool has written says so, also where the line was edited away: the receiving project demands it."""
+    if _DISCLOSED.search(body):
+        return body
+    ending = _WITH_WORDS if has_words else _NO_WORDS
+    line = f"_This report was reduced and written by the tool bugreport {__version__}{ending}._"
+    position = body.rfind("\n<!-- bugreport-key:")
+    return f"{body[:position].rstrip()}\n\n{line}\n{body[position:]}"
+
+
+def _split_at_repro(body: str) -> tuple[str, str, str]:
+    """The body before its first code block, that block's opening line, and the rest."""
+    found = re.search(r"^`{3,}[^\n]*$", body, re.MULTILINE)
+    if found is None:
+        return body, "", ""
+    return body[: found.start()], found.group(), body[found.end() :]
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    text = _text(folder, "report.json")
+    try:
+        document = json.loads(text)
+        if not isinstance(document, dict) or not isinstance(document["verdict"], dict):
+            raise ValueError
+    except (ValueError, KeyError):
+        raise UsageError(
+            f"{folder / 'report.json'} is not a report; name a report folder"
+        ) from None
+    if not document.get("repro"):
+        raise UsageError(f"{folder} holds a verdict without a repro, so there is nothing to file")
+    return document
+
+
+def _text(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{folder} is not a report folder ({name}: {error.strerror}); name one that `bugreport create` wrote"
+        ) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{folder / name} is not a text in UTF-8; correct it") from None
+
+
+__all__ = [
+    "Parcel",
+    "comment_with_environment",
+    "has_words",
+    "key_of",
+    "log_comment",
+    "log_needs_gist",
+    "read_parcel",
+    "with_words",
+]

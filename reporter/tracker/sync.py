@@ -1,0 +1,100 @@
+"""One filing against the tracker: an issue that is there is read, one that may be there is looked for by its mark."""
+
+from __future__ import annotations
+
+from github.Repository import Repository as Project
+
+from reporter.store.database import now, opened
+from reporter.store.filings import (
+    Filing,
+    KnownIssue,
+    State,
+    first_sent,
+    is_beside,
+    known_issue,
+    move,
+    remember_issue,
+    repository_of,
+)
+from reporter.tracker.delivery import Landed
+from reporter.tracker.place import Repository, parse_repository
+from reporter.tracker.plain_text import plain_line
+from reporter.tracker.posts import find_issue
+from reporter.tracker.session import Session
+
+
+def refresh(item: Filing) -> list[str]:
+    """Brings one filing up to date; returns what has changed, a line each.
+
+    Raises:
+        BugreportError: the tracker gives no answer; the store is as it was.
+    """
+    if is_beside(item.place):
+        return []
+    repository = parse_repository(repository_of(item.place))
+    with Session(repository.host) as session:
+        project = session.repository(repository)
+        if item.number is not None:
+            return _state(session, project, repository, item.number)
+        if "#" in item.place:
+            return []  # a comment that did not arrive is looked for when it is sent again
+        return _arrival(session, project, repository, item)
+
+
+def _arrival(session: Session, project: Project, repository: Repository, item: Filing) -> list[str]:
+    """An issue filed by hand, or one of which it was not known whether it arrived."""
+    with opened() as store:
+        since = first_sent(store, item.key, item.place)
+    landed: Landed | None = find_issue(session, project, repository, item.key, since)
+    if landed is None:
+        return []
+    with opened() as store:
+        move(
+            store,
+            item.key,
+            item.place,
+            State.CONFIRMED,
+            number=landed.number,
+            url=landed.url,
+            detail="found by its mark",
+        )
+    return [
+        f"{repository}#{landed.number}: found, {landed.url}",
+        *_state(session, project, repository, landed.number),
+    ]
+
+
+def _state(session: Session, project: Project, repository: Repository, number: int) -> list[str]:
+    with session.calling(f"read {repository}#{number}"):
+        issue = project.get_issue(number)
+        fresh = KnownIssue(
+            str(repository),
+            number,
+            plain_line(issue.title, 200),
+            plain_line(issue.state),
+            plain_line(issue.state_reason or ""),
+            tuple(plain_line(label.name) for label in issue.labels),
+            now(),
+        )
+    with opened() as store:
+        before = known_issue(store, fresh.repository, number)
+        remember_issue(store, fresh)
+    return _differences(f"{repository}#{number}", before, fresh)
+
+
+def _differences(name: str, before: KnownIssue | None, fresh: KnownIssue) -> list[str]:
+    if before is None:
+        return []
+    lines = []
+    if (before.state, before.reason) != (fresh.state, fresh.reason):
+        because = f" ({fresh.reason})" if fresh.reason else ""
+        lines.append(f"{name}: {before.state} → {fresh.state}{because}")
+    added = sorted(set(fresh.labels) - set(before.labels))
+    gone = sorted(set(before.labels) - set(fresh.labels))
+    if added:
+        lines.append(f"{name}: labels added: {', '.join(added)}")
+    if gone:
+        lines.append(f"{name}: labels removed: {', '.join(gone)}")
+    if before.title != fresh.title:
+        lines.append(f"{name}: now called “{fresh.title}”")
+    return lines

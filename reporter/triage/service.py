@@ -1,0 +1,123 @@
+"""The command `triage`: what is asked for, checked before anything runs, and put together."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.settings import Options
+from reporter.environments.listing import interpreters
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.sandbox import bubblewrap
+from reporter.tracker.place import IssueAddress, parse_issue, parse_repository
+from reporter.tracker.preview import Person
+from reporter.tracker.session import Session
+from reporter.triage.extract import Refusal, Repro, extract
+from reporter.triage.flow import Wanted, places, triage
+from reporter.triage.many import Many, search
+from reporter.triage.posting import post
+from reporter.triage.result import Triage
+from reporter.triage.thread import LARGEST, Thread, fetch, read_file, read_text
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line of `triage`, beside the options that other commands have too."""
+
+    issue: str | None
+    pythons: tuple[Path, ...] = ()
+    quick: bool = False
+    runs: int = 3
+    search: str | None = None
+    limit: int = 20
+    comment: bool = False
+    trust: bool = False
+    torch: tuple[str, ...] = ()
+
+
+def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
+    """Triages one issue or many.
+
+    Raises:
+        UsageError: what was asked for does not go together, or cannot be read.
+        CannotJudgeError: there is no sandbox, and --trust was not given.
+        TrackerError, AuthenticationError: the tracker gave no answer, or none to this token.
+    """
+    _check(options, asked)
+    if asked.search is not None:
+        assert options.repo is not None
+        repository = parse_repository(options.repo)
+        wanted = Wanted(options, _places(options, asked), True, asked.trust, asked.runs)
+        with Session(repository.host, token_needed=False) as session:
+            return search(session, repository, asked.search, asked.limit, wanted, person)
+    assert asked.issue is not None
+    address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
+    if address is None:
+        thread = _read(asked.issue)
+        return _judged(options, asked, thread, person, None)
+    with Session(address.repository.host, token_needed=asked.comment) as session:
+        thread = fetch(session, address)
+        result = _judged(options, asked, thread, person, session)
+        return post(result, session, person) if asked.comment else result
+
+
+def _check(options: Options, asked: Asked) -> None:
+    if (asked.issue is None) == (asked.search is None):
+        raise UsageError(
+            "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY with -R"
+        )
+    if asked.search is not None and options.repo is None:
+        raise UsageError("--search needs to know where; give -R OWNER/REPO")
+    if asked.search is not None and asked.comment:
+        raise UsageError("--comment posts on one issue; leave it out, or give the issue")
+    if asked.search is not None and asked.trust:
+        raise UsageError("--trust is for code that you have read; give one issue, or leave it out")
+    if asked.comment and (asked.issue is None or _address(asked.issue) is None):
+        raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
+
+
+def _places(options: Options, asked: Asked) -> tuple[InterpreterInfo, ...]:
+    """Where the repro runs: the interpreters of --python, and releases that are installed for it. Raises UsageError, CannotJudgeError."""
+    installed = interpreters(asked.torch, options)
+    return places(options, [*asked.pythons, *installed])
+
+
+def _address(issue: str) -> IssueAddress | None:
+    return None if Path(issue).exists() else parse_issue(issue)
+
+
+def _read(issue: str) -> Thread:
+    if issue == "-":
+        return read_text(sys.stdin.buffer.read(LARGEST + 1), "stdin")
+    return read_file(Path(issue))
+
+
+def _judged(
+    options: Options, asked: Asked, thread: Thread, person: Person, session: Session | None
+) -> Triage:
+    """One issue; its code is shown before it runs without a sandbox."""
+    found = extract(thread)
+    # an issue without code is answered anywhere, also where nothing can run
+    if isinstance(found, Refusal):
+        infos: tuple[InterpreterInfo, ...] = ()
+    else:
+        show(found, person) if asked.trust else bubblewrap.program()
+        infos = _places(options, asked)
+    wanted = Wanted(options, infos, asked.quick, asked.trust, asked.runs)
+    repository = parse_repository(options.repo) if options.repo is not None else None
+    if session is None and repository is not None:
+        with Session(repository.host, token_needed=False) as opened:
+            return triage(thread, wanted, person, opened, repository)
+    return triage(thread, wanted, person, session, repository)
+
+
+def show(found: Repro, person: Person) -> None:
+    """Asks once more, with the code and its flags on the screen, where somebody can answer."""
+    for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
+        person.say(line)
+    for flag in found.flags:
+        person.say(f"careful: line {flag.line}: {flag.kind}: {flag.what}")
+    if person.is_there and person.choose("run it?", {"y": "yes", "n": "no"}) != "y":
+        raise CannotJudgeError("the code was not run; leave --trust out to run it in the sandbox")

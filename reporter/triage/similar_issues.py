@@ -1,0 +1,80 @@
+"""Other issues that may be the same bug: what was judged in the sandbox is looked for as a report of our own would be."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+from reporter.core.errors import BugreportError
+from reporter.core.fingerprint import Fingerprint
+from reporter.store.database import now
+from reporter.store.reports import StoredReport, key_of
+from reporter.tracker.duplicates import find_duplicates
+from reporter.tracker.place import Repository
+from reporter.tracker.session import Session
+from reporter.tracker.submission import Parcel
+from reporter.triage.result import Triage
+
+#: What programs that show a bug call around the operators.
+_AROUND = frozenset(
+    """print assert_close allclose equal item tolist numpy cpu cuda is_available reset eval train manual_seed assertEqual super
+    range len enumerate zip append format join backward no_grad requires_grad_ set_grad_enabled default_rng""".split()
+)
+
+
+def with_duplicates(
+    result: Triage, session: Session | None, repository: Repository | None
+) -> Triage:
+    """The result with its candidates. A search that fails costs the list, not the triage, and is told in a note."""
+    address = result.thread.address
+    place = repository or (address.repository if address else None)
+    if result.judged is None or place is None:
+        return result
+    try:
+        found = find_duplicates(session, place, _parcel(result))
+    except BugreportError as error:
+        return replace(result, notes=(*result.notes, str(error)))
+    number = address.number if address else None
+    others = tuple(c for c in found.candidates if number is None or c.number != number)
+    return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
+
+
+def _parcel(result: Triage) -> Parcel:
+    judged, minimal = result.judged, result.minimal
+    assert judged is not None
+    text = minimal.text if minimal else ""
+    mark = Fingerprint.from_json(judged.fingerprint).value
+    stored = StoredReport(
+        key_of(text or result.thread.name), now(), "", result.thread.title, judged.kind, judged.layer,
+        judged.signature, mark, result.runs[0].torch, text,
+    )  # fmt: skip
+    operators = judged.operators or (operators_of(result.repro.text) if result.repro else ())
+    document = {
+        "verdict": {"exception": judged.exception, "message": judged.message},
+        "repro": {"operators": list(operators)},
+        "fingerprint": judged.fingerprint or {},
+    }
+    return Parcel(Path(), result.thread.title, "", "", "", result.labels, document, stored)
+
+
+def operators_of(text: str) -> tuple[str, ...]:
+    """Names of what the functions of a posted program call, each once: what is known of it while it is not reduced."""
+    tree = ast.parse(text)
+    own = {n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    found: dict[str, None] = {}
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                name = node.func.attr
+                if name not in own | _AROUND and not name.startswith("__"):
+                    found[_dotted(node.func) or name] = None
+    return tuple(found)[:12]
+
+
+def _dotted(node: ast.Attribute) -> str:
+    """`torch.nn.functional.pad`; empty for a method."""
+    text = ast.unparse(node)
+    return text if text.startswith(("torch.", "F.")) and "(" not in text else ""

@@ -1,0 +1,125 @@
+"""The whole failing model as rewritten source: for failures that its operations alone do not show, as most of Dynamo's.
+
+Like `whole`, with the user's Python in the place of a trace, under generated names. The proof is the same: the rewritten
+program gets the private tensors and has to give the same values, gradients and operators.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.boilerplate import Body, Check, imports_of
+from anonymizer.numbers import source_resize
+from anonymizer.numbers.resize import Family
+from reporter.core.candidate import Candidate
+from reporter.core.errors import CannotJudgeError
+from reporter.core.operators import python_words
+from reporter.core.recorded_call import Recorded
+from reporter.recording.call_session import Json, Lab
+from reporter.reduce import initial_candidates, source_candidates
+from reporter.reduce.questions import Questions
+from reporter.reduce.source_candidates import Rewritten
+from reporter.whole_model.generic_numbers import generic
+
+PARTS = ("outputs", "gradients", "buffers")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the model needs beside stock layers to fail; `skeleton` says what it shows without any of it."""
+
+    ingredients: tuple[str, ...]
+    skeleton: str
+    tried: int
+
+
+def text_of(body: Body) -> str:
+    """The definitions of a model with the imports that they need."""
+    return "\n".join([*imports_of(body), "", "", body.definitions, ""])
+
+
+def collect(lab: Lab, recorded: Recorded, timeout: float) -> Json:
+    """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a sentence."""
+    reasons: list[str] = []
+    content = source_candidates.program(recorded, say=reasons.append)
+    if content is None:
+        return {"error": "; ".join(reasons) or "it has no source that could be rewritten"}
+    if content.program.problems:
+        return {"error": f"its source cannot be followed ({content.program.problems[0]})"}
+    file = str(lab.folder / "equivalence.pt")
+    asked = {"op": "source_equivalence", **request(content, file)}
+    return {"equivalence": lab.request(asked, 2 * timeout)}
+
+
+def request(content: Rewritten, file: str) -> Json:
+    """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a path for its own use."""
+    body = content.body()
+    inputs = ["def inputs():", *("    " + line for line in body.inputs), ""]
+    return {
+        "text": "\n".join([text_of(body), *inputs]),
+        "callable": body.callable,
+        "tensors": [list(pair) for pair in content.program.tensors],
+        "file": file,
+    }
+
+
+def proved(found: Json) -> Json:
+    """The equivalence as report.json states it. Raises CannotJudgeError if the rewritten source is not the private model."""
+    if "error" in found:
+        raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")
+    proof = found["equivalence"]
+    if proof.get("outcome") != "ok":
+        detail = str(proof.get("detail") or proof.get("signal") or proof.get("outcome"))
+        raise CannotJudgeError(
+            f"the rewritten source does not run with the private tensors: {detail.strip().splitlines()[-1][:200]}"
+        )
+    wrong = [part for part in PARTS if proof[part]["how"] == "differ"]
+    if wrong or not proof["operators"]["same"]:
+        raise CannotJudgeError(
+            f"the rewritten source is not equivalent to the private model: {' and '.join(wrong) or 'operators'} differ"
+        )
+    return {
+        "proved": True,
+        "rewritten_from": "source",
+        **{part: proof[part] for part in (*PARTS, "operators")},
+    }
+
+
+def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
+    """The rewritten source as it is, not reduced, then under weaker checks."""
+    content = source_candidates.program(recorded)
+    if content is not None:
+        yield from initial_candidates.source_candidates(content, check, recorded.layer)
+
+
+def classes(content: Rewritten) -> dict[str, list[str]]:
+    """Public class -> the private class that it stands for."""
+    private = content.program.reverse
+    names = [n.name for n in content.program.definitions.body if isinstance(n, ast.ClassDef)]
+    return {name: [private[name]] for name in names if name in private}
+
+
+def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
+    """The program with numbers that are nobody's, as far as the failure stays."""
+    assert isinstance(seed.content, Rewritten)
+    program = seed.content.program
+
+    def made(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
+        content = Rewritten(source_resize.changed(program, bases, floats))
+        return replace(seed, content=content)
+
+    families = source_resize.families(program)
+    floats = source_resize.telling_floats(program)
+    return generic(seed, families, floats, source_resize.integers(program), made, ask)
+
+
+def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:
+    """What of Python the failure needs, told of the smallest program that the source reduces to."""
+    settled = ask.scheduler.counts.settled
+    smallest = source_candidates.reduce_source(candidate, ask)
+    words = python_words(smallest.text())
+    needed = tuple(f"Python's `{word}`" for word in words)
+    needed = needed or ("the Python around its layers",)
+    return Difference(needed, skeleton, ask.scheduler.counts.settled - settled)

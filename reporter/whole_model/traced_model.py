@@ -1,0 +1,357 @@
+"""The whole failing model as public code, with the proof that it is the same model.
+
+The proof is measured where the private model lives: the rewritten text gets the private weights and has to give the same
+values, gradients and operators. Only then is it asked, like every candidate, whether it shows the failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anonymizer.graph import values
+from anonymizer.graph.boilerplate import Body, Check
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.graph.ir import Graph
+from anonymizer.model import model, traced, tree
+from anonymizer.model import non_stock as parts
+from anonymizer.numbers import resize
+from reporter.core.candidate import Candidate, Content
+from reporter.core.delta_debugging import minimise_list
+from reporter.core.errors import CannotJudgeError
+from reporter.core.recorded_call import Recorded
+from reporter.recording.call_session import Json, Lab
+from reporter.reduce.initial_candidates import QUICKER
+from reporter.reduce.questions import Questions
+from reporter.reduce.source_candidates import Rewritten
+from reporter.whole_model import source_model
+from reporter.whole_model.generic_numbers import generic
+from reporter.whole_model.source_model import PARTS, Difference, text_of
+
+_SEVERAL_CALLS = ("stale_graph", "crash_on_recompile")
+#: What is rewritten as other operators on purpose, told in the trace's words.
+_TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", "torch.autograd.Function"})
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A traced program that writes itself as a model; `weights` and `registered` as `model.write` has them."""
+
+    program: tree.Program
+    weights: str = ""
+    registered: bool = False
+
+    @functools.cached_property
+    def written(self) -> model.Written:
+        """The model. Raises NotPublic."""
+        return model.write(self.program, self.weights, self.registered)
+
+    def body(self) -> Body:
+        """The model as the body of a repro."""
+        return self.written.body
+
+    @property
+    def statements(self) -> int:
+        """Operations, a stock layer counting as one."""
+        return self.program.statements
+
+
+def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
+    """The model of a trace, the values that it was given made at one of `values.LEVELS`.
+
+    `calls`: its inputs can be made in the sizes of the earlier calls, too.
+    """
+    return Whole(
+        traced.program(trace if calls else {**trace, "earlier": []}, values.recipe_for(level))
+    )
+
+
+def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
+    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot be had.
+
+    `allow` names the tensors whose values may be noted, too.
+    """
+    found = _collect(lab, timeout, allow, opaque=False)
+    custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
+    if custom and _unproved(found):
+        # what its Python is made of cannot be told: then it is one operation, of which only the outside is known
+        second = _collect(lab, timeout, allow, opaque=True)
+        return second if _unproved(second) is None else found
+    return found
+
+
+def _unproved(found: Json) -> str | None:
+    """Why the equivalence is not proved."""
+    try:
+        _checked(found)
+    except CannotJudgeError as reason:
+        return str(reason)
+    return None
+
+
+def _collect(lab: Lab, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+    answer = lab.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
+    if answer.get("outcome") != "ok":
+        return {"error": f"the call could not be traced ({_why(answer)})"}
+    trace = answer["trace"]
+    try:
+        written = of_trace(trace).written
+    except NotPublic as reason:
+        return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
+    modules = {module["id"]: module for module in trace["modules"]}
+    request = {
+        "op": "equivalence",
+        "text": text_of(written.body),
+        "callable": written.body.callable,
+        "mapping": dict(written.mapping),
+        "arguments": list(written.arguments),
+        "layers": {p: n for p, n in written.blocks.items() if n in modules and modules[n]["stock"]},
+        "training": written.training,
+        "stand_ins": list(written.operators),
+        "opaque": opaque,
+        "file": str(lab.folder / "equivalence.pt"),
+    }
+    return {"trace": trace, "equivalence": lab.request(request, 2 * timeout)}
+
+
+def _why(answer: Json) -> str:
+    detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
+    return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
+
+
+def proved(recorded: Recorded, content: Content | Graph | None = None) -> Json:
+    """The equivalence of a rewriting as report.json states it, of any that is proved without `content`.
+
+    Raises CannotJudgeError if the rewritten model is not the private one.
+    """
+    found = recorded.whole or {"error": "the call was not traced"}
+    if isinstance(content, Rewritten):
+        return source_model.proved(_source(found))
+    try:
+        return _checked(found)
+    except CannotJudgeError as reason:
+        if content is not None:
+            raise
+        try:
+            return source_model.proved(_source(found))
+        except CannotJudgeError:
+            raise reason from None
+
+
+def _source(whole: Json) -> Json:
+    found: Json = whole.get("source") or {"error": "it was not asked for"}
+    return found
+
+
+def _checked(whole: Json) -> Json:
+    if "error" in whole:
+        raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
+    found = whole["equivalence"]
+    reasons = "; ".join(whole["trace"]["reasons"])
+    hint = f" ({reasons})" if reasons else ""
+    if found.get("outcome") != "ok":
+        raise CannotJudgeError(
+            f"the rewritten model does not run with the private weights: {_why(found)}{hint}"
+        )
+    wrong = [part for part in PARTS if found[part]["how"] == "differ"]
+    if wrong:
+        place = _place(whole["trace"], found.get("layer"))
+        raise CannotJudgeError(
+            f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)} differ by up to "
+            f"{max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
+        )
+    if not found["operators"]["same"] and not _TAKEN_APART.intersection(whole["trace"]["reasons"]):
+        changed = ", ".join(sorted(found["operators"]["changed"])[:5])
+        raise CannotJudgeError(
+            f"the rewritten model does not use the operators of the private one: {changed} are not as often in it"
+        )
+    kept = {part: found[part] for part in (*PARTS, "operators")}
+    opaque = of_trace(whole["trace"]).written.operators
+    apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
+    return {
+        "proved": True,
+        **kept,
+        # proved with the private operations in the place of these: of what they compute nothing is claimed
+        **({"stand_ins": dict(opaque)} if opaque else {}),
+        **({"taken_apart": apart} if apart else {}),
+    }
+
+
+def _place(trace: Json, path: str | None) -> str:
+    """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere else."""
+    if path is None:
+        return ""
+    number = of_trace(trace).written.blocks.get(path)
+    name = (trace["private"]["modules"].get(str(number)) or [path])[0]
+    return f", first in {name or path}"
+
+
+def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
+    """The whole model under the check: its operations, if that is proved, then its source, if that is."""
+    assert recorded.whole is not None
+    with contextlib.suppress(CannotJudgeError):
+        _checked(recorded.whole)
+        yield from _traced(recorded, recorded.whole["trace"], check)
+    with contextlib.suppress(CannotJudgeError):
+        source_model.proved(_source(recorded.whole))
+        yield from source_model.candidates(recorded, check)
+
+
+def _traced(recorded: Recorded, trace: Json, check: Check) -> Iterator[Candidate]:
+    """Candidates of the trace, their values from plain to those that keep to what was measured."""
+    checks = [check]
+    quicker = QUICKER.get(recorded.layer)
+    if quicker is not None and dict(check.arguments).get("backend") is None:
+        kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
+        checks.append(replace(check, arguments=(("backend", repr(quicker)), *kept)))
+    if check.double:  # what casts to float32 itself cannot run in float64
+        checks += [replace(item, double=False) for item in checks]
+    several = check.kind in _SEVERAL_CALLS
+    stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
+    for weights in ("", *values.weight_recipes(stats)):
+        for level in values.levels(t.get("stats") for t in trace["tensors"]):
+            content = replace(of_trace(trace, level, several), weights=weights)
+            for form in _forms(content):
+                settings = {"calls": form.written.calls, "evaluation": not form.written.training}
+                for item in checks:
+                    yield Candidate(form, replace(item, **settings))  # type: ignore[arg-type]
+
+
+def _forms(content: Whole) -> Iterator[Whole]:
+    """Stand-ins as plain functions, then as operators that the compiler does not look into."""
+    yield content
+    if content.written.operators:
+        with contextlib.suppress(NotPublic):
+            registered = replace(content, registered=True)
+            if registered.written:
+                yield registered
+
+
+def mapping(recorded: Recorded) -> Json:
+    """Public name -> private name of classes, blocks, layers and tensors of a rewritten trace."""
+    assert recorded.whole is not None
+    trace = recorded.whole["trace"]
+    written = of_trace(trace).written
+    modules, tensors = trace["private"]["modules"], trace["private"]["tensors"]
+    functions = {int(n): name for n, name in trace["private"].get("functions", {}).items()}
+
+    def private(number: int) -> list[Any]:
+        return modules.get(str(number)) or modules.get(number) or ["", ""]
+
+    attributes: dict[str, dict[str, list[str]]] = {}
+    for name, numbers in written.named.items():
+        for number in numbers:
+            owners = [path for path, other in written.blocks.items() if other == number]
+            for path, other in [(p, n) for p, n in written.blocks.items() if owners]:
+                short = _below(path, owners)
+                known = _below(private(other)[0], [private(number)[0]]) if number >= 0 else ""
+                if short and known:
+                    places = attributes.setdefault(name, {}).setdefault(short, [])
+                    places += [known] if known not in places else []
+        for path, label in written.mapping.items():
+            owner, _, attribute = path.rpartition(".")
+            if written.blocks.get(owner) in numbers and tensors.get(label):
+                known = tensors[label].rpartition(".")[2]
+                places = attributes.setdefault(name, {}).setdefault(attribute, [])
+                places += [known] if known not in places else []
+    return {
+        "attributes": attributes,
+        "classes": {
+            **{
+                name: sorted({private(number)[1] for number in numbers if number >= 0})
+                for name, numbers in written.named.items()
+            },
+            **{name: sorted({functions[n] for n in ns}) for name, ns in written.functions.items()},
+        },
+        "modules": {path: private(number)[0] for path, number in written.blocks.items()},
+        "tensors": {path: tensors.get(label, "") for path, label in written.mapping.items()},
+    }
+
+
+def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
+    """The model with numbers that are nobody's, as far as the failure stays."""
+    whole = seed.content
+    if isinstance(whole, Rewritten):
+        return source_model.generic_numbers(seed, ask)
+    assert isinstance(whole, Whole)
+    program = whole.program
+
+    def made(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
+        content = replace(whole, program=resize.changed(program, bases, floats))
+        calls = content.written.calls if seed.check.calls else ()
+        return replace(seed, content=content, check=replace(seed.check, calls=calls))
+
+    families = resize.families(program)
+    taken = {size for family in families for size in family.members}
+    return generic(seed, families, resize.telling_floats(program), taken, made, ask)
+
+
+def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
+    """The sizes of the private model that the failure needs, as far as they are not everybody's."""
+    if not isinstance(candidate.content, Whole):
+        return []  # its text is read for them
+    assert recorded.whole is not None
+    before = of_trace(recorded.whole["trace"]).program
+    left = resize.kept(before, candidate.content.program)
+    return sorted({s for f in resize.families(before) for s in f.members if s in left})
+
+
+def _below(path: str, owners: list[str]) -> str:
+    """The attribute through which a path goes on from one of its owners; a list's attribute without its index."""
+    for owner in owners:
+        if path.startswith(owner + ".") or not owner and path:
+            rest = path[len(owner) :].lstrip(".").split(".")
+            if len(rest) == 1 or len(rest) == 2 and rest[1].isdigit():
+                return rest[0]
+    return ""
+
+
+def differs_from_stock(
+    recorded: Recorded, candidate: Candidate, ask: Questions
+) -> Difference | None:
+    """The smallest set of ingredients with which the model fails, found by leaving out as many as possible.
+
+    None where the model is source that fails by its operations: what of them is stock is not told apart there.
+    """
+    whole = candidate.content
+    if isinstance(whole, Rewritten):
+        if recorded.layer != "dynamo":
+            return None
+        return source_model.differs(candidate, ask, _operations_alone(recorded, ask))
+    assert isinstance(whole, Whole)
+    program = whole.program
+    every = parts.ingredients(program, whole.written)
+
+    def left(kept: list[parts.Ingredient]) -> Candidate | None:
+        gone = [item for item in every if item not in kept]
+        try:
+            content = replace(whole, program=parts.without(program, gone))
+            calls = content.written.calls if candidate.check.calls else ()
+        except (NotPublic, KeyError, ValueError):
+            return None
+        return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
+
+    skeleton = left([])
+    if ask.holds(skeleton):
+        return Difference((), "fails", len(every))
+    shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
+
+    def first(options: Sequence[list[parts.Ingredient]]) -> int | None:
+        found = ask.pick((at, left(option)) for at, option in enumerate(options))
+        return found[0] if found is not None else None
+
+    kept = minimise_list(every, first)
+    return Difference(tuple(parts.describe(program, item) for item in kept), shown, len(every))
+
+
+def _operations_alone(recorded: Recorded, ask: Questions) -> str:
+    """What the rewritten trace showed, of a model that fails only with its Python."""
+    assert recorded.whole is not None and recorded.check is not None
+    with contextlib.suppress(CannotJudgeError, StopIteration):
+        _checked(recorded.whole)
+        if ask.passed(next(_traced(recorded, recorded.whole["trace"], recorded.check))):
+            return "passes"
+    return "cannot be judged"

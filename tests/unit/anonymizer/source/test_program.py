@@ -1,0 +1,29 @@
+"""How large a program of Python is: the operations on tensors in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonymizer.source.program import is_simple
+from tests.support.gathered import function_of, long_program
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        ("a_list_that_is_appended_to", 2),
+        ("an_inner_function_and_a_table", 2),
+        ("arithmetic_on_sizes", 1),
+        ("a_decision", 2),
+        ("a_comparison", 1),
+        ("functions_of_python", 2),
+    ],
+)
+def test_what_python_does_is_no_tensor_operation(function: str, count: int) -> None:
+    assert function_of("programs/operations", function).statements() == count
+
+
+def test_numbers_that_are_neither_small_nor_simple_are_listed() -> None:
+    assert long_program().kept_numbers == (0.123456, 12345)
+    assert is_simple(64) and is_simple(0.5) and is_simple(1e-5)
+    assert not is_simple(65) and not is_simple(0.125)

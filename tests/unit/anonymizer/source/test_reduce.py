@@ -1,0 +1,100 @@
+"""A rebuilt program is made smaller as long as it is interesting."""
+
+from __future__ import annotations
+
+import ast
+
+from anonymizer.source import reduce
+from anonymizer.source.rewrite import SourceProgram, rebuild
+from anonymizer.source.tidy import renumber
+from tests.support.gathered import handmade, long_program, module_text
+
+
+def test_reduction_keeps_what_is_asked_for_and_nothing_else() -> None:
+    batches: list[int] = []
+
+    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+        batches.append(len(candidates))
+        return [
+            "torch.add(" in each.definitions_text() and "alpha" in each.definitions_text()
+            for each in candidates
+        ]
+
+    program = long_program()
+    before = module_text(program)
+    small = reduce.reduce(program, interesting)
+    text = small.definitions_text()
+    assert module_text(program) == before, "the program given is left alone"
+    assert "torch.add(" in text and "alpha" in text
+    for gone in ("relu", "sin", "12345", "0.123456", "for ", "if ", "with "):
+        assert gone not in text
+    assert small.statements() == 1
+    assert max(batches) <= reduce.BATCH
+    again = reduce.reduce(long_program(), interesting)
+    assert module_text(again) == module_text(small)
+
+
+def test_reduction_changes_nothing_if_nothing_is_interesting() -> None:
+    program = long_program()
+    small = reduce.reduce(program, lambda candidates: [False] * len(candidates))
+    assert module_text(small) == module_text(renumber(program))
+
+
+def test_edits_are_valid_python_and_distinct() -> None:
+    seen = [module_text(each) for each in reduce.edits(long_program())]
+    assert len(seen) > 30
+    assert len(set(seen)) == len(seen)
+    for each in seen:
+        ast.parse(each)
+
+
+def test_an_input_goes_with_its_parameter() -> None:
+    program = rebuild(handmade("def f(x, y):\n    return torch.relu(x)", 2), {"relu"})
+    found = [each for each in reduce.edits(program) if len(each.inputs_lines()) == 3]
+    assert any("def repro(arg1):" in each.definitions_text() for each in found)
+
+
+def test_a_variable_is_written_where_it_is_read() -> None:
+    source = "def f(x):\n    y = torch.relu(x)\n    z = y\n    return torch.sin(z)"
+    program = rebuild(handmade(source), {"relu", "sin"})
+
+    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+        texts = [each.definitions_text() for each in candidates]
+        return ["torch.sin" in text and "torch.relu(arg1)" in text for text in texts]
+
+    text = reduce.reduce(program, interesting).definitions_text()
+    assert "torch.sin(torch.relu(arg1))" in text
+    assert "value" not in text
+
+
+BLOCKS = """
+class Block1(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr1 = 18
+    def forward(self, arg1):
+        return torch.take(arg1, torch.arange(self.attr1))
+
+class Repro(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attr2 = Block1()
+        self.attr3 = nn.Linear(20, 20)
+    def forward(self, arg1, arg2):
+        return self.attr3(arg2) + self.attr2(arg1)
+"""
+
+
+def test_a_block_becomes_the_whole_and_its_constant_is_written_out() -> None:
+    inputs = ast.parse("x = torch.randn(20)\nx1 = torch.randn(20)\nreturn (x, x1)")
+    program = SourceProgram(ast.parse(BLOCKS), "Repro().eval()", inputs)
+
+    def interesting(candidates: list[SourceProgram]) -> list[bool]:
+        return ["torch.take(arg1, torch.arange(" in each.definitions_text() for each in candidates]
+
+    small = reduce.reduce(program, interesting)
+    assert small.callable_expression == "Repro().eval()"
+    assert "Block1" not in small.definitions_text()
+    assert "torch.take(arg1, torch.arange(2))" in small.definitions_text()
+    assert "attr" not in small.definitions_text()
+    assert "return (x,)" in small.inputs_lines()

@@ -1,0 +1,48 @@
+"""A gathered program rebuilt under generated names: what is kept of it, and what never is."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from anonymizer.source.names import Names
+from anonymizer.source.rewrite import rebuild
+from tests.support.gathered import handmade
+
+
+def test_unknown_attribute_names_are_never_kept() -> None:
+    made = rebuild(
+        handmade("def f(x):\n    return x.secret_method(x.size(0)).real"), {"size", "real"}
+    )
+    text = made.definitions_text()
+    assert "secret_method" not in text
+    assert ".size(0)" in text and ".real" in text
+
+
+def test_generated_names_avoid_private_ones() -> None:
+    made = rebuild(
+        handmade("def f(value1, arg1):\n    value2 = value1 + arg1\n    return value2", 2), ()
+    )
+    private = {"value1", "value2", "arg1", "f"}
+    names = {node.id for node in ast.walk(made.definitions) if isinstance(node, ast.Name)}
+    assert not names & private
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("floor", "floor"),
+        ("cpu", "cpu"),
+        ("bhqd,bhkd->bhqk", "abcd,abed->abce"),
+        ("call_function", "call_function"),
+        ("__weakref__", "__weakref__"),
+        ("-inf", "-inf"),
+        ("Meridian", "text1"),
+        ("", ""),
+        ("/", "/"),
+        ("--- Meridian", "text1"),
+    ],
+)
+def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
+    assert Names(()).text(text) == expected

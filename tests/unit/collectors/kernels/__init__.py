@@ -1,1 +1,0 @@
-"""Tests of `collectors.kernels`, as far as they need no torch."""

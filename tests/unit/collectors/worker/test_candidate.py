@@ -1,0 +1,46 @@
+"""What is changed around a candidate's text, and what is said of how it ended."""
+
+from __future__ import annotations
+
+import json.decoder
+from typing import Any
+
+import pytest
+
+from collectors.worker import candidate
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"backend": "eager"}, {"backend": "eager", "dynamic": True}),
+        ({"mode": None}, {"mode": None, "options": {"a": 1}, "dynamic": True}),
+        ({"dynamic": False}, {"mode": "m", "options": {"a": 1}, "dynamic": False}),
+        (
+            {"backend": "inductor"},
+            {"backend": "inductor", "mode": "m", "options": {"a": 1}, "dynamic": True},
+        ),
+    ],
+)
+def test_overrides_replace_arguments(arguments: dict[str, Any], expected: dict[str, Any]) -> None:
+    def compile(model: object, **given: Any) -> dict[str, Any]:
+        return given
+
+    replaced = candidate.overridden(compile, arguments)
+    assert replaced(None, mode="m", options={"a": 1}, dynamic=True) == expected
+
+
+def test_settings_are_found_by_their_full_name() -> None:
+    before = json.decoder.FLAGS
+    try:
+        candidate.set_config("json.decoder.FLAGS", 5)
+        assert json.decoder.FLAGS == 5
+        with pytest.raises(candidate.Unsupported, match=r"json\.decoder\.NONE"):
+            candidate.set_config("json.decoder.NONE", 1)
+    finally:
+        json.decoder.FLAGS = before
+
+
+def test_a_signal_has_its_name_or_its_number() -> None:
+    assert candidate.signal_name(11) == "SIGSEGV"
+    assert candidate.signal_name(200) == "200"

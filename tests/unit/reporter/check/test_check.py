@@ -1,0 +1,105 @@
+"""What a check says in the end: its exit code, and what has changed since the last time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reporter.check.check import Checked, carried_out
+from reporter.check.engine import Keep
+from reporter.check.plan import Plan
+from reporter.check.work import Task
+from reporter.core.errors import UsageError
+from reporter.core.progress import PlainProgress
+from reporter.environments.release import Release, parse
+from reporter.store.database import opened
+from tests.support.checking import Noting, checked, lines, plan, result, rows
+
+CODES = [
+    (["fixed", "fixed"], 0),
+    (["fixed", "cannot_judge"], 0),
+    (["fixed", "reproduces"], 1),
+    (["fixed", "different"], 1),
+    (["cannot_judge"], 125),
+]
+
+
+@pytest.mark.parametrize(("outcomes", "code"), CODES)
+def test_the_exit_code_tells_whether_a_repro_fails_anywhere(outcomes: list[str], code: int) -> None:
+    results = tuple(checked("a", str(n), outcome) for n, outcome in enumerate(outcomes))
+    assert Checked(results).exit_code == code
+
+
+def test_what_changed_since_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    seen: list[list[str | None]] = []
+
+    class Engine:
+        def __init__(self, *outcomes: str) -> None:
+            self._outcomes = outcomes
+
+        def run(self, tasks: list[Task], keep: Keep) -> None:
+            seen.append([task.expected for task in tasks])
+            for task, outcome in zip(tasks, self._outcomes):
+                keep(result(task, outcome))
+
+    changed = []
+    with opened() as store:
+        for outcomes in (
+            ("reproduces", "fixed"),
+            ("cannot_judge", "fixed"),
+            ("fixed", "fixed"),
+            ("fixed", "reproduces"),
+        ):
+            found = carried_out(plan(2), Engine(*outcomes), store, PlainProgress())
+            changed.append([(c.before, c.check.outcome) for c in found.changes])
+    assert changed == [[], [], [("reproduces", "fixed")], [("fixed", "reproduces")]]
+    # what cannot be judged is no news: the last judgement stays the expectation
+    assert seen == [[None, None], ["reproduces", "fixed"], ["reproduces", "fixed"], ["fixed"] * 2]
+
+
+def test_what_cannot_have_changed_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "store"))
+    here = Release("/usr/bin/python", python="/usr/bin/python")
+    final, nightly = (parse(version) for version in ("2.6.0", "2.16.0.dev20261101"))
+    cpu = parse("2.6.0", backend="cpu")
+    subjects = plan(4).subjects
+    asked = []
+    with opened() as store:
+        for releases, skip in (
+            ((final, nightly, here), False),
+            ((final, nightly, here), True),  # what is no release may be another one by now
+            ((final, nightly, here), False),
+            ((cpu,), True),  # another build than the one that was judged
+        ):
+            log = tmp_path / f"log{len(asked)}"
+            found = carried_out(
+                Plan(subjects, releases, skip=skip), Noting(log), store, PlainProgress()
+            )
+            assert len(found.results) == len(releases) * 2 and not found.changes
+            assert {check.outcome for check in found.results} == {"fixed"}
+            asked.append(sorted({line.split()[1] for line in lines(log)}))
+    three = ["/usr/bin/python", "2.16.0.dev20261101", "2.6.0"]
+    assert asked == [three, three[:2], three, ["2.6.0"]]
+
+
+def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = tmp_path / "store", tmp_path / "log"
+    monkeypatch.setenv("BUGREPORT_STORE", str(path))
+    with pytest.raises(UsageError, match=r"full.*make room"), opened(path) as store:
+        pages = store.execute("PRAGMA page_count").fetchone()[0]
+        store.execute(
+            f"PRAGMA max_page_count = {pages + 3}"
+        )  # what SQLite says is that of a full disk
+        carried_out(plan(400), Noting(log), store, PlainProgress())
+    kept = rows(path)
+    assert 0 < kept < 400
+    with opened(path) as store:
+        found = carried_out(plan(400), Noting(log), store, PlainProgress())
+    assert len(found.results) == 400 and rows(path) == 400
+    assert len(lines(log)) <= 401

@@ -1,0 +1,53 @@
+"""An issue as the subject of a check."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from reporter.check.issue_subject import is_issue, judged, of_thread
+from reporter.check.work import Task
+from reporter.core.errors import CannotJudgeError
+from reporter.environments.release import Release
+from reporter.triage.thread import read_file
+from tests.support.github.desk import Somebody
+from tests.support.places import DATA
+
+ISSUES = DATA / "issues"
+
+
+def test_what_is_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("pytorch/pytorch#1", "https://github.com/a/b/issues/3", "x.org/a/b#1"):
+        assert is_issue(name)
+    (tmp_path / "issue.md").write_text("text")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b#1").write_text("a file of this name goes before the issue")
+    assert is_issue("issue.md") and not any(map(is_issue, ("repro.py", "a/b#1", "gone.md", "a")))
+
+
+def test_it_travels_as_plain_data() -> None:
+    subject = of_thread(read_file(ISSUES / "triu_min.md"))
+    task = Task(subject, Release("2.6.0"))
+    assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
+    assert subject.foreign is not None and subject.foreign.stated.raised
+
+
+def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> None:
+    person = Somebody(["n"])
+    thread = read_file(ISSUES / "triu_min.md")
+    with pytest.raises(CannotJudgeError, match="was not run"):
+        of_thread(thread, trust=True, person=person)
+    assert "import torch" in person.said
+    subject = of_thread(thread, trust=True, person=Somebody(["y"]))
+    assert subject.foreign is not None and subject.foreign.trust
+
+
+def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    subject = of_thread(read_file(ISSUES / "triu_min.md"))
+    with pytest.raises(CannotJudgeError, match="bubblewrap is missing"):
+        judged(subject, Path(sys.executable), timeout=60, memory=4, jobs=1)

@@ -1,0 +1,25 @@
+"""The results as a table."""
+
+from __future__ import annotations
+
+from reporter.check.check import Change, Checked
+from reporter.check.matrix import html, lines, markdown
+from tests.support.checking import checked
+
+
+def test_the_matrix_begins_with_what_has_changed_and_escapes_what_it_quotes() -> None:
+    results = tuple(
+        checked(name, release, "fixed")
+        for name in ("<a>|b", "c")
+        for release in ("2.6.0", "2.13.0")
+    )
+    found = Checked(results * 1, (Change("reproduces", results[3]),))
+    page, text = html(found), markdown(found)
+    assert page.index('scope="row">c<') < page.index('scope="row">&lt;a&gt;|b<')
+    assert "<a>" not in page and "Changed since the last run" in page
+    assert text.startswith(
+        "## Changed since the last run\n\n- c on torch 2.13.0: reproduces → **fixed**"
+    )
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 4 and len({line.replace("\\|", "").count("|") for line in rows}) == 1
+    assert lines(found)[0] == "changed: c on torch 2.13.0: reproduces -> fixed"

@@ -1,0 +1,28 @@
+"""What is worked out before and after the runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reporter.check.plan import compared
+from reporter.check.subject import Subject
+from reporter.core.signature import Signature
+from tests.support.checking import checked
+
+
+def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None:
+    first, other = (Signature("crash", exception=name, message="m") for name in ("A", "B"))
+    checks = [
+        replace(checked("r", release, outcome), signature=signature)
+        for release, outcome, signature in (
+            ("2.0.1", "fixed", None),
+            ("2.6.0", "reproduces", first),
+            ("2.7.0", "reproduces", other),
+            ("2.8.0", "reproduces", first),
+        )
+    ]
+    plain = Subject("r", "r", "text")
+    told = [item.outcome for item in compared([plain], checks)]
+    assert told == ["fixed", "reproduces", "different", "reproduces"]
+    known = replace(plain, wanted=other)
+    assert compared([known], checks) == tuple(checks)  # each was compared when it ran

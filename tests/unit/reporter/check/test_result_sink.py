@@ -1,0 +1,59 @@
+"""Where the results of a check go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from reporter.check import runs
+from reporter.check.result_sink import Kept, Memory
+from reporter.store.database import opened
+from tests.support.checking import plan, result
+
+TASKS = plan(2).tasks({})
+ONE = replace(result(TASKS[0], "fixed"), build="2.6.0+cpu", git="abc", time="2026-01-01")
+AGAIN = replace(ONE, outcome="reproduces", detail="again")
+
+
+def test_without_a_store_the_first_result_of_a_cell_counts_until_it_is_amended() -> None:
+    memory = Memory()
+    assert memory.before([ONE.cell]) == {} and memory.alike(ONE.key) == ()
+    memory.keep(ONE)
+    memory.keep(AGAIN)
+    assert memory.found == {ONE.cell: ONE}
+    memory.amend(AGAIN)
+    assert memory.found == {ONE.cell: AGAIN}
+    assert memory.before([ONE.cell]) == {} and memory.alike(ONE.key) == ()
+
+
+def test_with_a_store_every_result_is_there_before_anybody_hears_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with opened(path) as store, runs.begun(store, path, ["a"], "check") as run:
+        kept = Kept(store, run)
+        assert kept.found == {}
+        kept.keep(ONE)
+        kept.keep(AGAIN)
+        assert kept.found == {ONE.cell: ONE} and runs.results(store, run.id) == [ONE]
+        kept.amend(AGAIN)
+        assert kept.found == {ONE.cell: AGAIN}
+        assert [(c.outcome, c.detail) for c in runs.results(store, run.id)] == [
+            ("reproduces", "again")
+        ]
+
+
+def test_an_interrupted_run_is_gone_on_with_and_a_finished_one_is_what_was_before(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store"
+    with opened(path) as store:
+        with runs.begun(store, path, ["a"], "check") as run:
+            Kept(store, run).keep(ONE)
+        with runs.begun(store, path, ["a"], "check") as run:
+            kept = Kept(store, run)
+            assert kept.found == {ONE.cell: ONE}
+            assert kept.before([ONE.cell]) == {}
+            runs.finish(store, run.id)
+        with runs.begun(store, path, ["a"], "check") as run:
+            kept = Kept(store, run)
+            assert kept.found == {} and kept.before([ONE.cell]) == {ONE.cell: ONE}
+            assert kept.alike(ONE.key) == (ONE,) and kept.alike("other") == ()

@@ -1,0 +1,36 @@
+"""Machines that share a check without speaking to each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from reporter.check.check import Change, Checked, belongs
+from reporter.check.shards import merged
+from tests.support.checking import checked
+
+
+def test_shards_share_the_work_and_their_files_are_put_together(tmp_path: Path) -> None:
+    cells = [(f"key{n}", release) for n in range(40) for release in ("2.6.0", "2.13.0")]
+    parts = [[cell for cell in cells if belongs(cell, (i, 3))] for i in (1, 2, 3)]
+    assert sorted(cell for part in parts for cell in part) == sorted(cells) and all(parts)
+    files = []
+    old, new = (checked("b", "2.6.0", o, t) for o, t in (("fixed", "2026"), ("reproduces", "2027")))
+    for number, checks in enumerate(
+        [
+            [checked("a", "2.6.0", "fixed"), old],
+            [checked("a", "2.6.0", "cannot_judge", "2028"), new, checked("a", "2.13.0", "fixed")],
+        ]
+    ):
+        files.append(tmp_path / f"{number}.json")
+        changes = (Change("reproduces", checks[0]),) if number == 0 else ()
+        files[-1].write_text(json.dumps(Checked(tuple(checks), changes).to_json()))
+    for order in (files, files[::-1], [*files, *files]):
+        found = merged(order)
+        told = {(c.repro, c.release): c.outcome for c in found.results}
+        assert len(found.results) == 3 and [c.check.repro for c in found.changes] == ["a"]
+        assert told == {
+            ("a", "2.6.0"): "fixed",
+            ("b", "2.6.0"): "reproduces",
+            ("a", "2.13.0"): "fixed",
+        }

@@ -1,0 +1,53 @@
+"""What is checked, and what it has to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reporter.check.subject import stored, subject_of, subjects_in, wanted_of
+from reporter.core.signature import Signature
+from reporter.store.database import opened
+from tests.support.checking import report
+
+
+def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
+    shown = Signature("crash", exception="E", message="m", frames=("torch/a.py:f",))
+    verdict = {"kind": "crash", "layer": "inductor", "exception": "E", "message": "bad 12"}
+    assert wanted_of({"verdict": verdict}) == Signature("crash", "inductor", "E", "bad N")
+    assert wanted_of({"verdict": verdict, "failure": shown.to_json()}) == shown
+    message = "wrong result: output 0: eager is off by 1e-07, compiled by 0.5"
+    wrong = wanted_of({"verdict": {"kind": "wrong_result", "message": message}})
+    assert wrong is not None and wrong.kind == "wrong_result"
+    death = wanted_of({"verdict": {"kind": "process_death", "exception": "SIGSEGV"}})
+    assert death == Signature("process_death", signal="SIGSEGV")
+    folder = report(tmp_path / "r", "crash", **verdict)
+    assert subject_of(str(folder)).wanted is not None and subject_of(str(folder)).seen == (3, 3)
+    assert subject_of(str(folder / "repro.py")).wanted is None
+    lone = [tmp_path / "copy.py", tmp_path / "the_same.py"]
+    for path in lone:
+        path.write_text((folder / "repro.py").read_text())
+    found = [item.name for item in subjects_in([str(tmp_path)])]
+    assert found == [str(folder)]  # whose text the others only repeat
+
+
+def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
+    folder = report(tmp_path / "there", "crash", kind="crash", exception="E", message="m")
+    rows = [
+        ("k1", "there", str(folder), "crash", "crash · dynamo · E", "text 1"),
+        ("k2", "gone", str(tmp_path / "gone"), "crash", "crash · dynamo · E", "text 2"),
+        ("k3", "death", str(tmp_path / "g"), "process_death", "process_death · SIGSEGV", "text 3"),
+        ("k4", "meta", str(tmp_path / "g"), "wrong_metadata", "wrong_metadata · dtype", "text 4"),
+    ]
+    with opened(tmp_path / "store") as store:
+        for key, title, place, kind, signature, text in rows:
+            values = (key, "2026", place, title, kind, "dynamo", signature, "", "2.13.0", text)
+            store.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", values)
+        found = list(stored(store))
+    assert [(item.key, item.name, item.text, item.torch) for item in found] == [
+        (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
+    ]
+    assert found[0].wanted == Signature("crash", "dynamo", "E", "m") and found[0].seen == (3, 3)
+    # a class alone would take any crash for this one: the first failure that is seen will say more
+    assert found[1].wanted is None
+    assert found[2].wanted == Signature("process_death", signal="SIGSEGV")
+    assert found[3].wanted == Signature("wrong_metadata", property="dtype")

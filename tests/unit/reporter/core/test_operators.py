@@ -1,0 +1,23 @@
+"""The operators of a repro, by the names that people search for."""
+
+from __future__ import annotations
+
+from reporter.core.operators import operators, told
+from tests.support.scripts import text
+
+
+def test_operators_are_named_as_people_call_them() -> None:
+    named = operators(text("operators/matmul_under_autocast"))
+    assert set(named) == {"torch.matmul", "torch.take", "size"}
+    assert operators("def repro(x, y):\n    return x + y\n") == ("torch.add",)
+    written = operators(text("operators/writes_by_index"))
+    assert written == ("index_put_", "__setitem__")
+    numbered = "def repro(self, x):\n    return self.weight1.conj() * self.conv1(x)"
+    assert operators(numbered) == ("conj", "conv")
+
+
+def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
+    both = text("operators/python_and_torch")
+    assert told(both, "dynamo") == ("__class__", "try", "torch.stack")
+    assert told(both, "inductor") == ("torch.stack",)
+    assert told(text("operators/appends_and_asks_for_a_type"), "dynamo") == ("append", "type")

@@ -1,0 +1,341 @@
+"""When two failures count as one: rows of messages that are the same bug, and rows that are not."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from reporter.core.signature import (
+    Signature,
+    frames_of,
+    normalise,
+    of_assertion,
+    of_crash,
+    same_crash,
+    same_failure,
+)
+
+
+def crash(
+    message: str, exception: str = "RuntimeError", frames: tuple[str, ...] = ("torch/a.py:f",)
+) -> Signature:
+    failure = {
+        "exception": exception,
+        "first_line": message,
+        "frames": [
+            {"file": name.split(":")[0], "function": name.split(":")[1], "torch": True}
+            for name in reversed(frames)
+        ],
+        "innermost_is_torch": True,
+    }
+    return of_crash("crash", "inductor", failure)
+
+
+SAME = [
+    (
+        "error: 'tmp2' was not declared in this scope",
+        "error: 'tmp17' was not declared in this scope",
+    ),
+    ("expected shape [3, 4] but got [4]", "expected shape [31, 4] but got [7]"),
+    ("cannot open /home/ann/x/y.py", "cannot open /srv/z.py"),
+    ("node buf12 at 0x7f00aa has no layout", "node buf3 at 0x7fbb has no layout"),
+]
+
+
+DIFFERENT = [
+    ("error: 'compile' was not declared in this scope", "error: no match for 'operator*'"),
+    (
+        "derivative for aten::aminmax is not implemented",
+        "Cannot set version_counter for inference tensor",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), SAME)
+def test_the_same_bug_in_another_program(one: str, two: str) -> None:
+    assert same_failure(crash(one), crash(two))
+
+
+@pytest.mark.parametrize(("one", "two"), DIFFERENT)
+def test_another_bug(one: str, two: str) -> None:
+    assert not same_failure(
+        crash(one, frames=("torch/a.py:f",)), crash(two, frames=("torch/b.py:g",))
+    )
+
+
+def test_another_exception_class_is_another_bug() -> None:
+    assert not same_failure(crash("x failed", "KeyError"), crash("x failed", "IndexError"))
+
+
+def test_a_message_of_user_code_is_no_part_of_the_signature() -> None:
+    failure = {
+        "exception": "AssertionError",
+        "first_line": "Acme kernel 7 missing",
+        "frames": [],
+        "innermost_is_torch": False,
+    }
+    assert of_crash("crash", "backend", failure).message is None
+
+
+def test_wrong_values_must_stand_out_from_rounding() -> None:
+    wanted = Signature("wrong_result", "inductor")
+    clear = of_assertion("wrong result: eager is off by 1e-07 from float64, compiled by 0.5")
+    noise = of_assertion("wrong result: eager is off by 0.01 from float64, compiled by 0.03")
+    assert clear is not None and noise is not None
+    assert same_failure(wanted, clear)
+    assert not same_failure(wanted, noise)
+
+
+def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
+    text = "wrong result: eager is off by 1e-07 from float64, compiled by 0.5"
+    assert of_assertion(f"False is not true : {text}") == of_assertion(text) is not None
+
+
+def test_a_kind_never_slips_into_another() -> None:
+    seen = of_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
+    assert seen is not None and not same_failure(Signature("wrong_result"), seen)
+    metadata = of_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
+    assert metadata is not None and metadata.property == "dtype"
+    assert not same_failure(Signature("wrong_metadata", property="shape"), metadata)
+
+
+def test_somebody_elses_assertion_is_not_ours() -> None:
+    assert of_assertion("incorrect out shape") is None
+
+
+def test_normalising_keeps_the_words_that_tell_bugs_apart() -> None:
+    assert (
+        normalise("tensor a (3) must match tensor b (4)") == "tensor a (N) must match tensor b (N)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "known_by"),
+    [
+        ("node at 0x7fAA09 and 0x1", "node at ADDR and ADDR"),
+        ("cannot open /home/ann/x/y.py: no", "cannot open PATH: no"),
+        ("in (/srv/z.py), '/a/b'", "in (PATH), QUOTED"),
+        ("buf12 tmp3 arg1_1 primals_2 s0 u1 x y2", "VAR VAR VAR VAR VAR VAR x VAR"),
+        ("getitem_4 of mul_12", "VAR of VAR"),
+        ("'a b' and \"c\" and `d` and ‘e’", "QUOTED and QUOTED and QUOTED and QUOTED"),
+        ("3 of 4.5 or 1e-05", "N of N or N"),
+        ("[3, 4,5] or 3x4x5", "[N] or 3x4x5"),
+        ("two   words\n here ", "two words here"),
+        ("int64 is a word", "int64 is a word"),
+    ],
+)
+def test_a_message_is_known_by_what_does_not_change(message: str, known_by: str) -> None:
+    assert normalise(message) == known_by
+
+
+def test_a_message_is_known_by_its_first_two_hundred_characters() -> None:
+    assert normalise("ab " * 100) == ("ab " * 100)[:200]
+    assert len(normalise("a" * 200)) == 200
+
+
+def test_what_user_code_says_counts_only_where_a_c_compiler_said_it() -> None:
+    failure = {
+        "exception": "CppCompileError",
+        "first_line": "error: no match for 'operator*'",
+        "frames": [],
+        "innermost_is_torch": False,
+    }
+    assert of_crash("crash", "inductor", failure).message == "error: no match for QUOTED"
+    assert of_crash("crash", "inductor", {"exception": "E", "first_line": "x"}).message == "x"
+    assert of_crash("crash", None, {}) == Signature("crash", None, "None", "")
+
+
+def test_the_frames_of_a_failure_are_torchs_innermost_first_and_at_most_six() -> None:
+    frames = [
+        {"file": f"torch/{name}.py", "function": name, "torch": name != "user"}
+        for name in "a b user c d e f g".split()
+    ]
+    named = frames_of({"frames": [*frames, {"file": "x.py", "function": "f"}]})
+    assert named == tuple(f"torch/{name}.py:{name}" for name in "gfedcb")
+    assert frames_of({}) == ()
+
+
+A, B = "torch/a.py:f", "torch/b.py:g"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        # half of all words, below the same two frames
+        (("alpha beta gamma", (A, B)), ("alpha beta delta", (A, B)), True),
+        (("alpha beta", (A, B)), ("alpha gamma", (A, B)), False),
+        (("alpha beta gamma", (A, B)), ("alpha beta delta", (A, A)), False),
+        (("alpha beta gamma", (A, B)), ("alpha beta delta", (B, B)), False),
+        (("alpha beta gamma", (A, B, A)), ("alpha beta delta", (A, B, B)), True),
+        (("alpha beta gamma", ()), ("alpha beta delta", ()), False),
+        # words have three letters
+        (("alpha to be", (A,)), ("alpha or is", (A,)), True),
+        # the same message needs no frames
+        (("alpha", (A,)), ("alpha", (B,)), True),
+        (("alpha", ()), ("alpha", ()), True),
+        # what a C++ compiler says must be the same
+        (("error: alpha beta", (A,)), ("error: alpha beta gamma", (A,)), False),
+        (("alpha beta error:", (A,)), ("error: alpha beta", (A,)), False),
+        (("alpha error: beta", (A,)), ("alpha error: beta too", (A,)), True),
+        # a message of user code is known by the innermost frame
+        ((None, (A, B)), (None, (A, A)), True),
+        ((None, (A, B)), (None, (B, B)), False),
+        ((None, ()), (None, ()), True),
+        ((None, (A,)), ("alpha", (A,)), False),
+        (("alpha", (A,)), (None, (A,)), False),
+    ],
+)
+def test_two_crashes_are_compared_by_their_words_and_their_place(
+    one: tuple[str | None, tuple[str, ...]], two: tuple[str | None, tuple[str, ...]], same: bool
+) -> None:
+    first, second = (
+        Signature("crash", None, "E", message, frames) for message, frames in (one, two)
+    )
+    assert same_crash(first, second) is same
+    assert same_crash(second, first) is same
+    assert same_failure(first, second) is same
+    kinds = ("crash_on_recompile", "crash_on_recompile")
+    later, last = (replace(item, kind=kind) for item, kind in zip((first, second), kinds))
+    assert same_failure(later, last) is same
+    assert not same_failure(first, last) and not same_failure(later, second)
+    assert not same_crash(first, replace(second, exception="F"))
+
+
+@pytest.mark.parametrize("kind", ["wrong_result", "wrong_gradient", "stale_graph"])
+@pytest.mark.parametrize(
+    ("ratio", "same"), [(None, True), (0.0, False), (7.99, False), (8.0, True), (1e9, True)]
+)
+def test_a_wrong_value_stands_out_from_eight_times_on(
+    kind: str, ratio: float | None, same: bool
+) -> None:
+    assert same_failure(Signature(kind), Signature(kind, error_ratio=ratio)) is same
+    assert (
+        same_failure(Signature(kind, error_ratio=0.0), Signature(kind, error_ratio=ratio)) is same
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown", "same"),
+    [
+        ((), (), True),
+        (("casts",), (), True),
+        (("casts", "writes"), ("writes",), True),
+        ((), ("casts",), False),
+        (("casts",), ("casts", "writes"), False),
+    ],
+)
+def test_a_smaller_program_does_nothing_undefined_that_the_larger_one_did_not(
+    wanted: tuple[str, ...], shown: tuple[str, ...], same: bool
+) -> None:
+    larger = Signature("wrong_result", undefined=wanted)
+    assert same_failure(larger, Signature("wrong_result", undefined=shown)) is same
+    assert (
+        same_failure(larger, Signature("wrong_result", undefined=shown, error_ratio=1.0)) is False
+    )
+
+
+def test_a_death_is_known_by_its_signal_and_metadata_by_their_property() -> None:
+    assert same_failure(
+        Signature("process_death", signal="SIGABRT"), Signature("process_death", signal="SIGABRT")
+    )
+    assert not same_failure(
+        Signature("process_death", signal="SIGABRT"), Signature("process_death", signal="SIGSEGV")
+    )
+    assert same_failure(
+        Signature("wrong_metadata", property="dtype"), Signature("wrong_metadata", property="dtype")
+    )
+    assert same_failure(Signature("hang"), Signature("hang", message="x", error_ratio=1.0))
+    assert same_failure(
+        Signature("accepts_invalid"), Signature("accepts_invalid", undefined=("casts",))
+    )
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["wrong result", "wrong gradient", "wrong metadata", "accepts invalid", "stale graph"],
+)
+def test_the_beginning_of_a_repros_message_says_the_kind(prefix: str) -> None:
+    assert of_assertion(f"{prefix}: x") == Signature(prefix.replace(" ", "_"))
+    assert of_assertion(prefix) is None and of_assertion(f"a {prefix}: x") is None
+
+
+@pytest.mark.parametrize(
+    ("rest", "named"),
+    [
+        *(
+            (f"{name} is 1 in eager", name)
+            for name in "dtype shape stride requires_grad alias device structure type".split()
+        ),
+        ("python value is 1", "python value"),
+        ("types differ", None),
+        ("the dtype differs", None),
+    ],
+)
+def test_the_property_of_metadata_is_the_first_word(rest: str, named: str | None) -> None:
+    seen = of_assertion(f"wrong metadata: {rest}")
+    assert seen is not None and seen.property == named
+
+
+@pytest.mark.parametrize(
+    ("rest", "ratio"),
+    [
+        ("eager is off by 0.25 from float64, compiled by 2", 8.0),
+        ("eager is off by 0.5 from float64, compiled by 1e-3", 0.002),
+        ("eager is off by 0 from float64, compiled by 0.5", 5e29),
+        ("eager is off by 0 from float64, compiled by 0", 0.0),
+        ("eager is off by 0.5 from float64, compiled by inf", math.inf),
+        ("eager is off by nan from float64, compiled by 1", None),
+        ("eager is off by 1 from float64, compiled by nan", None),
+        ("compiled by 1", None),
+        ("output 2: eager is off by 1 from float64, compiled by 4", 4.0),
+    ],
+)
+def test_the_ratio_of_the_errors_is_read_from_the_message(rest: str, ratio: float | None) -> None:
+    seen = of_assertion(f"wrong result: {rest}")
+    assert seen is not None
+    assert seen.error_ratio == (None if ratio is None else pytest.approx(ratio, rel=1e-12))
+
+
+def test_a_signature_comes_back_from_its_document() -> None:
+    whole = Signature(
+        "crash", "inductor", "E", "m", (A, B), "dtype", "SIGABRT", 2.0, ("casts", "writes")
+    )
+    document = json.loads(json.dumps(whole.to_json()))
+    assert document == {
+        "kind": "crash",
+        "layer": "inductor",
+        "exception": "E",
+        "message": "m",
+        "frames": [A, B],
+        "property": "dtype",
+        "signal": "SIGABRT",
+        "error_ratio": 2.0,
+        "undefined": ["casts", "writes"],
+        "version": 1,
+    }
+    assert Signature.from_json(document) == whole
+    assert Signature.from_json({"kind": "hang", "frames": None}) == Signature("hang")
+    with pytest.raises(TypeError):
+        Signature.from_json({"kind": "hang", "colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("signature", "text"),
+    [
+        (Signature("hang"), "hang"),
+        (
+            Signature("crash", "inductor", "E", "m", property="p", signal="s"),
+            "crash · inductor · E · m",
+        ),
+        (Signature("wrong_metadata", property="dtype", signal="s"), "wrong_metadata · dtype"),
+        (
+            Signature("process_death", "inductor", signal="SIGABRT"),
+            "process_death · inductor · SIGABRT",
+        ),
+    ],
+)
+def test_one_line_says_what_it_is(signature: Signature, text: str) -> None:
+    assert signature.text() == text

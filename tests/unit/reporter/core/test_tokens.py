@@ -1,0 +1,82 @@
+"""A token goes to its host and nowhere else: no child process, no log, no sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reporter.cli import shell
+from reporter.core import tokens
+from reporter.core.answer import clean_environment
+from reporter.execution import launch
+from reporter.execution.interpreter import ask
+from tests.support.github.tracker import TOKEN
+
+NAMES = ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_way_of_starting_a_process_hands_a_token_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, TOKEN)
+    monkeypatch.setenv("HF_TOKEN", "the user's own, which a script may need")
+    assert name not in launch.environment() and name not in clean_environment(os.environ)
+    assert "HF_TOKEN" in launch.environment()
+    child = ask(Path(sys.executable), "import os; answer(names=sorted(os.environ))")["names"]
+    assert name not in child and "HF_TOKEN" in child
+
+
+def test_once_taken_a_token_is_in_no_environment_and_in_no_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {
+        "GH_TOKEN": "ghp_abcdefgh",
+        "GITHUB_TOKEN": "ghp_abcdefgh12345",
+        "GH_ENTERPRISE_TOKEN": "short",
+    }
+    kept = {"TOKENIZERS_PARALLELISM": "1", "HF_TOKEN": "theirs"}
+    for name in tokens.held():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tokens, "_taken", {})
+    for name, value in {**given, **kept}.items():
+        monkeypatch.setenv(name, value)
+    tokens.take()
+    assert {name for name in os.environ if "TOKEN" in name} == set(kept)
+    assert set(tokens.held()) == set(given)
+    child = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+    assert all(f"{name}={value}\n" in child for name, value in kept.items())
+    assert not any(f"{name}=" in child or value in child for name, value in given.items())
+    redacted = tokens.redact("Bearer ghp_abcdefgh12345 and ghp_abcdefgh and short")
+    assert redacted == "Bearer <GITHUB_TOKEN> and <GH_TOKEN> and short"
+
+
+def test_an_internal_error_keeps_the_token_to_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GH_TOKEN", TOKEN)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def work() -> None:
+        shell.say(f"said {TOKEN}")
+        raise ZeroDivisionError(f"Authorization: token {TOKEN}")
+
+    assert shell.guard(work) == 70
+    captured = capsys.readouterr()
+    assert captured.out == "said <GH_TOKEN>\n" and TOKEN not in captured.err
+    (log,) = tmp_path.rglob("*.log")
+    assert "token <GH_TOKEN>" in log.read_text() and TOKEN not in log.read_text()
+
+
+@pytest.mark.parametrize("text", ["a\x1b[2Jb", "a\x07b", "a\x9b31mb", "a\rb"])
+def test_the_last_word_before_the_terminal_has_no_control_characters(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.say(text)
+    shell.talk(text + "\r\n\tkept")
+    captured = capsys.readouterr()
+    assert not set(captured.out) & set("\x1b\x07\x9b\r") and "\r\n\tkept" in captured.err

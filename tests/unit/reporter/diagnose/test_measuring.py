@@ -1,0 +1,158 @@
+"""Which backends are climbed, which layer is named, and how often a failure was seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reporter.diagnose.ladder import Climber, Rung
+from reporter.diagnose.measuring import (
+    climb,
+    climb_from_the_top,
+    first_bad,
+    made,
+    nowhere_else,
+    often,
+    steadiness,
+)
+from tests.support.made_up_call import DEADLY, LIMIT, MadeUp, finding, raises
+
+OWN = {"backend": {"callable": "mine"}}
+ALL = ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+
+
+def climber(lab: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
+    return Climber(finding(lab, symptom, **more), LIMIT, lambda _: None)
+
+
+def failed(rung: Rung) -> bool:
+    return rung.outcome == "raises"
+
+
+def test_the_users_call_is_asked_first_and_then_each_backend() -> None:
+    lab = MadeUp({})
+    assert climb(climber(lab)) == ALL
+    assert tuple(lab.measured()) == ALL
+
+
+def test_below_a_backend_of_the_users_own_only_dynamo_is_asked() -> None:
+    lab = MadeUp({})
+    assert climb(climber(lab, options=OWN)) == ("compiled", "eager", "custom")
+    assert lab.measured() == ["compiled", "eager", "custom"]
+
+
+def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
+    started: list[int] = []
+    lab = MadeUp({})
+    asking = Climber(finding(lab), LIMIT, lambda _: started.append(len(lab.measured())))
+    climb(asking)
+    assert started == [5] * 5
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"seconds": 30.0}, ("compiled", "aot_eager_decomp_partition")),
+        ({"seconds": 31.0, "grads": "f.pt"}, ("inductor", "aot_eager_decomp_partition")),
+        ({"seconds": 29.9}, ALL),
+        ({"seconds": 31.0, "replay": True}, ALL),
+        ({"seconds": 31.0, "options": OWN}, ("compiled", "eager", "custom")),
+    ],
+)
+def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
+    more: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    lab = MadeUp({"compiled": raises(), "inductor": raises()})
+    assert climb_from_the_top(climber(lab, **more)) == names
+    assert tuple(lab.measured()) == names
+
+
+def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
+    lab = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
+    asking = climber(lab, seconds=31.0)
+    assert climb_from_the_top(asking) == ALL
+    assert sorted(lab.measured()) == sorted(ALL)
+
+
+@pytest.mark.parametrize(
+    ("bad", "options", "layer"),
+    [
+        (ALL, {}, "dynamo"),
+        (ALL[2:], {}, "aot_autograd"),
+        (ALL[3:], {}, "decomposition"),
+        (ALL[4:], {}, "inductor"),
+        (("compiled",), {}, "inductor"),
+        (("eager", "custom"), OWN, "dynamo"),
+        (("custom",), OWN, "backend"),
+        (("compiled",), OWN, "backend"),
+        (("workshop",), {"backend": "workshop"}, "backend"),
+        ((), {"backend": "workshop"}, "backend"),
+    ],
+)
+def test_the_layer_is_the_lowest_backend_that_shows_it(
+    bad: tuple[str, ...], options: dict[str, Any], layer: str
+) -> None:
+    asking = climber(MadeUp(dict.fromkeys(bad, raises())), options=options)
+    climb(asking)
+    assert first_bad(asking, failed) == layer
+
+
+@pytest.mark.parametrize(
+    ("rungs", "more", "seen", "repeated"),
+    [
+        (("compiled", "inductor"), {}, (3, 3), 0),
+        (("compiled",), {}, (2, 3), 0),
+        (("inductor",), {}, (2, 3), 0),
+        ((), {}, (1, 8), 5),
+        (("repeat 2", "repeat 5"), {}, (3, 8), 5),
+        # the reused call was made without the gradients that show it
+        (("compiled",), {"grads": "f.pt"}, (1, 7), 5),
+        (("inductor",), {"grads": "f.pt"}, (2, 2), 0),
+    ],
+)
+def test_a_failure_is_counted_with_the_scripts_own_call(
+    rungs: tuple[str, ...], more: dict[str, Any], seen: tuple[int, int], repeated: int
+) -> None:
+    lab = MadeUp(dict.fromkeys(rungs, raises()))
+    asking = climber(lab, **more)
+    climb(asking)
+    assert steadiness(asking, failed) == seen
+    assert len([name for name in lab.measured() if name.startswith("repeat")]) == repeated
+
+
+def test_a_call_of_the_scripts_own_that_was_stopped_does_not_count() -> None:
+    asking = climber(MadeUp({"compiled": raises(), "inductor": raises()}))
+    climb(asking)
+    asking.own_call_shows_it = False
+    assert steadiness(asking, failed) == (2, 2)
+
+
+def test_a_rung_that_was_left_out_does_not_count() -> None:
+    asking = climber(MadeUp({"compiled": raises()}))
+    asking.measure("compiled")
+    assert steadiness(asking, failed) == (2, 2)
+    with_gradients = climber(MadeUp({"compiled": raises()}), grads="f.pt")
+    with_gradients.measure("compiled")
+    assert steadiness(with_gradients, failed) == (2, 2)
+
+
+def test_what_only_the_scripts_own_call_has_shown_was_seen_nowhere_else() -> None:
+    asking = climber(MadeUp({}))
+    assert nowhere_else(asking, (1, 8)) and not nowhere_else(asking, (2, 8))
+    asking.own_call_shows_it = False
+    assert nowhere_else(asking, (0, 7)) and not nowhere_else(asking, (1, 7))
+
+
+def test_what_is_always_there_needs_no_clause() -> None:
+    assert often((3, 3)) == "" and often((1, 3)) == "; seen in 1 of 3 runs"
+
+
+def test_a_verdict_has_its_finding_and_its_ladder() -> None:
+    asking = climber(MadeUp({"eager": DEADLY}))
+    climb(asking)
+    found = made(asking, "crash", "dynamo", "Why.", ["a", "b"], reproduced=(1, 2))
+    assert found.finding is asking.finding and found.ladder is asking.ladder
+    assert (found.kind, found.layer, found.summary) == ("crash", "dynamo", "Why.")
+    assert found.cited == ("a", "b") and found.reproduced == (1, 2)
+    assert made(asking, "rng", "none", "Why.").cited == ()

@@ -1,0 +1,131 @@
+"""An index is asked over HTTP, as pip and uv do it; what a user may name is read from its answer."""
+
+from __future__ import annotations
+
+import sysconfig
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from reporter.check.plan import Wish, releases
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.settings import Options
+from reporter.environments import index
+from reporter.environments.environments import Environments
+from reporter.environments.release import Release
+from reporter.store.database import opened
+
+MACHINE = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+FILES = [
+    *(f"torch-2.0.1-cp{tag}-cp{tag}-{MACHINE}.whl" for tag in ("39", "310", "311")),
+    f"torch-1.13.0-cp310-cp310-{MACHINE}.whl",
+    f"torch-2.6.0-cp311-cp311-{MACHINE}.whl",
+    f"torch-2.6.1-cp313-cp313-{MACHINE}.whl",
+    "torch-2.7.0-cp311-cp311-win_arm64.whl",
+    "torch-2.8.0-none.whl",
+    *(f"torch-2.7.0.dev2025010{day}-cp311-cp311-{MACHINE}.whl" for day in (1, 2, 3)),
+]
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[str, list[str]]]:
+    """A simple repository on this machine: its URL, and its files, which a test may change."""
+    files = list(FILES)
+
+    class Pages(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_torch = self.path.startswith("/simple/torch")
+            body = "".join(f'<a href="/files/{name}">{name}</a>\n' for name in files).encode()
+            self.send_response(200 if is_torch else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body if is_torch else b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    index.offers.cache_clear()
+    yield f"http://127.0.0.1:{server.server_port}/simple", files
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_versions_with_a_wheel_for_this_machine(served: tuple[str, list[str]]) -> None:
+    found = index.offers(served[0])
+    assert [(offer.version, offer.pythons) for offer in found] == [
+        ("2.0.1", ((3, 9), (3, 10), (3, 11))),
+        ("2.6.0", ((3, 11),)),
+        ("2.6.1", ((3, 13),)),
+        *((f"2.7.0.dev2025010{day}", ((3, 11),)) for day in (1, 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "version"), [("latest", "2.6.1"), ("2.6", "2.6.1"), ("nightly", "2.7.0.dev20250103")]
+)
+def test_words_are_looked_up(word: str, version: str, served: tuple[str, list[str]]) -> None:
+    assert index.is_word(word)
+    found = index.find(word, served[0], None)
+    assert (found.version, found.index) == (version, served[0])
+
+
+def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
+    wish = Wish(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
+    nightly, other = releases(wish, Options())
+    assert other.version == "2.6.0" and nightly.label == "nightly"
+    with pytest.raises(CannotJudgeError, match="cannot be read"):
+        Environments(tmp_path).place(nightly)
+
+
+def test_what_is_not_there_is_said(served: tuple[str, list[str]]) -> None:
+    with pytest.raises(UsageError, match=r"no torch 2\.9"):
+        index.find("2.9", served[0], None)
+    with pytest.raises(CannotJudgeError, match="cannot be read"):
+        index.offers("http://127.0.0.1:9/simple")
+    with pytest.raises(CannotJudgeError, match="has no torch"):
+        index.offers(served[0].replace("/simple", "/elsewhere/torch/not"))
+
+
+def test_a_build_that_the_index_no_longer_lists_is_remembered(
+    served: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    place, files = served
+    with opened(tmp_path / "s") as store:
+        first = index.remember(store, index.offers(place))
+        del files[-3]
+        index.offers.cache_clear()
+        assert len(index.offers(place)) == len(first) - 1
+        again = index.remember(store, index.offers(place))
+    gone = [offer for offer in again if not offer.is_listed]
+    assert [replace(offer, is_listed=True) for offer in again] == list(first)
+    # a wheel can be installed by its address when the index has stopped to list it
+    assert [offer.release() for offer in gone] == [Release(gone[0].version, wheel=gone[0].url)]
+    assert gone[0].url.endswith(f"torch-{gone[0].version}-cp311-cp311-{MACHINE}.whl")
+    inside = index.between(first, "2.6.1", "2.7.0")
+    assert [offer.version for offer in inside] == [
+        "2.6.1",
+        *(f"2.7.0.dev2025010{day}" for day in (1, 2, 3)),
+    ]
+
+
+PYTHONS = [
+    ("2.0.1", [(3, 9), (3, 10), (3, 11)], (3, 10)),
+    ("2.2.0", [(3, 11), (3, 12)], (3, 11)),
+    ("2.5.1", [(3, 12), (3, 13)], (3, 12)),
+    ("2.6.0", [(3, 13)], (3, 13)),
+    ("2.9.1", [(3, 13), (3, 14)], (3, 13)),
+    ("2.16.0.dev20261101", [(3, 13), (3, 14)], (3, 14)),
+]
+
+
+@pytest.mark.parametrize(("version", "offered", "best"), PYTHONS)
+def test_a_python_in_which_it_can_compile(
+    version: str, offered: list[tuple[int, int]], best: tuple[int, int]
+) -> None:
+    assert index.pythons_for(version, offered)[0] == best

@@ -1,0 +1,36 @@
+"""What a user may name as a release."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reporter.core.errors import UsageError
+from reporter.environments.release import Release, parse, public
+from tests.support.wheels import make_shelf
+
+
+def test_what_a_user_may_name(tmp_path: Path) -> None:
+    assert parse("2.6.0") == Release("2.6.0", version="2.6.0")
+    url = "https://x/torch-2.16.0.dev20261101%2Bcpu-cp311-cp311-linux_x86_64.whl"
+    assert parse(url) == Release("2.16.0.dev20261101+cpu", wheel=url)
+    assert public("2.13.0+cpu") == "2.13.0"
+    for text in ("torch", "2", "", "2.6.0; rm", "gone.whl"):
+        with pytest.raises(UsageError):
+            parse(text)
+    names = {
+        Release("a", version="2.6.0").folder_name,
+        Release("a", version="2.6.0", backend="cpu").folder_name,
+        Release("a", version="2.6.0", index="https://x").folder_name,
+        parse(url).folder_name,
+    }
+    assert len(names) == 4 and Release.from_json(parse(url).to_json()) == parse(url)
+
+
+def test_a_wheel_that_was_built_anew_is_another_one(tmp_path: Path) -> None:
+    wheel = make_shelf(tmp_path, "2.99.0")["2.99.0"]
+    before = parse(str(wheel)).folder_name
+    os.utime(wheel, (1, 1))
+    assert parse(str(wheel)).folder_name != before

@@ -1,0 +1,39 @@
+"""The cache of a warm-up outlives it, and no file that may be half written is ever lent."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from reporter.execution.compiler_cache import HEADERS, WarmCache, lend_headers, prefill
+
+
+def test_a_warm_cache_is_lent_only_when_it_is_complete(tmp_path: Path) -> None:
+    warm = WarmCache(tmp_path / "warm")
+    folder = warm.claim()
+    assert folder is not None and WarmCache(folder).claim() is None  # somebody lives there
+    (folder / "ab").mkdir()
+    (folder / "ab" / "check.so").write_text("x")
+    (folder / HEADERS).mkdir()
+    for name in ("c1.h", "c1.h.gch"):
+        (folder / HEADERS / name).write_text("x")
+    prefill(tmp_path / "early", folder)
+    lend_headers(tmp_path / "early-tmp", folder)
+    assert not list((tmp_path / "early").iterdir()) and not (tmp_path / "early-tmp").exists()
+    warm.release()
+    prefill(tmp_path / "late", folder)
+    lend_headers(tmp_path / "late-tmp", folder)
+    assert (tmp_path / "late" / "ab" / "check.so").exists()
+    lent = sorted(path.name for path in (tmp_path / "late-tmp").glob("torchinductor_*/*/*"))
+    assert lent == ["c1.h", "c1.h.gch"]
+
+
+def test_what_a_killed_warm_up_left_is_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / "warm"
+    folder.mkdir()
+    (folder / "half").write_text("x")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (folder / "warm-up-in-progress").write_text(str(gone.pid))
+    assert WarmCache(folder).claim() == folder
+    assert not (folder / "half").exists()

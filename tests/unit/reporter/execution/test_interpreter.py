@@ -1,0 +1,289 @@
+"""Interpreters, scripts and folders that cannot be used are refused with one sentence and a way out.
+
+No torch is needed: a stand-in package on PYTHONPATH plays every torch that a user may have.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reporter.core.errors import UsageError
+from reporter.core.recorded_call import Recorded
+from reporter.core.settings import Options
+from reporter.execution import interpreter
+from reporter.pipeline.create import interpreters
+
+PYTHON = Path(sys.executable)
+
+TORCHES: list[tuple[str, str]] = [
+    ("raise ModuleNotFoundError('No module named torch', name='torch')", "has no torch; install"),
+    (
+        "raise ImportError('libcudart.so.12: cannot open\\nshared object')",
+        "libcudart.so.12: cannot open)",
+    ),
+    ("import no_such_helper", "No module named 'no_such_helper'"),
+    ("raise RuntimeError('broken\\ninstallation')", "(RuntimeError: broken)"),
+    ("raise SystemExit(3)", "(SystemExit: 3)"),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+    ("import os; os._exit(0)", "does not behave like a Python interpreter"),
+    (
+        "__version__ = '1.13.1+cu117'",
+        "has torch 1.13.1+cu117, but torch.compile needs at least 2.0",
+    ),
+    ("", "a torch without a version"),
+]
+
+
+@pytest.fixture
+def torch_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes `import torch` run a text instead."""
+
+    def install(text: str) -> None:
+        folder = tmp_path / "packages" / "torch"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(text)
+        monkeypatch.setenv("PYTHONPATH", str(folder.parent))
+
+    return install
+
+
+def refusal(work: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        work()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert ";" in message, "a refusal names the way out"
+    return message
+
+
+@pytest.mark.parametrize(("text", "message"), TORCHES)
+def test_a_torch_that_cannot_be_used_is_refused_with_the_reason(
+    text: str, message: str, torch_of: Callable[[str], None]
+) -> None:
+    torch_of(text)
+    assert message in refusal(lambda: interpreter.probe(PYTHON))
+
+
+def test_a_torch_whose_import_never_ends_is_given_up(torch_of: Callable[[str], None]) -> None:
+    torch_of("import time\nwhile True: time.sleep(60)")
+    message = refusal(lambda: interpreter.probe(PYTHON, timeout=0.1))
+    assert "gave no answer within 0.1 seconds" in message
+
+
+def test_a_torch_that_can_be_used_is_described(torch_of: Callable[[str], None]) -> None:
+    torch_of("print('hello'); __version__ = '2.13.0+cpu'")
+    info = interpreter.probe(PYTHON)
+    assert (info.path, info.torch, info.torch_git) == (PYTHON, "2.13.0+cpu", None)
+    assert info.version == ".".join(map(str, sys.version_info[:3]))
+    assert info.has_cuda is False
+
+
+def test_a_torch_in_the_working_directory_is_not_the_one(
+    torch_of: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    (tmp_path / "torch.py").write_text("raise RuntimeError('a notebook of mine')")
+    monkeypatch.chdir(tmp_path)
+    assert interpreter.probe(PYTHON).torch == "2.6.0"
+
+
+def test_a_program_that_is_no_interpreter_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("notes")
+    assert "cannot be run" in refusal(lambda: interpreter.probe(text))
+    assert "does not behave like" in refusal(lambda: interpreter.probe(Path("/bin/echo")))
+
+
+def test_the_interpreter_is_the_named_one(tmp_path: Path) -> None:
+    assert interpreter.find(Options(python=PYTHON)) == PYTHON
+    gone = tmp_path / "gone"
+    assert str(gone) in refusal(lambda: interpreter.find(Options(python=gone)))
+    assert "without a Python" in refusal(lambda: interpreter.find(Options(python=tmp_path)))
+    assert interpreter.find(Options(python=Path("sh"))).is_absolute()
+
+
+def test_an_environment_can_be_named_by_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(PYTHON)
+    assert interpreter.find(Options(python=tmp_path)) == tmp_path / "bin" / "python"
+
+
+def test_without_a_name_the_active_environment_then_the_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    assert interpreter.find(Options()) == PYTHON
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path))
+    assert "CONDA_PREFIX" in refusal(lambda: interpreter.find(Options()))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(PYTHON)
+    assert interpreter.find(Options()) == tmp_path / "bin" / "python"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes an environment around the base of this interpreter and returns its folder."""
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        (folder / "bin").mkdir(parents=True)
+        base = PYTHON.resolve()
+        (folder / "pyvenv.cfg").write_text(f"home = {base.parent}\n")
+        for program in ("python", "python3"):
+            (folder / "bin" / program).symlink_to(base)
+        return folder
+
+    return make
+
+
+def test_the_others_are_other_environments_each_once(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    here = interpreter.probe(environment("here") / "bin" / "python")
+    old = environment("old")
+    named = (old, old / "bin" / "python3", environment("new") / "bin" / "python")
+    found = interpreter.others(Options(differs_from=named), here)
+    assert [info.path for info in found] == [old / "bin" / "python", named[2]]
+    assert interpreter.others(Options(), here) == ()
+    for same in (here.path, here.path.with_name("python3"), here.path.parents[1]):
+        options = Options(differs_from=(old, same))
+        message = refusal(lambda options=options: interpreter.others(options, here))
+        assert str(same) in message and "nothing can differ" in message
+
+
+def test_the_others_need_a_torch_too(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None], tmp_path: Path
+) -> None:
+    torch_of("__version__ = '1.13.1'")
+    here = interpreter.InterpreterInfo(PYTHON, "3.11.7", "2.13.0", None, False, "", "/x")
+
+    def message(path: Path) -> str:
+        return refusal(lambda: interpreter.others(Options(differs_from=(path,)), here))
+
+    assert "needs at least 2.0; choose another with --differs-from" in message(environment("old"))
+    assert "there is no interpreter" in message(tmp_path / "gone")
+    assert "--differs-from" in message(tmp_path / "gone")
+    (tmp_path / "packages" / "torch" / "__init__.py").write_text(
+        "raise ModuleNotFoundError('No module named torch', name='torch')"
+    )
+    assert "has no torch; install it there or choose" in message(environment("bare"))
+
+
+def test_a_resumed_run_keeps_the_interpreters_it_began_with(
+    environment: Callable[[str], Path], torch_of: Callable[[str], None]
+) -> None:
+    torch_of("__version__ = '2.6.0'")
+    here, old, new = (environment(name) / "bin" / "python" for name in ("here", "old", "new"))
+    begun = Recorded(
+        *("crash", "inductor", "", True, None, None, (), None, (), None, {}, (), (), {}),
+        python=str(here),
+        differs_from=(str(old),),
+    )
+    for given in ((), (old,), (old.parents[1],)):
+        info, others = interpreters(Options(differs_from=given), begun)
+        assert (info.path, [item.path for item in others]) == (here, [old])
+    message = refusal(lambda: interpreters(Options(differs_from=(new,)), begun))
+    assert str(old) in message and "start anew without --resume" in message
+
+
+SCRIPTS: list[tuple[bytes, str]] = [
+    (b"x = (1,\ny = 2\n", "train.py, line 1 is not valid Python"),
+    (b"def f():\nreturn 1\n", "train.py, line 2 is not valid Python"),
+    (b"x = 1\x00", "is not valid Python"),
+    (b"\x89PNG\xff\xfe", "is not valid Python"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SCRIPTS)
+def test_a_script_that_does_not_compile_is_refused(
+    text: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_bytes(text)
+    options = Options(script=Path("train.py"), cwd=tmp_path)
+    assert message in refusal(lambda: interpreter.check_script(options, PYTHON))
+
+
+def test_a_script_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    def message(script: str) -> str:
+        options = Options(script=Path(script), cwd=tmp_path)
+        return refusal(lambda: interpreter.check_script(options))
+
+    assert message("gone.py").startswith("there is no file gone.py;")
+    assert message(".").startswith(". is a directory;")
+    assert "no script was given" in refusal(lambda: interpreter.check_script(Options()))
+
+
+def test_a_script_that_only_compiles_is_not_run_and_needs_no_ending(tmp_path: Path) -> None:
+    (tmp_path / "train").write_text("raise RuntimeError('run')\n'\\d'\n")
+    interpreter.check_script(Options(script=Path("train"), cwd=tmp_path), PYTHON)
+    assert {path.name for path in tmp_path.iterdir()} == {"train"}
+
+
+def test_a_module_is_found_without_being_imported(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    interpreter.check_script(Options(module="mine.train", cwd=tmp_path), PYTHON)
+    gone = Options(module="gone.train", cwd=tmp_path)
+    assert "finds no module gone.train" in refusal(lambda: interpreter.check_script(gone, PYTHON))
+
+
+def test_a_new_or_empty_folder_can_be_written_and_is_not_created(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "report"
+    assert interpreter.check_output(Options(output=folder)) == folder
+    assert list(tmp_path.iterdir()) == []
+    assert interpreter.check_output(Options(output=tmp_path)) == tmp_path
+
+
+def test_without_a_name_the_first_free_folder(tmp_path: Path) -> None:
+    options = Options(cwd=tmp_path)
+    assert interpreter.check_output(options) == tmp_path / "bugreport-report"
+    (tmp_path / "bugreport-report").mkdir()
+    assert interpreter.check_output(options) == tmp_path / "bugreport-report-2"
+
+
+def test_what_is_there_already_is_protected(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text('{"schema_version": 1, "verdict": {}}')
+    assert "earlier report" in refusal(lambda: interpreter.check_output(Options(output=tmp_path)))
+    assert interpreter.check_output(Options(output=tmp_path, force=True)) == tmp_path
+    (tmp_path / "report.json").rename(tmp_path / "thesis.tex")
+    foreign = Options(output=tmp_path, force=True)
+    assert "not a report" in refusal(lambda: interpreter.check_output(foreign))
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "is not a folder" in refusal(
+        lambda: interpreter.check_output(Options(output=tmp_path / "file"))
+    )
+    assert "cannot be written" in refusal(
+        lambda: interpreter.check_output(Options(output=tmp_path / "file" / "report"))
+    )
+
+
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self"), reason="needs /proc, which not even root can write"
+)
+def test_a_folder_that_not_even_root_can_write_is_refused() -> None:
+    options = Options(output=Path("/proc/self/report"))
+    assert "cannot be written" in refusal(lambda: interpreter.check_output(options))
+
+
+def test_only_a_folder_can_be_resumed(tmp_path: Path) -> None:
+    assert interpreter.check_output(Options(resume=tmp_path)) == tmp_path
+    gone = Options(resume=tmp_path / "gone")
+    assert "to resume" in refusal(lambda: interpreter.check_output(gone))
+
+
+def test_a_missing_compiler_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "CXX=no-such-compiler" in (interpreter.check_compiler() or "")
+    (tmp_path / "g++").write_text("#!/bin/sh\n")
+    (tmp_path / "g++").chmod(0o755)
+    assert interpreter.check_compiler() is None

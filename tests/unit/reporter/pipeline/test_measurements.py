@@ -1,0 +1,13 @@
+"""What is gathered from the lines of a process that may have died on its way."""
+
+from __future__ import annotations
+
+from reporter.pipeline.measurements import gathered
+
+
+def test_lines_that_were_cut_off_are_no_trouble() -> None:
+    assert gathered([]) == ({}, [])
+    graph = {"graph": 0, "nodes": [{"operator": None}], "outputs": [0]}
+    begun = {"graph": 0, "position": 0, "begun": True}
+    numbers, _ = gathered([{"graph": graph}, begun])
+    assert numbers["divergence"]["points"] == [{"position": 0, "operator": None, "error": "no end"}]

@@ -1,0 +1,77 @@
+"""The leak check must hold back what is private and let an honest report pass: both halves, on real programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anonymizer.leakcheck.audit import Identity, private_terms
+from reporter.core.errors import LeakError
+from reporter.publish.allow_list import check_outgoing, refuse_leaks
+from templates import charts
+from tests.support import outgoing_data as data
+from tests.support.leaks import SOMEBODY, run, terms_of
+from tests.support.pages import document, page
+from tests.support.scripts import text
+
+PRIVATE = ("private_diffusion", "private_seq2seq")
+
+
+@pytest.mark.parametrize("honest", [data.CRASH, data.GRADIENT])
+@pytest.mark.parametrize("private", PRIVATE)
+def test_honest_report_passes(private: str, honest: str) -> None:
+    result = run(data.honest_files(honest), terms_of(data.text(private)), SOMEBODY)
+    assert result.findings == ()
+    assert result.passed
+    assert result.terms_checked > 150
+
+
+@pytest.mark.parametrize("file", ["repro.py", "issue.md", "report.json", "report.html"])
+@pytest.mark.parametrize("private", PRIVATE)
+def test_each_secret_is_found_in_each_file(private: str, file: str) -> None:
+    secrets = data.secrets(private)
+    files = {}
+    for number, secret in enumerate(secrets):
+        sentence = f"see {secret} here"
+        body = (
+            json.dumps({"detail": sentence}) if file.endswith(".json") else f"x = 1  # {sentence}\n"
+        )
+        files[f"{number}/{file}"] = body
+    found = run(files, terms_of(data.text(private)))
+    kept_back = {finding.file for finding in found.findings}
+    assert [secrets[number] for number, name in enumerate(files) if name not in kept_back] == []
+
+
+@pytest.mark.parametrize("private", PRIVATE)
+def test_the_private_program_itself_is_refused(private: str) -> None:
+    result = run({"repro.py": data.text(private)}, terms_of(data.text(private)))
+    assert {"name", "string", "phrase", "rare word", "URL"} <= {
+        finding.kind for finding in result.findings
+    }
+
+
+def test_everyday_names_are_no_evidence() -> None:
+    for honest in (data.CRASH, data.GRADIENT):
+        assert run(data.honest_files(honest), terms_of(text("leaks/everyday"))).findings == ()
+
+
+def test_refusal_quotes_nothing() -> None:
+    terms = terms_of("class MarloweNet: pass")
+    with pytest.raises(LeakError) as caught:
+        refuse_leaks(run({"issue.md": "MarloweNet"}, terms))
+    assert "arlowe" not in str(caught.value) and "issue.md" in str(caught.value)
+    refuse_leaks(run({"issue.md": "nothing"}, terms))
+
+
+def test_the_leak_check_reads_the_pictures() -> None:
+    source = "def wobble_quorum(x):\n    return x\n"
+    terms = private_terms({"script.py": source}, data.torch_vocabulary(), ())
+    who = Identity("/home/someone", "someone", "host")
+    clean = check_outgoing({"report.html": page()}, terms, internals=data.INTERNALS, identity=who)
+    assert clean.passed, clean.findings
+    found = document()["exhibit"]["divergence"]
+    found["points"][0]["operator"] = "wobble_quorum"
+    picture = {"report.html": charts.divergence(found)}
+    leaky = check_outgoing(picture, terms, internals=data.INTERNALS, identity=who)
+    assert "wobble_quorum" in {finding.term for finding in leaky.findings}

@@ -1,0 +1,44 @@
+"""Failures that come before the C++ compiler are told from those that do not, by the frames that were recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anonymizer.graph.boilerplate import Check
+from reporter.reduce import early_end
+
+CRASH = Check("crash")
+
+
+def failure(*frames: str) -> dict[str, Any]:
+    """A described failure with `file:function` frames, outermost first."""
+    split = (frame.rsplit(":", 1) for frame in frames)
+    return {"frames": [{"file": f"torch/{file}", "function": name} for file, name in split]}
+
+
+COMPILE = ("_dynamo/output_graph.py:call_user_compiler", "_inductor/compile_fx.py:compile_fx")
+LOWERED = failure(*COMPILE, "_inductor/graph.py:run", "_inductor/lowering.py:take")
+
+
+@pytest.mark.parametrize(
+    ("described", "check", "early_enough"),
+    [
+        (LOWERED, CRASH, True),
+        (failure(*COMPILE, "_inductor/scheduler.py:fuse"), CRASH, True),
+        (LOWERED, Check("wrong_result"), False),
+        (LOWERED, Check("crash", calls=((("s0", 2),), (("s0", 3),))), False),
+        (failure(*COMPILE, "_inductor/async_compile.py:cpp_pybinding"), CRASH, False),
+        (failure(*COMPILE, "_inductor/codecache.py:load_by_key_path"), CRASH, False),
+        (failure("_inductor/compile_fx.py:bw_compiler", "_inductor/graph.py:run"), CRASH, False),
+        (failure("_functorch/runtime_wrappers.py:backward", *COMPILE), CRASH, False),
+        (failure("_dynamo/symbolic_convert.py:run"), CRASH, False),
+        ({"frames": []}, CRASH, False),
+        (None, CRASH, False),
+    ],
+)
+def test_failures_in_inductors_own_python_come_early(
+    described: dict[str, Any] | None, check: Check, early_enough: bool
+) -> None:
+    assert early_end.comes_early(described, check) is early_enough

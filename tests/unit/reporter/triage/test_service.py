@@ -1,0 +1,91 @@
+"""Triage against a tracker that holds us to GitHub's published description."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reporter.cli.main import run
+from reporter.core.errors import UsageError
+from reporter.core.settings import Options
+from reporter.triage.result import Triage
+from reporter.triage.service import Asked, sit
+from tests.support.github.desk import Somebody
+from tests.support.github.tracker import TOKEN, Tracker
+
+NO_CODE = "### 🐛 Describe the bug\n\nIt fails since the update."
+HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(batch)\n```\n"
+
+
+def one(issue: str, person: Somebody, **more: object) -> Triage:
+    result = sit(Options(no_input=True), Asked(issue, **more), person)  # type: ignore[arg-type]
+    assert isinstance(result, Triage)
+    return result
+
+
+@pytest.mark.parametrize(
+    "name", ["pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/1"]
+)
+def test_an_issue_is_fetched_with_its_comments(tracker: Tracker, name: str) -> None:
+    comments = [{"id": 1, "author": "kim", "body": HALF, "created_at": None}]
+    tracker.add_issue("A crash", NO_CODE)
+    issue = tracker.repo.issues[0]
+    issue["comments"] = []
+    del comments
+    result = one(name, Somebody())
+    assert (result.status, result.refusal and result.refusal.kind) == ("not_actionable", "no_code")
+    assert result.thread.title == "A crash" and result.labels == ("needs reproduction",)
+    assert tracker.count("issues/create-comment") == 0
+
+
+def test_a_comment_is_posted_after_a_yes_and_once(tracker: Tracker) -> None:
+    tracker.add_issue("A crash", HALF)
+    first = Somebody(["y"])
+    result = one("pytorch/pytorch#1", first, comment=True)
+    assert result.posted and result.posted.startswith("http")
+    assert "nothing defines build" in "\n".join(first.shown)
+    again = one("pytorch/pytorch#1", Somebody(["y"]), comment=True)
+    assert again.posted == result.posted
+    comments = tracker.repo.issues[0]["comments"]
+    assert len(comments) == 1 and "written by the tool bugreport" in comments[0]["body"]
+    assert TOKEN not in json.dumps(result.to_json())
+
+
+def test_nothing_is_posted_without_a_yes(tracker: Tracker) -> None:
+    tracker.add_issue("A crash", HALF)
+    assert one("pytorch/pytorch#1", Somebody(["n"]), comment=True).posted is None
+    with pytest.raises(UsageError, match="nobody can answer"):
+        one("pytorch/pytorch#1", Somebody(is_there=False), comment=True)
+    assert tracker.count("issues/create-comment") == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("", "give one issue"),
+        ("x.md --search a", "give one issue"),
+        ("--search a", "give -R"),
+        ("--search a -R a/b --comment", "--comment posts on one issue"),
+        ("--search a -R a/b --trust", "code that you have read"),
+        ("no-such-file.md", "cannot be read"),
+        ("no-such-file.md --comment", "needs an issue on a tracker"),
+    ],
+)
+def test_what_does_not_go_together(
+    line: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["triage", "--no-input", *line.split()]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "issue.md"
+    path.write_text(f"# Crash \x1b[31m\u202e\n\n{HALF}")
+    assert run(["triage", "--json", str(path)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["issue"]["title"] == "Crash"
+    assert document["status"] == "not_actionable" and document["labels"] == ["needs reproduction"]
+    assert run(["triage", str(path)]) == 0
+    assert not set("\x1b\u202e") & set(capsys.readouterr().out)

@@ -1,0 +1,100 @@
+"""From a judged issue to its like on the tracker: by the mark of a report, by the text of the exception, by operators."""
+
+from __future__ import annotations
+
+import pytest
+
+from reporter.core.fingerprint import Fingerprint
+from reporter.tracker.session import Session
+from reporter.triage.answer import comment
+from reporter.triage.attempt import Attempt, Runs
+from reporter.triage.extract import Repro, extract
+from reporter.triage.result import Triage
+from reporter.triage.similar_issues import operators_of, with_duplicates
+from reporter.triage.stated import stated
+from reporter.triage.thread import Thread, fetch
+from reporter.triage.verdict import Judged
+from tests.support.github.tracker import Fault, Tracker
+from tests.support.places import DATA
+
+ISSUES = DATA / "issues"
+PROGRAM = "import torch\n\ndef f(x):\n    return torch.special.zeta(x.t().cummax(0)[0], 2.0)\n\nprint(torch.compile(f)(torch.ones(3, 3)))\n"
+MARK = Fingerprint(("inductor", "LoweringException", "torch/_inductor/lowering.py:zeta"))
+CRASH = Judged(
+    kind="crash",
+    layer="inductor",
+    is_bug=True,
+    summary="Compiling raises LoweringException; eager runs.",
+    exception="LoweringException",
+    message="AssertionError: zeta of 2 dims expected",
+    fingerprint=MARK.to_json(),
+    labels=("module: inductor",),
+)
+WRONG = Judged(kind="wrong_result", layer="inductor", is_bug=True, summary="Wrong values.")
+
+
+def judged(tracker: Tracker, judged: Judged) -> Triage:
+    """The triage of issue 1 as it stands when its program has been judged."""
+    tracker.add_issue("zeta fails", f"It fails.\n\n```python\n{PROGRAM}```\n")
+    with Session("github.com", token_needed=False) as session:
+        thread = fetch(session, address())
+        found = extract(thread)
+        assert isinstance(found, Repro)
+        ran = Runs("2.13.0", "3.11.7", (Attempt("fails", "same", "X: y", "", "", 1.0),))
+        return Triage(
+            thread, "reproduces", "It fails.", stated(thread), found, None, (ran,), judged
+        )
+
+
+def address():  # type: ignore[no-untyped-def]
+    from reporter.tracker.place import parse_issue
+
+    return parse_issue("pytorch/pytorch#1")
+
+
+def looked(result: Triage) -> Triage:
+    with Session("github.com", token_needed=False) as session:
+        return with_duplicates(result, session, None)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "title", "body", "because"),
+    [
+        (CRASH, "another crash", f"text\n<!-- bugreport-fingerprint: {MARK.value} -->", "a report of the same failure"),
+        (CRASH, "crash", 'LoweringException: AssertionError: zeta of 7 dims expected\n  File "torch/_inductor/lowering.py", line 3, in zeta', "the error message"),
+        (WRONG, "wrong zeta", "torch.compile: torch.special.zeta(x.t().cummax(0)[0], 2.0)", "the operators zeta, cummax, t"),
+    ],
+    ids=["mark", "exception", "operators"],
+)  # fmt: skip
+def test_the_like_of_a_judged_issue_is_found(
+    tracker: Tracker, verdict: Judged, title: str, body: str, because: str
+) -> None:
+    result = judged(tracker, verdict)
+    tracker.add_issue(title, body)
+    tracker.add_issue("Docs of torch.compile", "LoweringException and torch.compile, explained")
+    found = looked(result)
+    first = found.duplicates[0]
+    assert (first.number, first.is_likely) == (2, True), found.duplicates
+    assert any(because in reason for reason in first.reasons), first.reasons
+    assert all(item.number != 1 for item in found.duplicates)  # an issue is no duplicate of itself
+    assert "- #2" in comment(found) and "- #3" not in comment(found)
+
+
+def test_a_search_that_fails_costs_the_list_and_is_told(tracker: Tracker) -> None:
+    result = judged(tracker, CRASH)
+    tracker.faults = [Fault("search/issues-and-pull-requests", status=422, message="no", times=9)]
+    found = looked(result)
+    assert found.duplicates == () and found.status == "reproduces"
+    assert any("search for duplicates" in note for note in found.notes)
+
+
+def test_a_posted_program_tells_its_operators_before_it_is_reduced() -> None:
+    assert operators_of(PROGRAM) == ("torch.special.zeta", "cummax", "t")
+    text = "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return self.helper(x).sin()\n    def helper(self, x):\n        return torch.fft.rfft(x)\nprint(M()(torch.ones(2)).shape)\n"
+    assert operators_of(text) == ("sin", "torch.fft.rfft")
+
+
+def test_a_thread_from_a_file_has_no_tracker_to_ask() -> None:
+    thread = Thread("x.md", "t", ())
+    result = Triage(thread, "reproduces", "", stated(thread), judged=CRASH)
+    assert with_duplicates(result, None, None) == result
