@@ -66,6 +66,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check $(LINTED)
 	$(BIN)/black --check $(LINTED)
 	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
 
 bench: $(VENV)/installed
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

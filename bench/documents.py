@@ -18,7 +18,8 @@ from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import check_outgoing
 from templates import forms
-from templates.issue import Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import render_issue
 from templates.page import render_page
 from templates.regression import render_test
 

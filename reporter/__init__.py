@@ -1,3 +1,8 @@
-"""The command `bugreport` and everything that decides; it runs on the host and never imports torch."""
+"""The command `bugreport` and everything that decides; it runs on the host and never imports torch.
 
-__version__ = "0.1.0"
+Its rooms form levels, from `core` up to `cli`; each imports only from rooms below it (see ARCHITECTURE.md).
+"""
+
+from reporter.core.version import VERSION
+
+__version__ = VERSION

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from templates import captions, charts, render, wording
-from templates.issue import Evidence
+from templates.evidence import Evidence
 from templates.log import cut_log
 from templates.releases import release_rows, turning
 from templates.text import tidy_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from templates.issue import Evidence
+from templates.evidence import Evidence
 
 _REPRO = """import torch
 

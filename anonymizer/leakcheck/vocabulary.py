@@ -116,7 +116,8 @@ def harness_text() -> str:
     """The fixed text of the repro harness: the string constants of its module, without the docstrings."""
     tree = ast.parse(
         resources.files("anonymizer")
-        .joinpath("graph").joinpath("boilerplate.py")
+        .joinpath("graph")
+        .joinpath("boilerplate.py")
         .read_text(encoding="utf-8")
     )
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

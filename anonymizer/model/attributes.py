@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from anonymizer.model.tree import Function, Step
+
 
 class Attributes:
     """The attributes of one block: modules (alone or in lists) and tensors, in order of first use."""
@@ -32,3 +36,28 @@ class Attributes:
     def free(self, modules: tuple[int, ...]) -> bool:
         """Whether none of the modules has an attribute yet."""
         return all(self.path(module) is None for module in modules)
+
+
+class ModelNames(Protocol):
+    """What the body of one block asks of the model that it is written for."""
+
+    #: id of a call -> the number of the method that it is, in its block
+    which: dict[int, int]
+
+    def function(self, found: Function) -> str:
+        """The name of the class that does what an `autograd.Function` does."""
+
+    def operator(self, step: Step) -> str:
+        """The name of the stand-in for an opaque operation."""
+
+    def kin(self, module: int) -> str:
+        """What modules have in common that may stand in one list."""
+
+    def base(self, module: int) -> str:
+        """What the attribute of a module is called, without its number."""
+
+    def path(self, block: int, module: int) -> str | None:
+        """The attribute path from a block to a module inside it."""
+
+    def attributes_of(self, block: int) -> Attributes:
+        """The attributes of a block that has been written."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anonymizer.graph.ir import Json, Recipe, Ref
-from anonymizer.model.attributes import Attributes
-from anonymizer.model.block_text import Body
+from anonymizer.model.attributes import Attributes, ModelNames
+from anonymizer.model.body import Body
 from anonymizer.model.flow import flat, pruned, readers, unpacked
 from anonymizer.model.ownership import Ownership
 from anonymizer.model.phrases import last_value
 from anonymizer.model.tree import ROOT, Call, Function, Given, Program, Step
-
-if TYPE_CHECKING:
-    from anonymizer.model.model import Writer
 
 _NOTHING = Recipe("randn")
 
@@ -104,7 +101,7 @@ def _loose(call: Call, known: tuple[str, ...], names: tuple[str, ...]) -> Iterat
 # -- as Python ---------------------------------------------------------------------------------------
 
 
-def lines(found: Function, program: Program, writer: Writer, name: str) -> list[str]:
+def lines(found: Function, program: Program, writer: ModelNames, name: str) -> list[str]:
     """The class. Raises NotPublic."""
     forward = _Part(
         found.forward,
@@ -140,7 +137,7 @@ def lines(found: Function, program: Program, writer: Writer, name: str) -> list[
 def _backward(
     found: Function,
     program: Program,
-    writer: Writer,
+    writer: ModelNames,
     forward: _Part,
     kept: Mapping[str, str],
     attributes: Mapping[str, str],
@@ -181,7 +178,7 @@ class _Part(Body):
         given: tuple[str, ...],
         results: tuple[str, ...],
         program: Program,
-        writer: Writer,
+        writer: ModelNames,
     ) -> None:
         inputs = {name: Given(name, "input", program.meta_of(name), _NOTHING) for name in given}
         root = replace(call, module=ROOT)

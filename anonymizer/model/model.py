@@ -15,7 +15,7 @@ from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, Layer
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.attributes import Attributes
-from anonymizer.model.block_text import Method, write_method
+from anonymizer.model.body import Method, write_method
 from anonymizer.model.inputs import Inputs, attribute_line, varying
 from anonymizer.model.ownership import Ownership
 from anonymizer.model.parametric import numbers, skeleton, with_parameters
@@ -94,6 +94,10 @@ class Writer:
         numbers = self.functions.setdefault(text, [])
         numbers += [found.number] if found.number not in numbers else []
         return f"Function{list(self.functions).index(text) + 1}"
+
+    def attributes_of(self, block: int) -> Attributes:
+        """The attributes of a block that has been written."""
+        return self.blocks[block].attributes
 
     def operator(self, step: Step) -> str:
         """The name of the stand-in for an opaque operation."""

@@ -1,0 +1,4 @@
+"""One recorded call: how it is made again under a setting, what it returns, raises and changes, and how results compare.
+
+The rooms above import it. It never talks to the host.
+"""

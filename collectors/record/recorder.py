@@ -226,6 +226,7 @@ class Recorder:
 
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
         from ..call import process_groups
+        from ..call.forks import fork_from_fresh_thread
         from . import standby, starting
 
         again = self.spec.get("isolation") == "rerun"
@@ -255,14 +256,14 @@ class Recorder:
         self.ask(begin)
         self._reap()
         if self.watching and again:
-            from . import rerun
+            from . import call_state
 
-            rerun.keep(call, os.path.join(self.spec["folder"], "kept-{}.pt".format(number)))
+            call_state.keep(call, os.path.join(self.spec["folder"], "kept-{}.pt".format(number)))
         elif self.watching:
             server = standby.Standby(
                 call, number, self.spec["socket"], self.spec["folder"], self.spec.get("cache", "")
             )
-            self.standbys.append(standby.fork_from_fresh_thread(server.serve))
+            self.standbys.append(fork_from_fresh_thread(server.serve))
 
     def _reap(self) -> None:
         """Takes leave of the standbys that have ended: a long run must not collect dead processes."""

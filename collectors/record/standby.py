@@ -16,48 +16,13 @@ import os
 import select
 import signal
 import sys
-import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from ..call import process_groups, rungs, stopping
 from . import requests
 from .channel import Channel
-
-
-def fork_from_fresh_thread(body: Callable[[], None]) -> int:
-    """Forks in a new thread; the child runs `body` there and never returns. Returns the child's pid."""
-    pids: List[int] = []
-    problems: List[OSError] = []
-
-    def target() -> None:
-        try:
-            pid = os.fork()
-        except OSError as error:  # no memory, or too many processes
-            problems.append(error)
-            return
-        if pid == 0:
-            status = 1
-            try:
-                body()
-                status = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        pids.append(pid)
-
-    import warnings
-
-    thread = threading.Thread(target=target)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        thread.start()
-        thread.join()
-    if problems:
-        raise problems[0]
-    return pids[0]
 
 
 def leave_the_program() -> None:

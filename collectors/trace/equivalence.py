@@ -20,8 +20,8 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import same
+from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
-from ..record.standby import fork_from_fresh_thread
 from .torch_functions import has_dispatch, replaced, unwatched
 from .trace import Tracer
 

@@ -1,1 +1,4 @@
-"""Does it still fail, and where: environments of other releases, checks in them, bisection, and engines for thousands."""
+"""Does it still fail, and where: plans of repros times releases, bisection, shards and clusters, and notices to issues.
+
+The command line imports it. It never judges without the signature that a repro first showed.
+"""

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
 from reporter.check.narrowing import Search, What, said
-from reporter.check.plan import Wish, releases, with_references
+from reporter.check.plan import with_references
 from reporter.check.result_sink import Kept
 from reporter.check.search import between, bracket, turns
 from reporter.check.subject import Subject
@@ -30,6 +30,7 @@ from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
 from reporter.environments.release import Release, parse, public
+from reporter.environments.selection import Selection, releases
 from reporter.store.database import opened, store_path
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def _interpreters(request: Request, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
     from reporter.execution.interpreter import probe
 
-    found = releases(Wish(python=request.python), options)
+    found = releases(Selection(python=request.python), options)
     dated = []
     for release in found:
         assert release.python is not None

@@ -10,89 +10,29 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
 from reporter.check.plan import (
     Plan,
-    Wish,
     compared,
     refuse_nothing,
-    releases,
     with_references,
 )
 from reporter.check.result_sink import Kept, Memory
+from reporter.check.results import Change, Checked
 from reporter.check.runs import Cell
 from reporter.check.subject import Subject, stored, subjects_in
 from reporter.check.work import Bench, Check
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
+from reporter.environments.selection import Selection, releases
 from reporter.store.database import opened, store_path
 
 if TYPE_CHECKING:
-    from reporter.check.notifications import Told
     from reporter.tracker.preview import Person
-
-GONE, REMAINS, UNKNOWN = 0, 1, 125
-
-
-@dataclass(frozen=True)
-class Change:
-    """A cell that shows something else than the last time."""
-
-    before: str
-    check: Check
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-able dictionary."""
-        check = self.check
-        return {
-            "repro": check.repro,
-            "torch": check.torch,
-            "release": check.release,
-            "before": self.before,
-            "now": check.outcome,
-        }
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What a check found: the results in the order asked for, what has changed since the last time, and which issues were `told`.
-
-    The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug may be hidden), else 0 if it
-    was right anywhere, else 125.
-    """
-
-    results: tuple[Check, ...]
-    changes: tuple[Change, ...] = ()
-    notes: tuple[str, ...] = ()
-    told: tuple[Told, ...] | None = None
-
-    @property
-    def exit_code(self) -> int:
-        found = {check.outcome for check in self.results}
-        if found & {"reproduces", "different"}:
-            return REMAINS
-        return GONE if "fixed" in found else UNKNOWN
-
-    def to_json(self) -> dict[str, Any]:
-        """The document of `check --json`."""
-        document: dict[str, Any] = {
-            "schema_version": 1,
-            "results": [check.to_json() for check in self.results],
-            "changes": [change.to_json() for change in self.changes],
-        }
-        if self.told is not None:
-            document["comments"] = [told.to_json() for told in self.told]
-        return document
-
-    def summary_lines(self) -> list[str]:
-        """A line per result where there are few, else a table; what has changed comes first."""
-        from reporter.check.matrix import lines
-
-        return lines(self)
 
 
 @dataclass(frozen=True)
@@ -103,7 +43,7 @@ class Request:
     """
 
     repros: tuple[str, ...]
-    wish: Wish
+    selection: Selection
     all: bool = False
     fresh: bool = False
     shard: tuple[int, int] | None = None
@@ -140,7 +80,7 @@ def planned(request: Request, options: Options, store: sqlite3.Connection | None
     subjects = with_references(list(found.values()), store)
     refuse_nothing(subjects)
     return Plan(
-        subjects, releases(request.wish, options), options.timeout, request.fresh, request.skip
+        subjects, releases(request.selection, options), options.timeout, request.fresh, request.skip
     )
 
 

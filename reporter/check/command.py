@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reporter.check.check import Checked, Request, check
+from reporter.check.check import Request, check
 from reporter.check.engine import Engine
-from reporter.check.plan import Wish
+from reporter.check.results import Checked
 from reporter.check.shards import merged
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
+from reporter.environments.selection import Selection
 from reporter.tracker.place import parse_issue
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def run(asked: Asked, options: Options, person: Person) -> Checked:
     if asked.merge:
         checked = merged([Path(name) for name in asked.repros])
     else:
-        wish = Wish(asked.torch, asked.python, asked.index, asked.backend)
+        selection = Selection(asked.torch, asked.python, asked.index, asked.backend)
         request = Request(
             asked.repros,
-            wish,
+            selection,
             asked.all,
             asked.fresh,
             _shard(asked.shard),
@@ -139,12 +140,12 @@ def _refuse_unwritable(path: Path | None) -> None:
 
 
 def _write(asked: Asked, checked: Checked) -> None:
-    from reporter.check import matrix
+    from reporter.check import results
 
     if asked.markdown is not None:
-        _put(asked.markdown, matrix.markdown(checked))
+        _put(asked.markdown, results.markdown(checked))
     if asked.html is not None:
-        _put(asked.html, matrix.html(checked))
+        _put(asked.html, results.html(checked))
     if asked.results is not None:
         _put(asked.results, json.dumps(checked.to_json(), indent=1) + "\n")
 

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from packaging.version import InvalidVersion, Version
 
-from reporter import __version__
 from reporter.check.work import Check
 from reporter.core.errors import BugreportError
+from reporter.core.version import VERSION
 from reporter.store.database import now, transaction
 
 #: What somebody said this long ago is not recent any more.
@@ -267,6 +267,6 @@ def _text(comment: Comment, detail: str) -> str:
         git=check.git,
         runs=check.runs,
         detail=detail,
-        version=__version__,
+        version=VERSION,
     )
     return text.strip() + "\n"

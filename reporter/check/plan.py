@@ -9,32 +9,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from reporter.check.judging import same
 from reporter.check.runs import Cell, first_failure
 from reporter.check.subject import Subject
 from reporter.check.work import Check, Task
-from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.settings import Options
+from reporter.core.errors import UsageError
 from reporter.core.signature import Signature
-from reporter.environments import index as listing
-from reporter.environments.release import Release, at, parse
-from reporter.execution import interpreter
+from reporter.environments.release import Release
 from reporter.store.database import now
 
 #: A release with fewer cells than this is not worth a warm-up.
 FEW = 3
-
-
-@dataclass(frozen=True)
-class Wish:
-    """Where to check, as the command line says it: `--torch`, `--python`, `--index` and `--torch-backend`."""
-
-    torch: tuple[str, ...] = ()
-    python: tuple[str, ...] = ()
-    index: str | None = None
-    backend: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,37 +78,6 @@ class Plan:
             for release in self.releases
             for subject in self.subjects
         ]
-
-
-def releases(wish: Wish, options: Options) -> tuple[Release, ...]:
-    """The places of a wish; without any it is the interpreter that the other commands would use. Raises UsageError."""
-    found: dict[str, Release] = {}
-    for text in (part for given in wish.torch for part in given.split(",")):
-        if listing.is_word(text.strip()):
-            release = _looked_up(text.strip(), wish)
-        else:
-            release = parse(text, wish.index, wish.backend)
-        found.setdefault(release.label, release)
-    for given in wish.python:
-        python = interpreter.find(replace(options, python=_path(given)))
-        found.setdefault(str(python), at(python))
-    if not found:
-        python = interpreter.find(options)
-        found[str(python)] = at(python)
-    return tuple(found.values())
-
-
-def _looked_up(word: str, wish: Wish) -> Release:
-    """What `latest` and the like mean; where the index does not say, that is a result, and other places are checked all the same."""
-    try:
-        return listing.find(word, wish.index, wish.backend)
-    except CannotJudgeError as error:
-        return Release(word, problem=str(error))
-
-
-def _path(given: str) -> Path:
-    path = Path(given).expanduser()
-    return path if len(path.parts) == 1 else path.absolute()
 
 
 def with_references(

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reporter.check.check import Change, Checked
+from reporter.check.results import Change, Checked
 from reporter.check.work import Check
 from reporter.core.errors import UsageError
 

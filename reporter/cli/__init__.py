@@ -1,1 +1,5 @@
-"""One file per command; a command parses, wires and prints, and leaves every decision to `reporter`."""
+"""One module per command: it parses, wires and prints, and leaves every decision to the rooms below.
+
+Nothing imports it but the program's entry point. It never imports what a command does not need
+before it runs.
+"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reporter import __version__
+from reporter.core.version import VERSION
 
 # Verb to its line in `bugreport --help`; the verb `create` lives in `reporter.cli.create`.
 COMMANDS = {
@@ -63,7 +63,7 @@ def run(argv: list[str]) -> int:
     if first in ("-h", "--help"):
         return shell.guard(lambda: shell.say(HELP))
     if first == "--version":
-        return shell.guard(lambda: shell.say(f"bugreport {__version__}"))
+        return shell.guard(lambda: shell.say(f"bugreport {VERSION}"))
     return shell.guard(lambda: _refuse(first))
 
 

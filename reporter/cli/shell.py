@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from reporter import __version__
 from reporter.core import tokens
 from reporter.core.errors import BugreportError, Interrupted, UsageError
+from reporter.core.version import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,7 +153,7 @@ def _log(error: Exception) -> Path:
     import platformdirs
 
     now = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-    lines = [f"bugreport {__version__}, Python {sys.version}\n"]
+    lines = [f"bugreport {VERSION}, Python {sys.version}\n"]
     lines += traceback.format_exception(type(error), error, error.__traceback__)
     try:
         folder = platformdirs.user_log_path("bugreport", appauthor=False)

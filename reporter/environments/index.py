@@ -50,7 +50,7 @@ class Offer:
     is_listed: bool = True
 
     def release(self, backend: str | None = None) -> Release:
-        """The wish for this version."""
+        """The release of this version."""
         if not self.is_listed and self.url:
             return Release(self.version, wheel=self.url)
         where = None if self.index == default_index() else self.index

@@ -122,7 +122,7 @@ class Installer:
 
 
 def attempts(release: Release) -> Iterator[Release]:
-    """The same wish with ever plainer builds: for this machine first, unless a build, an index or a wheel was named."""
+    """The same release with ever plainer builds: for this machine first, unless a build, an index or a wheel was named."""
     if release.wheel is not None:
         yield replace(release, backend=None)
         if (

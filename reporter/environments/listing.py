@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reporter.check.plan import Wish, releases
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
 from reporter.environments.environments import IN_USE, Cached, Environments, cache_folder
+from reporter.environments.selection import Selection, releases
 
 GIB = 2**30
 
@@ -76,7 +76,9 @@ def add(texts: Sequence[str], index: str | None, backend: str | None, options: O
     lines, rows, code = [], [], 0
     with open_progress(options) as progress:
         environments = Environments(cache_folder(), progress.note)
-        for release in releases(Wish(torch=tuple(texts), index=index, backend=backend), options):
+        for release in releases(
+            Selection(torch=tuple(texts), index=index, backend=backend), options
+        ):
             try:
                 place = environments.place(release)
             except CannotJudgeError as error:
@@ -97,7 +99,7 @@ def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
         return []
     with open_progress(options) as progress:
         environments = Environments(cache_folder(), progress.note)
-        found = releases(Wish(torch=tuple(texts)), options)
+        found = releases(Selection(torch=tuple(texts)), options)
         return [environments.place(release).python for release in found]
 
 

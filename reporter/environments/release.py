@@ -1,6 +1,6 @@
-"""A release is a wish, an environment its fulfilment: what a user may ask for, before anything is installed.
+"""What a user may ask to check on, before anything is installed.
 
-A wish is a version (`2.6.0`), a wheel, or an interpreter that is there already; it is plain data, so it travels to other
+A release is a version (`2.6.0`), a wheel, or an interpreter that is there already; it is plain data, so it travels to other
 machines as it is.
 """
 

@@ -52,12 +52,12 @@ def run_cold(
 
 
 def look_cold(
-    python: Path, text: str, timeout: float, wish: Mapping[str, Any], warm: Path | None = None
+    python: Path, text: str, timeout: float, wanted: Mapping[str, Any], warm: Path | None = None
 ) -> list[dict[str, Any]]:
     """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came, if the process died or took too long."""
     with _fresh(None, None, warm) as (folder, base):
         command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-        request = {"id": 0, "text": text, "timeout": timeout, "exhibit": dict(wish)}
+        request = {"id": 0, "text": text, "timeout": timeout, "exhibit": dict(wanted)}
         _run(command, json.dumps(request) + "\n", folder, base, timeout)
         lines = []
         with contextlib.suppress(OSError):

@@ -1,3 +1,4 @@
-"""Scripts that fail in a Triton kernel of their own: verdict, repro and report without a GPU."""
+"""Scripts that fail in a Triton kernel of their own: verdict, repro and report without a GPU.
 
-from __future__ import annotations
+The pipeline imports `create`. It never claims what only a GPU can show.
+"""

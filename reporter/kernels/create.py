@@ -14,6 +14,7 @@ from typing import Any
 from anonymizer.triton import NotPublic, rebuild
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
+from reporter.core.formatting import formatted
 from reporter.core.progress import Progress
 from reporter.core.report import Report, ReproInfo, Rung, Verdict
 from reporter.core.settings import Options
@@ -23,7 +24,7 @@ from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.publish import Finished, launch_text, publish
 from reporter.kernels.reduce import Kernel, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, same_failure
-from reporter.pipeline.create import Result
+from reporter.publish.result import Result
 from reporter.recording.call_session import Json
 from templates.kernel import render_kernel_test, render_repro
 
@@ -291,8 +292,6 @@ class _Writer:
         return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
 
     def _text(self, render: Any, kernel: Kernel) -> str:
-        from reporter.pipeline.build import formatted
-
         return formatted(
             render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())
         )

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from reporter.core.formatting import formatted
 from reporter.core.report_folder import write_private
 from reporter.kernels.ask import ask, has_gpu
 from reporter.recording.call_session import Json
@@ -75,8 +76,6 @@ def failing_repro(launch: Json) -> str | None:
     Args:
         launch: `text` with `kernel` in it, `signature`, `constexprs`, `aligned`, `options`, and `targets`, the answers.
     """
-    from reporter.pipeline.build import formatted
-
     answer = next((item for item in launch["targets"] if item["outcome"] in _BROKEN), None)
     if answer is None:
         return None

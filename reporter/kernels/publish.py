@@ -28,7 +28,7 @@ from reporter.publish.summary import Story
 from reporter.publish.versions import collect
 from reporter.recording.call_session import Json
 from reporter.store.reports import key_of
-from templates.issue import Evidence
+from templates.evidence import Evidence
 
 _LAYER = "triton"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
+from reporter.core.formatting import formatted
 from reporter.core.operators import operators
 from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
-from reporter.core.signature import Signature
 from reporter.diagnose.culprit import find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
@@ -27,16 +27,16 @@ from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
 from reporter.execution.worker_pool import WorkerPool
-from reporter.pipeline.measurements import Exhibit, exhibit
+from reporter.pipeline.measurements import exhibit
+from reporter.publish.result import Built, Exhibit
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
 from reporter.reduce.ablation import ablation
 from reporter.reduce.contrast import Elsewhere, Refusals, verify
-from reporter.reduce.other_failures import Other, Others
+from reporter.reduce.other_failures import Others
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler
 from reporter.reduce.slices import Slices
 from reporter.whole_model import traced_model
-from reporter.whole_model.source_model import Difference
 from templates.wording import SUMMARIES
 
 Json = dict[str, Any]
@@ -45,31 +45,6 @@ COLD_RUNS = 3
 CULPRIT_BUDGET = 60.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh process gets three times that.
 _HANGS = 20.0
-
-
-@dataclass(frozen=True)
-class Built:
-    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was reached."""
-
-    candidate: Candidate
-    text: str
-    signature: Signature
-    cold: tuple[Answer, ...]
-    reproduced: tuple[int, int]
-    ablation: tuple[Json, ...]
-    culprit: Culprit | None
-    counts: Counts
-    others: tuple[Other, ...]
-    unverified: tuple[Other, ...]
-    seconds: float
-    reduced_from: str
-    timing: Json
-    differs_from: tuple[Json, ...] = ()
-    different: Difference | None = None
-    #: Candidates settled, tensor operations and lines, each time the program got smaller.
-    trail: tuple[tuple[int, int, int], ...] = ()
-    summary: str = ""
-    exhibit: Exhibit | None = None
 
 
 class Builder:
@@ -381,10 +356,3 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
     return SUMMARIES[recorded.kind].format(**values)
-
-
-def formatted(text: str) -> str:
-    """The text as black writes it."""
-    import black
-
-    return black.format_str(text, mode=black.Mode())

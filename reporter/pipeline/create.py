@@ -6,12 +6,11 @@ Whatever was learnt before an interruption stays in `private/` of the output fol
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,9 @@ from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.execution import interpreter
 from reporter.execution.journal import Journal
-from reporter.pipeline.diagnose_script import EVIDENCE, prepare, study, working_folder
+from reporter.pipeline.diagnose_script import prepare, study, working_folder
 from reporter.publish import form
-from reporter.publish.summary import Story
+from reporter.publish.result import EVIDENCE, JOURNAL, NO_BUG, RECORDING, Result, device_of
 from reporter.recording.attached import Attached, attached
 from reporter.recording.entry_points import check_early
 from reporter.reduce.blockwise import closer_look
@@ -34,37 +33,9 @@ from reporter.whole_model.traced_model import proved
 from templates.diagnosis import ladder_lines, verdict_lines
 
 if TYPE_CHECKING:
-    from rich.table import Table
 
     from reporter.evidence.repro import ReproEvidence
-    from reporter.pipeline.build import Built
-
-RECORDING = "recording.json"
-JOURNAL = "journal.jsonl"
-NO_BUG = 1
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a run ended: the report document, the exit code, the last words on the terminal, with `story` as tables, and the folder."""
-
-    report: Report
-    exit_code: int
-    lines: tuple[str, ...]
-    folder: Path | None = None
-    story: Story | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The document of report.json."""
-        return self.report.to_json()
-
-    def summary_lines(self) -> list[str]:
-        """What a person reads at the end."""
-        return list(self.lines)
-
-    def tables(self) -> list[Table]:
-        """The same for a terminal; nothing where lines say it as well."""
-        return list(self.story.tables()) if self.story else []
+    from reporter.publish.result import Built
 
 
 def diagnose(options: Options) -> Result:
@@ -352,9 +323,3 @@ def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Repor
             **recorded.details,
         },
     )
-
-
-def device_of(recorded: Recorded) -> str:
-    """The device the failing program computes on: cuda if any of its tensors is there."""
-    text = json.dumps([graph for graph, _ in recorded.captures])
-    return "cuda" if '"device": "cuda"' in text else "cpu"

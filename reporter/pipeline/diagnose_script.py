@@ -26,6 +26,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.evidence.call import of_call
 from reporter.execution import interpreter
 from reporter.execution.compiler_cache import prefill
+from reporter.publish.result import EVIDENCE
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
 from reporter.recording.session import Session
@@ -39,8 +40,6 @@ _UNSUPPORTED = {
     "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
     "start it alone, with a WORLD_SIZE of 1",
 }
-#: Below the working folder: what torch's own tools wrote about the private call.
-EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True)

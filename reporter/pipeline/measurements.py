@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reporter.core.answer import Answer
+from reporter.core.formatting import formatted
 from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
+from reporter.publish.result import Exhibit
 from reporter.reduce.contrast import Elsewhere, passes
 from templates.regression import failing_text, render_tests
 
@@ -25,20 +26,6 @@ Json = dict[str, Any]
 COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
 POSITIONS = 8
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """The regression test, what fresh processes showed of it, and the numbers of the pictures.
-
-    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure, and `passes_on` the other releases.
-    `numbers` may leave; `cells` are the errors in the map of the worst output.
-    """
-
-    test: str
-    shown: Json
-    numbers: Json
-    cells: Sequence[Sequence[float | None]] = ()
 
 
 def exhibit(
@@ -64,9 +51,9 @@ def exhibit(
     kind = report["verdict"]["kind"]
     limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
     values = kind in ("wrong_result", "wrong_gradient", "stale_graph")
-    wish = {"values": values, "positions": POSITIONS, "seconds": 0.7 * limit}
+    wanted = {"values": values, "positions": POSITIONS, "seconds": 0.7 * limit}
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
-        looking = threads.submit(look_cold, python, repro, limit, wish, warm)
+        looking = threads.submit(look_cold, python, repro, limit, wanted, warm)
         test, shown = _test(report, repro, pool, python, warm, shows, places, timeout)
         lines = looking.result()
     numbers, cells = gathered(lines)
@@ -84,8 +71,6 @@ def _test(
     timeout: float,
 ) -> tuple[str, Json]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last one if none does."""
-    from reporter.pipeline.build import formatted
-
     test, shown = "", {}
     for rendered in render_tests(report, repro):
         test = formatted(rendered)

@@ -15,12 +15,13 @@ from typing import Any
 from anonymizer.graph.expressions import NotPublic
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import UsageError
+from reporter.core.formatting import formatted
 from reporter.core.recorded_call import Recorded
 from reporter.core.report_folder import write_private
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.execution.fresh_process import run_cold
-from reporter.pipeline.create import RECORDING
+from reporter.publish.result import RECORDING
 from reporter.reduce import initial_candidates, source_candidates
 
 _MOST = 6
@@ -90,8 +91,6 @@ def replay(report: Path, options: Options) -> Replayed:
 
 def _programs(recorded: Recorded) -> Iterator[str]:
     """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form is passed over."""
-    from reporter.pipeline.build import formatted
-
     for candidate in _candidates(recorded):
         try:
             yield formatted(candidate.text())

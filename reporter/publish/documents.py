@@ -12,17 +12,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from anonymizer.leakcheck.audit import Audit
-from reporter import __version__
 from reporter.core.errors import LeakError, UsageError
 from reporter.core.report import Report
 from reporter.core.report_folder import write_private
+from reporter.core.version import VERSION
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
 from reporter.publish.form import refused
 from reporter.store.reports import described, record
+from templates.evidence import Evidence
 from templates.forms import Form, FormError
-from templates.issue import Evidence, render_issue
+from templates.issue import render_issue
 from templates.page import render_page
 from templates.text import tidy_log
 
@@ -36,7 +37,7 @@ def was_shortened(issue: str) -> bool:
 
 def version() -> str:
     """Ours, as the documents name it."""
-    return __version__
+    return VERSION
 
 
 def rendered(

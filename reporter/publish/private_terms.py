@@ -9,7 +9,7 @@ from typing import Any
 from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
-from reporter.pipeline.build import Built
+from reporter.publish.result import Built
 from reporter.whole_model.traced_model import sizes_left
 
 Json = dict[str, Any]

@@ -24,8 +24,9 @@ from reporter.publish.recheck import recheck
 from reporter.store.database import opened
 from reporter.store.reports import key_of
 from templates import forms
+from templates.evidence import Evidence
 from templates.forms import Form, FormError
-from templates.issue import Evidence, render_issue
+from templates.issue import render_issue
 from templates.page import render_page
 from templates.releases import regressions
 

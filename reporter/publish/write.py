@@ -14,6 +14,7 @@ from anonymizer.leakcheck.audit import Identity, terms_checked
 from reporter.core.answer import Answer
 from reporter.core.candidate import seen
 from reporter.core.fingerprint import Fingerprint, fingerprint
+from reporter.core.formatting import formatted
 from reporter.core.labels import labels
 from reporter.core.operators import operators, told
 from reporter.core.recorded_call import Recorded
@@ -23,22 +24,19 @@ from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.pipeline import create as flow
-from reporter.pipeline.build import Built, formatted
-from reporter.pipeline.diagnose_script import EVIDENCE
-from reporter.pipeline.measurements import Exhibit
 from reporter.publish.allow_list import GATE, Gate, check_outgoing, public_values
 from reporter.publish.documents import refuse, remembered, rendered, version
 from reporter.publish.form import chosen
 from reporter.publish.private_terms import left_over, searched_for
 from reporter.publish.rerender import for_later
+from reporter.publish.result import EVIDENCE, JOURNAL, RECORDING, Built, Exhibit, Result, device_of
 from reporter.publish.summary import Story
 from reporter.reduce.source_candidates import Rewritten, statements
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import mapping, proved
+from templates.evidence import Evidence
 from templates.forms import Form
-from templates.issue import Evidence
 from templates.log import last_words
 from templates.regression import render_test
 from templates.releases import regressions
@@ -57,7 +55,7 @@ def publish(
     seconds: float,
     note: Callable[[str], None] = lambda _: None,
     found: ReproEvidence | None = None,
-) -> flow.Result:
+) -> Result:
     """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
 
     What the compiler made of the repro (`found`) is full of words of its own; where one of them is also a private name,
@@ -89,9 +87,7 @@ def publish(
     private = _private(recorded, built)
     private.update({GATE: gate.dumps(), **for_later(form, files)})
     refuse(audit, output)
-    write_report(
-        output, files, private, replace=options.force, kept=(flow.RECORDING, flow.JOURNAL, EVIDENCE)
-    )
+    write_report(output, files, private, replace=options.force, kept=(RECORDING, JOURNAL, EVIDENCE))
     story = Story(
         report,
         output,
@@ -101,7 +97,7 @@ def publish(
         evidence.workaround,
     )
     lines = (*remembered(output, files), *story.lines())
-    return flow.Result(report, 0, lines, output, story)
+    return Result(report, 0, lines, output, story)
 
 
 def _report(
@@ -132,7 +128,7 @@ def _report(
         ladder=tuple(Rung(**row) for row in built.ablation),
         torch=info.torch,
         python=info.version,
-        device=flow.device_of(recorded),
+        device=device_of(recorded),
         requires=_requires(built),
         repro=repro,
         labels=form.allowed(_labels(recorded, built, info.torch)),

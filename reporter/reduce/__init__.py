@@ -1,6 +1,5 @@
-"""Reduction: candidates are complete repro texts; this package runs, remembers and shrinks them.
+"""The search for the smallest program that still shows the signature, by nothing but complete candidate texts.
 
-``pool`` runs one candidate and says what happened, ``scheduler`` decides which to run and in what
-order the answers count, ``journal`` makes a killed run resumable, ``ddmin`` holds the pure
-searches.
+The pipelines import `rounds`, `blockwise`, `ablation` and `contrast`. It never accepts a candidate
+that shows another failure.
 """

@@ -20,8 +20,8 @@ import requests
 import urllib3
 from urllib3.util.retry import Retry
 
-from reporter import __version__
 from reporter.core.errors import UsageError
+from reporter.core.version import VERSION
 from reporter.tracker.error_messages import refusal, silence
 from reporter.tracker.place import Repository, Token, api_url, find_token, need_token
 
@@ -139,7 +139,7 @@ class Session:
             auth=github.Auth.Token(self.token.value) if self.token else None,
             base_url=self._api,
             timeout=math.ceil(self.pace.timeout),  # PyGithub wants whole seconds
-            user_agent=f"torch-bugreport/{__version__}",
+            user_agent=f"torch-bugreport/{VERSION}",
             per_page=100,
             retry=ReadRetry(
                 total=2,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reporter import __version__
 from reporter.core.errors import UsageError
 from reporter.core.fingerprint import Fingerprint
+from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG
 from reporter.store.reports import StoredReport, described, key_of
 from templates.issue import BODY_LIMIT
@@ -141,7 +141,7 @@ def comment_with_environment(parcel: Parcel, number: int) -> str:
         "<details><summary>Versions</summary>\n\n"
         + (versions.group(1).strip() if versions else "")
         + "\n\n</details>",
-        f"_This comment was written by the tool bugreport {__version__}{_WITH_WORDS if own else _NO_WORDS}._",
+        f"_This comment was written by the tool bugreport {VERSION}{_WITH_WORDS if own else _NO_WORDS}._",
         f"<!-- {parcel.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
@@ -209,7 +209,7 @@ def _disclosed(body: str, has_words: bool) -> str:
     if _DISCLOSED.search(body):
         return body
     ending = _WITH_WORDS if has_words else _NO_WORDS
-    line = f"_This report was reduced and written by the tool bugreport {__version__}{ending}._"
+    line = f"_This report was reduced and written by the tool bugreport {VERSION}{ending}._"
     position = body.rfind("\n<!-- bugreport-key:")
     return f"{body[:position].rstrip()}\n\n{line}\n{body[position:]}"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from reporter import __version__
 from reporter.core.labels import labels
+from reporter.core.version import VERSION
 from reporter.tracker.plain_text import plain
 from templates import render
 from templates.text import shorten, tidy_log
@@ -113,6 +113,6 @@ def comment(result: Triage) -> str:
         seen=dict(result.minimal.seen) if result.minimal is not None else {},
         log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",
         duplicates=[c for c in result.duplicates if c.is_likely and c.number],
-        version=__version__,
+        version=VERSION,
         mark=mark(result),
     )

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from reporter.check.check import Request, check
-from reporter.check.plan import Wish
 from reporter.core.settings import Options
+from reporter.environments.selection import Selection
 from reporter.sandbox.watch import usage
 from tests.support import interpreter
 from tests.support.github.desk import Somebody
@@ -32,8 +32,8 @@ def test_an_issue_is_fetched_and_its_program_stays_in_the_sandbox(
     tracker.add_issue("It fails", (MADE / "loud.md").read_text().replace("HOME", str(tmp_path)))
     tracker.add_issue("It fails too", "No code at all.")
     names = ("pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/2")
-    wish = Wish(python=(str(interpreter.COLD),))
-    found = check(Request(names, wish, person=Somebody()), Options(no_input=True, jobs=1))
+    selection = Selection(python=(str(interpreter.COLD),))
+    found = check(Request(names, selection, person=Somebody()), Options(no_input=True, jobs=1))
     assert [row.outcome for row in found.results] == ["reproduces", "cannot_judge"]
     assert found.results[0].detail == "SystemError: False"  # it did not see our files
     assert found.results[1].detail.startswith("no repro found")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reporter.core.candidate import judge, seen
+from reporter.core.formatting import formatted
 from reporter.execution.fresh_process import run_cold
-from reporter.pipeline.build import formatted
 from templates.regression import failing_text, render_tests
 from tests.support.mended import MENDED, document, repro
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from templates import forms
 from templates.diagnosis import ladder_lines, verdict_lines
-from templates.issue import Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import render_issue
 from tests.support.places import DATA
 
 HOME = DATA / "golden"

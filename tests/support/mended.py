@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anonymizer.graph.boilerplate import Body, Check, render
-from reporter.pipeline.build import formatted
+from reporter.core.formatting import formatted
 
 #: kind -> the operator at fault, the program, and its inputs
 MENDED = {

@@ -9,7 +9,8 @@ from typing import Any
 
 from reporter.core.labels import labels
 from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
-from templates.issue import Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import render_issue
 from templates.page import render_page
 from templates.regression import render_test
 from tests.support.places import DATA

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from templates.issue import Evidence
+from templates.evidence import Evidence
 from templates.page import render_page
 from tests.support import outgoing_data as data
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.formatting import formatted
 from reporter.execution.fresh_process import run_cold
-from reporter.pipeline.build import formatted
 from templates.regression import render_test, render_tests
 from tests.support import interpreter
 from tests.support import outgoing_data as data

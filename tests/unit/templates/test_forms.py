@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from templates import forms
+from templates.evidence import Evidence
 from templates.forms import FormError
-from templates.issue import Evidence, render_issue, try_form
+from templates.issue import render_issue, try_form
 from templates.sample import sample
 from templates.text import headings, open_fence
 

@@ -13,7 +13,7 @@ import pytest
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from templates import forms
-from templates.issue import Evidence
+from templates.evidence import Evidence
 from templates.page import render_page
 from templates.text import headings
 from tests.support.golden import BUGS, HOME, MISSING, NO_BUGS, document, issue, stored, verdict

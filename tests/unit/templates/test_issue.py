@@ -10,7 +10,8 @@ import pytest
 
 from reporter.core.report import Rung
 from templates import house_text, render
-from templates.issue import BODY_LIMIT, Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import BODY_LIMIT, render_issue
 from templates.text import cell, fence, size
 from templates.wording import title
 from tests.support import outgoing_data as data

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from templates.issue import Evidence
+from templates.evidence import Evidence
 from templates.page import render_page
 from tests.support import outgoing_data as data
 from tests.support.pages import CHARTS, page

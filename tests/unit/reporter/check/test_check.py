@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.check import Checked, carried_out
+from reporter.check.check import carried_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan
+from reporter.check.results import Checked
 from reporter.check.work import Task
 from reporter.core.errors import UsageError
 from reporter.core.progress import PlainProgress

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reporter.check.check import Change, Checked, belongs
+from reporter.check.check import belongs
+from reporter.check.results import Change, Checked
 from reporter.check.shards import merged
 from tests.support.checking import checked
 

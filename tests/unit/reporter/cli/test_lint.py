@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from templates.issue import Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import render_issue
 from tests.support import outgoing_data as data
 from tests.support.created import command
 

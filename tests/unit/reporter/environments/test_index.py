@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.plan import Wish, releases
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.release import Release
+from reporter.environments.selection import Selection, releases
 from reporter.store.database import opened
 
 MACHINE = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -76,8 +76,8 @@ def test_words_are_looked_up(word: str, version: str, served: tuple[str, list[st
 
 
 def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
-    wish = Wish(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
-    nightly, other = releases(wish, Options())
+    selection = Selection(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
+    nightly, other = releases(selection, Options())
     assert other.version == "2.6.0" and nightly.label == "nightly"
     with pytest.raises(CannotJudgeError, match="cannot be read"):
         Environments(tmp_path).place(nightly)

@@ -10,7 +10,8 @@ import pytest
 from reporter.lint.run import RULES, lint
 from reporter.lint.subject import Subject, of_texts
 from templates import forms
-from templates.issue import Evidence, render_issue
+from templates.evidence import Evidence
+from templates.issue import render_issue
 from tests.support import outgoing_data as data
 
 CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)

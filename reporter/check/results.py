@@ -1,4 +1,4 @@
-"""The same results as a person wants them: a line each where they are few, repros against releases where they are many.
+"""What a check found, and how it is shown: a line each where results are few, repros against releases where they are many.
 
 What has changed since the last run stands first, in every form.
 """
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from reporter.check.work import Check
 
 if TYPE_CHECKING:
-    from reporter.check.check import Checked
+    from reporter.check.notifications import Told
+
+GONE, REMAINS, UNKNOWN = 0, 1, 125
 
 WORDS = {
     "reproduces": "reproduces",
@@ -22,6 +24,61 @@ WORDS = {
 }
 _SHORT = {"reproduces": "fails", "fixed": "-", "different": "other", "cannot_judge": "?"}
 _FEW = 8
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell that shows something else than the last time."""
+
+    before: str
+    check: Check
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        check = self.check
+        return {
+            "repro": check.repro,
+            "torch": check.torch,
+            "release": check.release,
+            "before": self.before,
+            "now": check.outcome,
+        }
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: the results in the order asked for, what has changed since the last time, and which issues were `told`.
+
+    The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug may be hidden), else 0 if it
+    was right anywhere, else 125.
+    """
+
+    results: tuple[Check, ...]
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    told: tuple[Told, ...] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        found = {check.outcome for check in self.results}
+        if found & {"reproduces", "different"}:
+            return REMAINS
+        return GONE if "fixed" in found else UNKNOWN
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `check --json`."""
+        document: dict[str, Any] = {
+            "schema_version": 1,
+            "results": [check.to_json() for check in self.results],
+            "changes": [change.to_json() for change in self.changes],
+        }
+        if self.told is not None:
+            document["comments"] = [told.to_json() for told in self.told]
+        return document
+
+    def summary_lines(self) -> list[str]:
+        """A line per result where there are few, else a table; what has changed comes first."""
+        return lines(self)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.check.check import Change, Checked
-from reporter.check.matrix import html, lines, markdown
+from reporter.check.results import Change, Checked, html, lines, markdown
 from tests.support.checking import checked
 
 

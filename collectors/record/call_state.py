@@ -1,0 +1,91 @@
+"""What a recorded call can reach, kept in a file, and put back where the program makes the call once more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List, Tuple
+
+from ..call import context, outputs
+
+#: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to make the same.
+_MOST_KEPT = 1 << 30
+
+
+class Changed(Exception):
+    """The program made another call this time; the text says what is different."""
+
+
+def keep(call: Any, path: str) -> None:
+    """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few enough, random states."""
+    import torch
+
+    reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
+    sizes = {t.untyped_storage().data_ptr(): _bytes(t) for t in reachable.values() if _is_plain(t)}
+    values = {label: t.detach() for label, t in reachable.items() if _is_plain(t)}
+    kept = {
+        "kinds": _kinds(reachable),
+        "values": values if sum(sizes.values()) <= _MOST_KEPT else {},
+        "python": call.random,
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+        "numpy": sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None,
+    }
+    torch.save(kept, path + ".part")
+    os.replace(path + ".part", path)
+
+
+def restore(call: Any, path: str) -> None:
+    """Puts back what `keep` wrote. Raises Changed if this is another call."""
+    import torch
+
+    kept = outputs.load(path, "cpu")
+    reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
+    kinds = _kinds(reachable)
+    if kinds != kept["kinds"]:
+        odd = sorted(
+            label
+            for label in {*kinds, *kept["kinds"]}
+            if kinds.get(label) != kept["kinds"].get(label)
+        )
+        raise Changed("other tensors than in the recorded run: " + ", ".join(odd[:3]))
+    for label, value in kept["values"].items():
+        _put(label, reachable[label], value)
+    call.random = kept["python"]
+    torch.set_rng_state(kept["torch"])
+    if kept["cuda"]:
+        torch.cuda.set_rng_state_all(kept["cuda"])
+    if kept["numpy"] is not None and "numpy" in sys.modules:
+        sys.modules["numpy"].random.set_state(kept["numpy"])
+
+
+def _put(label: str, tensor: Any, value: Any) -> None:
+    """Gives a tensor the value it had, below autograd's sight; what is equal already is left alone."""
+    import torch
+
+    with torch.no_grad(), torch.inference_mode(bool(tensor.is_inference())):
+        if torch.equal(tensor.detach().cpu(), value):
+            return
+        try:
+            tensor.data.copy_(value)
+        except RuntimeError:  # an expanded tensor, whose elements share memory
+            raise Changed("{} has other values and cannot be written to".format(label)) from None
+
+
+def _is_plain(tensor: Any) -> bool:
+    import torch
+
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.layout == torch.strided
+        and tensor.device.type != "meta"
+        and not tensor.is_quantized
+    )
+
+
+def _bytes(tensor: Any) -> int:
+    return int(tensor.untyped_storage().nbytes())
+
+
+def _kinds(tensors: Dict[str, Any]) -> Dict[str, Tuple[List[int], str]]:
+    return {label: (list(t.shape), str(t.dtype)) for label, t in tensors.items()}

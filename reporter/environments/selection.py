@@ -1,0 +1,53 @@
+"""Which releases and interpreters a command is to use, from what its options say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reporter.core.errors import CannotJudgeError
+from reporter.core.settings import Options
+from reporter.environments import index
+from reporter.environments.release import Release, at, parse
+from reporter.execution import interpreter
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Where to check, as the command line says it: `--torch`, `--python`, `--index` and `--torch-backend`."""
+
+    torch: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    index: str | None = None
+    backend: str | None = None
+
+
+def releases(selection: Selection, options: Options) -> tuple[Release, ...]:
+    """The places of a selection; without any it is the interpreter that the other commands would use. Raises UsageError."""
+    found: dict[str, Release] = {}
+    for text in (part for given in selection.torch for part in given.split(",")):
+        if index.is_word(text.strip()):
+            release = _looked_up(text.strip(), selection)
+        else:
+            release = parse(text, selection.index, selection.backend)
+        found.setdefault(release.label, release)
+    for given in selection.python:
+        python = interpreter.find(replace(options, python=_path(given)))
+        found.setdefault(str(python), at(python))
+    if not found:
+        python = interpreter.find(options)
+        found[str(python)] = at(python)
+    return tuple(found.values())
+
+
+def _looked_up(word: str, selection: Selection) -> Release:
+    """What `latest` and the like mean; where the index does not say, that is a result, and other places are checked all the same."""
+    try:
+        return index.find(word, selection.index, selection.backend)
+    except CannotJudgeError as error:
+        return Release(word, problem=str(error))
+
+
+def _path(given: str) -> Path:
+    path = Path(given).expanduser()
+    return path if len(path.parts) == 1 else path.absolute()

@@ -1,0 +1,99 @@
+"""What a run hands over for publication: the reduced repro with what was measured of it, and how the run ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reporter.core.answer import Answer
+from reporter.core.candidate import Candidate
+from reporter.core.recorded_call import Recorded
+from reporter.core.report import Report
+from reporter.core.signature import Signature
+from reporter.diagnose.suspect import Culprit
+from reporter.publish.summary import Story
+from reporter.reduce.other_failures import Other
+from reporter.reduce.scheduler import Counts
+from reporter.whole_model.source_model import Difference
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Json = dict[str, Any]
+#: Files and folders below `private/` that a resumed run or the owner of the program finds again.
+RECORDING = "recording.json"
+JOURNAL = "journal.jsonl"
+EVIDENCE = "evidence"
+#: Exit code of `create` and `diagnose` where there is nothing to report.
+NO_BUG = 1
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """The regression test, what fresh processes showed of it, and the numbers of the pictures.
+
+    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure, and `passes_on` the other releases.
+    `numbers` may leave; `cells` are the errors in the map of the worst output.
+    """
+
+    test: str
+    shown: Json
+    numbers: Json
+    cells: Sequence[Sequence[float | None]] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was reached."""
+
+    candidate: Candidate
+    text: str
+    signature: Signature
+    cold: tuple[Answer, ...]
+    reproduced: tuple[int, int]
+    ablation: tuple[Json, ...]
+    culprit: Culprit | None
+    counts: Counts
+    others: tuple[Other, ...]
+    unverified: tuple[Other, ...]
+    seconds: float
+    reduced_from: str
+    timing: Json
+    differs_from: tuple[Json, ...] = ()
+    different: Difference | None = None
+    #: Candidates settled, tensor operations and lines, each time the program got smaller.
+    trail: tuple[tuple[int, int, int], ...] = ()
+    summary: str = ""
+    exhibit: Exhibit | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended: the report document, the exit code, the last words on the terminal, with `story` as tables, and the folder."""
+
+    report: Report
+    exit_code: int
+    lines: tuple[str, ...]
+    folder: Path | None = None
+    story: Story | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of report.json."""
+        return self.report.to_json()
+
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end."""
+        return list(self.lines)
+
+    def tables(self) -> list[Table]:
+        """The same for a terminal; nothing where lines say it as well."""
+        return list(self.story.tables()) if self.story else []
+
+
+def device_of(recorded: Recorded) -> str:
+    """The device the failing program computes on: cuda if any of its tensors is there."""
+    text = json.dumps([graph for graph, _ in recorded.captures])
+    return "cuda" if '"device": "cuda"' in text else "cpu"
