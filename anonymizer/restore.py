@@ -1,7 +1,8 @@
 """From the public names of a report back to the private ones, for an answer, a patch or a sentence.
 
-`Block3` is a class, `blocks1.0.linear2` a path, `self.linear2` an attribute of the class that the text is in; a diff says in
-which class it is by its context and its hunk headers. What could be several private names is left as it stands.
+`Block3` is a class, `blocks1.0.linear2` a path, `self.linear2` an attribute of the class that the
+text is in; a diff says in which class it is by its context and its hunk headers. What could be
+several private names is left as it stands.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _OWNERS = ("self", "model", "module", "mod", "m", "L['self']", "Repro")
 class Names:
     """Public names and what they stand for.
 
-    `names`: single words; `classes`: public class -> private classes; `modules` and `tensors`: public path -> private path;
-    `attributes`: public class -> public attribute -> private attributes.
+    `names`: single words; `classes`: public class -> private classes; `modules` and `tensors`:
+    public path -> private path; `attributes`: public class -> public attribute -> private
+    attributes.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)

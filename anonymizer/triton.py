@@ -1,7 +1,8 @@
 """A user's Triton kernel as a public one: the same operations, written anew from its syntax tree.
 
-Comments and docstrings do not survive parsing. Every name is replaced unless it is Triton's own or Python's, every string
-unless Triton gives it a meaning; what is neither stops the rewriting, and then there is no repro.
+Comments and docstrings do not survive parsing. Every name is replaced unless it is Triton's own or
+Python's, every string unless Triton gives it a meaning; what is neither stops the rewriting, and
+then there is no repro.
 """
 
 from __future__ import annotations
@@ -17,26 +18,32 @@ from anonymizer.source.names import Names
 
 #: Strings that are arguments of Triton's own functions.
 STRINGS = frozenset("""
-    fp8e4nv fp8e5 fp16 bf16 fp32 fp64 float8_e4m3fn float16 bfloat16 float32 float64 int1 int8 int16 int32 int64 uint8
-    uint16 uint32 uint64 evict_first evict_last evict_normal .ca .cg .cv .wb .cs .wt zero nan ieee tf32 tf32x3 bf16x3
-    bf16x6 rtne rtz e2m1 e4m3 e5m2 add max min and or xor acquire release acq_rel relaxed gpu cta sys cuda hip
+    fp8e4nv fp8e5 fp16 bf16 fp32 fp64 float8_e4m3fn float16 bfloat16 float32 float64 int1 int8 int16
+    int32 int64 uint8 uint16 uint32 uint64 evict_first evict_last evict_normal .ca .cg .cv .wb .cs
+    .wt zero nan ieee tf32 tf32x3 bf16x3 bf16x6 rtne rtz e2m1 e4m3 e5m2 add max min and or xor
+    acquire release acq_rel relaxed gpu cta sys cuda hip
     """.split())
 #: Which registers an inline instruction reads and writes, `=r,r`.
 _CONSTRAINTS = re.compile(r"=?&?[rlfdhbvs](?:,=?&?[rlfdhbvs])*")
 _METHODS = frozenset(
-    "to dtype shape T trans reshape permute broadcast_to expand_dims cast element_ty value is_ptr logical_and logical_or"
-    " sum max min split view ravel reduce abs sigmoid exp log type primitive_bitwidth".split()
+    "to dtype shape T trans reshape permute broadcast_to expand_dims cast element_ty value is_ptr"
+    " logical_and logical_or sum max min split view ravel reduce abs sigmoid exp log type"
+    " primitive_bitwidth".split()
 )
 _BUILTINS = frozenset(dir(builtins))
 
 
 class NotPublic(Exception):
-    """Raised when a kernel holds something that has no public form; the text says what, in words of ours."""
+    """Raised when a kernel holds something that has no public form; the text says what, in words of
+    ours.
+    """
 
 
 @dataclass(frozen=True)
 class PublicKernel:
-    """`text` defines `kernel` and what it calls; `parameters` maps its private parameters to the public ones."""
+    """`text` defines `kernel` and what it calls; `parameters` maps its private parameters to the
+    public ones.
+    """
 
     text: str
     kernel: str
@@ -64,7 +71,8 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
         vocabulary: Triton's own names, from the user's interpreter.
 
     Raises:
-        NotPublic: it uses something that is neither Triton's, nor Python's, nor defined in the same file.
+        NotPublic: it uses something that is neither Triton's, nor Python's, nor defined in the same
+            file.
     """
     tree = ast.parse(source)
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

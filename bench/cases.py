@@ -1,6 +1,8 @@
-"""Seconds, candidates and sizes of `create` per script of a folder: python bench/cases.py [FOLDER] [INTERPRETER].
+"""Seconds, candidates and sizes of `create` per script of a folder: python bench/cases.py [FOLDER]
+[INTERPRETER].
 
-A folder holds scripts, or sub-folders with a script.py each; the default is the scripts the tests use.
+A folder holds scripts, or sub-folders with a script.py each; the default is the scripts the tests
+use.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""Seconds per check: warm workers against a cold process each, one worker against two, and a cluster that loses one of two workers.
+"""Seconds per check: warm workers against a cold process each, one worker against two, and a
+cluster that loses one of two workers.
 
-    python bench/check.py [--repros N] [--checks N] [--python PYTHON]... [--part warm|scaling|cluster]...
+    python bench/check.py [--repros N] [--checks N] [--python PYTHON]... [--part
+    warm|scaling|cluster]...
 
-The repros are small programs that differ in their sizes, half of them right and half of them with a failing check; each is compiled by
-inductor. With one interpreter given (the default is this one) it stands for both releases under two names. Both ways of a comparison
-run in the same minutes, alternately in blocks, so that other work on the machine slows both down.
+The repros are small programs that differ in their sizes, half of them right and half of them with a
+failing check; each is compiled by inductor. With one interpreter given (the default is this one) it
+stands for both releases under two names. Both ways of a comparison run in the same minutes,
+alternately in blocks, so that other work on the machine slows both down.
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
-    """`count` repros on each release, with what each showed the last time, as a nightly run has it."""
+    """`count` repros on each release, with what each showed the last time, as a nightly run has
+    it.
+    """
     found = []
     for release in releases:
         for number in range(count):
@@ -64,7 +69,10 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
 
 
 def timed(work: list[Task], bench: Bench, jobs: int) -> float:
-    """Seconds for the tasks on warm workers. Raises RuntimeError where one shows something else than it should."""
+    """Seconds for the tasks on warm workers.
+
+    Raises RuntimeError where one shows something else than it should.
+    """
     started = time.monotonic()
     found: list[Check] = []
     Local(bench, jobs).run(work, found.append)
@@ -97,7 +105,9 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
 
 
 def seconds_cold(block: list[Task], bench: Bench, jobs: int) -> float:
-    """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as `check` runs them."""
+    """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as
+    `check` runs them.
+    """
 
     def run(task: Task) -> None:
         python = bench.environments.place(task.release).python
@@ -124,7 +134,9 @@ def scaling(work: list[Task]) -> None:
 
 
 def cluster(work: list[Task]) -> None:
-    """A scheduler and two worker processes, one of which is killed when half of the results are there."""
+    """A scheduler and two worker processes, one of which is killed when half of the results are
+    there.
+    """
     with tempfile.TemporaryDirectory() as folder:
         contact = Path(folder) / "scheduler.json"
         tool = [sys.executable, "-m", "distributed.cli.dask_scheduler"]

@@ -1,7 +1,9 @@
-"""The documents of a report: size and time of each, in one process, and what share of a whole `create` they are.
+"""The documents of a report: size and time of each, in one process, and what share of a whole
+`create` they are.
 
-Medians over the stored reports of real runs (`tests/data/golden`). The first drawing pays for importing matplotlib and has a row of
-its own. The goal: all documents together take less than a tenth of the run that they belong to.
+Medians over the stored reports of real runs (`tests/data/golden`). The first drawing pays for
+importing matplotlib and has a row of its own. The goal: all documents together take less than a
+tenth of the run that they belong to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Time and size of each of torch's debugging tools on one small repro, side by side on the releases at hand.
+"""Time and size of each of torch's debugging tools on one small repro, side by side on the releases
+at hand.
 
-    python bench/evidence.py [BACKEND [ENVIRONMENT…]]   # aot_eager by default; inductor compiles C++ and takes a minute
+    python bench/evidence.py [BACKEND [ENVIRONMENT…]]   # aot_eager by default; inductor compiles
+    C++ and takes a minute
 
-A run without any tool comes first, so that what the tools add together can be told from what compiling costs.
+A run without any tool comes first, so that what the tools add together can be told from what
+compiling costs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What watching costs: a passing training script alone and under the recorder, in turn, with the ratio.
+"""What watching costs: a passing training script alone and under the recorder, in turn, with the
+ratio.
 
 Usage: python bench/overhead.py [INTERPRETER] (default: this one; it needs torch).
 """

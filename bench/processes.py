@@ -1,7 +1,7 @@
 """One command at a time, with a limit, the memory of everything it starts, and nothing left behind.
 
-What a command starts may leave its process group (compile workers do), so its descendants are noted while it runs:
-they are what is measured, and what is ended with it.
+What a command starts may leave its process group (compile workers do), so its descendants are noted
+while it runs: they are what is measured, and what is ended with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ PERIOD = 2.0
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended: its exit code (None: at the limit), wall seconds, outputs, limit, and what all its processes used.
+    """How a command ended: its exit code (None: at the limit), wall seconds, outputs, limit, and
+    what all its processes used.
 
     `memory` is a peak in MiB; `cpu` counts the seconds of all cores, and no orphans.
     """

@@ -1,9 +1,10 @@
 """Generated programs: python bench/programs.py KIND N prints one.
 
-Each program is what a private model looks like, a residual stack of attention, feed-forward and mixing layers over
-(2, 16, 32), with one bug of torch 2.13.0 at about 60 % of its depth. Layers are counted in tensor operations, so a
-program of N operators has N of them give or take the smallest layer. The healthy layers never use `relu` or `log1p`,
-which are the operators that two switches of Inductor's own tests can break.
+Each program is what a private model looks like, a residual stack of attention, feed-forward and
+mixing layers over (2, 16, 32), with one bug of torch 2.13.0 at about 60 % of its depth. Layers are
+counted in tensor operations, so a program of N operators has N of them give or take the smallest
+layer. The healthy layers never use `relu` or `log1p`, which are the operators that two switches of
+Inductor's own tests can break.
 """
 
 from __future__ import annotations
@@ -176,7 +177,9 @@ SWITCH = 'torch._inductor.config.cpp.inject_{}_bug_TESTING_ONLY = "{}"\n'
 
 @dataclass(frozen=True)
 class Bug:
-    """A faulty layer: its class, how many operators it is, what breaks it, and how the model is run."""
+    """A faulty layer: its class, how many operators it is, what breaks it, and how the model is
+    run.
+    """
 
     layer: str
     operators: int
@@ -208,7 +211,9 @@ TEXTS = {"Attend": ATTEND, "Mix": MIX, "Feed": FEED, "Block": BLOCK}
 
 
 def program(kind: str, size: int) -> str:
-    """A script with about `size` operators, never more except for the smallest ones, and the bug of this kind."""
+    """A script with about `size` operators, never more except for the smallest ones, and the bug of
+    this kind.
+    """
     bug = BUGS[kind]
     early = _layers(round(DEPTH * size))
     late = _layers(size - 1 - bug.operators - _operators(early))
@@ -222,7 +227,9 @@ def program(kind: str, size: int) -> str:
 
 
 def _layers(operators: int) -> list[str]:
-    """Layers with at most so many operators: as many whole blocks as fit, then the largest that still fits."""
+    """Layers with at most so many operators: as many whole blocks as fit, then the largest that
+    still fits.
+    """
     layers = []
     for name, size in OPERATORS.items():
         layers += [name] * (operators // size)

@@ -1,24 +1,30 @@
 """Our reducer and torch's minifier on the same generated programs, in one run.
 
-    python bench/reduce.py [--sizes 10,50] [--kinds KIND,…] [--modes MODE,…] [--limit SECONDS] [--python PYTHON]
+    python bench/reduce.py [--sizes 10,50] [--kinds KIND,…] [--modes MODE,…] [--limit SECONDS]
+    [--python PYTHON]
 
-The programs are those of programs.py. Each contender gets a fresh folder and an empty compiler cache, starts from the
-script, and is judged by the file it leaves: copied alone into an empty folder and run in a fresh process with an empty
-cache and without saved inputs, does it still show the failure that the script showed? What Inductor keeps outside of
-that cache, headers that it compiles once for a machine, all runs share; the first of them, a script's, has to make it.
+The programs are those of programs.py. Each contender gets a fresh folder and an empty compiler
+cache, starts from the script, and is judged by the file it leaves: copied alone into an empty
+folder and run in a fresh process with an empty cache and without saved inputs, does it still show
+the failure that the script showed? What Inductor keeps outside of that cache, headers that it
+compiles once for a machine, all runs share; the first of them, a script's, has to make it.
 
-ours        `create` of this checkout. `first` is the script's run and the diagnosis, `reduce` is from the first
-            candidate to the smallest; verification in fresh processes, settings and culprit, which the minifier does
-            not look for, are in `total` only; torch's debugging tools are not run (--evidence 0). Where report.json lacks these times, the total stands for both.
-minifier    after dynamo, after aot, and after aot with --no-isolate, as documented. `first` is the run of the script
-            that dumps the launcher, `reduce` is the launcher. Level 2 sees crashes only and level 4 wrong values only,
-            so each program has one level; the other would never find a thing.
+ours        `create` of this checkout. `first` is the script's run and the diagnosis, `reduce` is
+from the first
+            candidate to the smallest; verification in fresh processes, settings and culprit, which
+            the minifier does not look for, are in `total` only; torch's debugging tools are not run
+            (--evidence 0). Where report.json lacks these times, the total stands for both.
+minifier    after dynamo, after aot, and after aot with --no-isolate, as documented. `first` is the
+run of the script
+            that dumps the launcher, `reduce` is the launcher. Level 2 sees crashes only and level 4
+            wrong values only, so each program has one level; the other would never find a thing.
 
-`alone` is "inputs" where the file works only next to the inputs that the minifier saved; that counts as a success.
-`--limit` holds for each run of a process; ours does in one what the minifier does in two, so it gets twice as much.
-`statements` are tensor operations in the result, `lines` are the lines of its file that are not blank.
-`cpu` are the seconds of all cores, which say more than wall time where others use the machine too.
-`MiB` is the peak of all processes together, shared pages counted once.
+`alone` is "inputs" where the file works only next to the inputs that the minifier saved; that
+counts as a success. `--limit` holds for each run of a process; ours does in one what the minifier
+does in two, so it gets twice as much. `statements` are tensor operations in the result, `lines` are
+the lines of its file that are not blank. `cpu` are the seconds of all cores, which say more than
+wall time where others use the machine too. `MiB` is the peak of all processes together, shared
+pages counted once.
 """
 
 from __future__ import annotations
@@ -52,7 +58,9 @@ HEADER = "program contender first reduce total cpu cand. stmts lines alone MiB".
 
 @dataclass(frozen=True)
 class Task:
-    """One program, and how contenders are to be run on it; `headers` is a folder that all runs share."""
+    """One program, and how contenders are to be run on it; `headers` is a folder that all runs
+    share.
+    """
 
     kind: str
     size: int
@@ -155,7 +163,9 @@ def _all(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def _measured(task: Task, modes: Iterable[str], folder: Path) -> Iterator[Row]:
-    """The script itself, ours, and each mode of the minifier; nothing else if the script shows no bug."""
+    """The script itself, ours, and each mode of the minifier; nothing else if the script shows no
+    bug.
+    """
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(program(task.kind, task.size))
@@ -228,7 +238,9 @@ def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:
 
 
 def _works(task: Task, repro: Path, folder: Path) -> str:
-    """Whether the minifier's file shows the failure: alone, only next to its saved inputs, or not at all."""
+    """Whether the minifier's file shows the failure: alone, only next to its saved inputs, or not
+    at all.
+    """
     said = "AccuracyError" if task.bug.accuracy else task.bug.message
     # Its paths are absolute: only what is moved away is hidden from it.
     work, hidden = folder / "work", folder / "hidden"
@@ -244,7 +256,9 @@ def _works(task: Task, repro: Path, folder: Path) -> str:
 
 
 def _alone(task: Task, repro: Path, folder: Path, said: str, code: int | None = None) -> bool:
-    """Run a copy in an empty folder; `code` is the exit code that it must end with, any but 0 by default."""
+    """Run a copy in an empty folder; `code` is the exit code that it must end with, any but 0 by
+    default.
+    """
     folder.mkdir()
     copy = shutil.copy(repro, folder / "repro.py")
     ran = run([task.python, copy], folder, task.limit, _variables(task, folder))
@@ -258,7 +272,9 @@ def _shown(ran: Ran, said: str) -> bool:
 
 
 def _variables(task: Task, folder: Path) -> dict[str, str]:
-    """The environment of a run: nobody's settings, its own cache, its own temporary files, `python` first in PATH."""
+    """The environment of a run: nobody's settings, its own cache, its own temporary files, `python`
+    first in PATH.
+    """
     private = ("TORCH", "TRITON", "BUGREPORT_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(private)}
     user = folder / "tmp" / f"torchinductor_{getpass.getuser()}"
@@ -286,7 +302,9 @@ def _ending(document: dict[str, Any], ran: Ran) -> str:
 
 
 def _queries(launched: Ran, isolated: Path) -> int | None:
-    """Evaluations by the minifier's own count, or by the files of its child processes where it was cut short."""
+    """Evaluations by the minifier's own count, or by the files of its child processes where it was
+    cut short.
+    """
     if said := re.findall(r"Made (\d+) queries", launched.output):
         return int(said[-1])
     return len(list(isolated.glob("*.py"))) or None

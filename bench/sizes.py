@@ -8,7 +8,9 @@ from pathlib import Path
 
 
 def statements(text: str) -> int:
-    """Tensor operations of a minifier repro: assigned calls and operators, less tuple items, sizes and switches."""
+    """Tensor operations of a minifier repro: assigned calls and operators, less tuple items, sizes
+    and switches.
+    """
     forwards = [
         node
         for node in ast.walk(ast.parse(text))

@@ -1,9 +1,10 @@
-"""Confusion table of `diagnose` over a folder of cases: python bench/verdicts.py [FOLDER] [INTERPRETER].
+"""Confusion table of `diagnose` over a folder of cases: python bench/verdicts.py [FOLDER]
+[INTERPRETER].
 
-A case is a sub-folder with `script.py` and `truth.json`; the truth holds, per torch release, whether it is a bug
-and the kinds and layers that count as right. The release is the interpreter's. One line per case (wall seconds,
-those of the script's own run, and the sum of all measurements), then the table, then the three figures that
-matter: kinds, layers, false alarms.
+A case is a sub-folder with `script.py` and `truth.json`; the truth holds, per torch release,
+whether it is a bug and the kinds and layers that count as right. The release is the interpreter's.
+One line per case (wall seconds, those of the script's own run, and the sum of all measurements),
+then the table, then the three figures that matter: kinds, layers, false alarms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What `bugreport.watch` costs a training loop that passes: alone, hooked, and compared every 100th and every 10th step, side by side.
+"""What `bugreport.watch` costs a training loop that passes: alone, hooked, and compared every 100th
+and every 10th step, side by side.
 
 Usage: python bench/watching.py [INTERPRETER] (default: this one; it needs torch).
 """

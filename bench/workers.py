@@ -2,8 +2,8 @@
 
     python bench/workers.py [--python PYTHON] [--jobs N] [--candidates N]
 
-Each candidate is a different small program, so nothing is answered from a cache; the start of the worker is
-printed on its own and counted in neither rate.
+Each candidate is a different small program, so nothing is answered from a cache; the start of the
+worker is printed on its own and counted in neither rate.
 """
 
 from __future__ import annotations

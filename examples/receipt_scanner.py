@@ -1,8 +1,9 @@
 """Finds the faint lines of scanned receipts; the check at the end compares eager with compiled.
 
-A made-up script of a made-up company, written the way such scripts look: a configuration, a backbone,
-attention over rows, and one line deep inside that torch 2.13.0 compiles wrongly for the CPU. Run it with
-`bugreport create examples/receipt_scanner.py` to get a report that holds none of it.
+A made-up script of a made-up company, written the way such scripts look: a configuration, a
+backbone, attention over rows, and one line deep inside that torch 2.13.0 compiles wrongly for the
+CPU. Run it with `bugreport create examples/receipt_scanner.py` to get a report that holds none of
+it.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""`python -m reporter` is the command `bugreport`; nothing heavy is imported before the verb is known."""
+"""`python -m reporter` is the command `bugreport`; nothing heavy is imported before the verb is
+known.
+"""
 
 from __future__ import annotations
 

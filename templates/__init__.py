@@ -1,8 +1,10 @@
-"""Everything a person reads: issue, regression test, page. Layout lives in the `.j2` files, wording in the modules.
+"""Everything a person reads: issue, regression test, page.
 
-A name a template does not get is an error (`StrictUndefined`), never an empty place in somebody's tracker. HTML is
-escaped by the engine; Markdown has no escape that holds, so text from outside goes into fences, code spans and table cells
-through `templates.text`.
+Layout lives in the `.j2` files, wording in the modules.
+
+A name a template does not get is an error (`StrictUndefined`), never an empty place in somebody's
+tracker. HTML is escaped by the engine; Markdown has no escape that holds, so text from outside goes
+into fences, code spans and table cells through `templates.text`.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def environment() -> jinja2.Environment:
 
 
 def user_environment(folder: Path) -> jinja2.Environment:
-    """The engine for a folder of the user's own: sandboxed; a file that is not in there is looked for among ours."""
+    """The engine for a folder of the user's own: sandboxed; a file that is not in there is looked
+    for among ours.
+    """
     loaders = [jinja2.FileSystemLoader(folder), jinja2.FunctionLoader(_source)]
     made = jinja2.sandbox.ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader(loaders), **_SETTINGS
@@ -78,12 +82,14 @@ def render(name: str, **values: Any) -> str:
 
 @functools.lru_cache(maxsize=2)
 def house_text(code: bool = False) -> str:
-    """All text that is ours whatever the program, so that a word found in it is no evidence of a leak.
+    """All text that is ours whatever the program, so that a word found in it is no evidence of a
+    leak.
 
     A folder of the user's own is not: what it says may be private, and the leak check then says so.
 
     Args:
-        code: only what gets into program files (the regression test), not what gets into issue and page.
+        code: only what gets into program files (the regression test), not what gets into issue and
+            page.
     """
     endings = (".py.j2",) if code else (".py", ".j2", ".toml")
     return "\n".join(

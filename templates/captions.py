@@ -9,23 +9,29 @@ from templates.text import number
 
 
 def divergence(found: Mapping[str, Any] | None) -> str:
-    """One sentence on where eager and compiled part along the repro's graph; empty where nothing was measured."""
+    """One sentence on where eager and compiled part along the repro's graph; empty where nothing
+    was measured.
+    """
     points = list((found or {}).get("points") or ())
     if not points:
         return ""
     for point in points:
-        name = f"operation {point['position'] + 1}, {point.get('operator') or 'one without a public name'}"
+        name = (
+            f"operation {point['position'] + 1},"
+            f" {point.get('operator') or 'one without a public name'}"
+        )
         if point.get("error"):
             return f"Compiled only up to {name}, it ends in {point['error']}."
         eager, compiled = point.get("eager"), point.get("compiled")
         if compiled is not None and eager is not None and compiled > 10 * eager + 1e-12:
             return (
-                f"Compiled is off by {number(compiled)} from {name} on, where eager is off by {number(eager)}"
-                f" ({len(points)} of {(found or {}).get('of')} operations measured)."
+                f"Compiled is off by {number(compiled)} from {name} on, where eager is off by"
+                f" {number(eager)} ({len(points)} of {(found or {}).get('of')} operations"
+                " measured)."
             )
     return (
-        f"Compiled and eager agree after each of the {len(points)} operations measured, taken alone; "
-        "the fault needs what follows them, in fusion or in the backward pass."
+        f"Compiled and eager agree after each of the {len(points)} operations measured, taken"
+        " alone; the fault needs what follows them, in fusion or in the backward pass."
     )
 
 
@@ -36,8 +42,9 @@ def error_map(found: Mapping[str, Any] | None) -> str:
     shape = " × ".join(map(str, found["shape"])) or "a scalar"
     worst = "not a number" if found["max"] is None else number(found["max"])
     return (
-        f"Output {found['output'] + 1} of {found['of']} ({shape}): {found['off']} of {found['elements']} elements are off, "
-        f"the worst by {worst}, against {found['reference']}."
+        f"Output {found['output'] + 1} of {found['of']} ({shape}): {found['off']} of"
+        f" {found['elements']} elements are off, the worst by {worst}, against"
+        f" {found['reference']}."
     )
 
 

@@ -1,11 +1,14 @@
-"""The pictures of `report.html`: matplotlib's drawings as inline SVG that takes its colours and its type from the page.
+"""The pictures of `report.html`: matplotlib's drawings as inline SVG that takes its colours and its
+type from the page.
 
-A drawing is made once and looks right in light, dark and print, because each colour in it is a stand-in that becomes a CSS
-variable of the page. Nothing in it is fetched, and its text stays text: it can be searched, read aloud and, like all that leaves,
-checked for leaks. matplotlib takes a while to import, so that happens when a picture is drawn.
+A drawing is made once and looks right in light, dark and print, because each colour in it is a
+stand-in that becomes a CSS variable of the page. Nothing in it is fetched, and its text stays text:
+it can be searched, read aloud and, like all that leaves, checked for leaks. matplotlib takes a
+while to import, so that happens when a picture is drawn.
 
-Words of the markup itself, which say nothing of anybody's program: path, clip, clip-path, stroke, linejoin, linecap, miter, butt,
-dasharray, transform, matrix, rotate, scale, translate, opacity, anchor, middle, viewBox, xlink, defs, svg, aria, role, img.
+Words of the markup itself, which say nothing of anybody's program: path, clip, clip-path, stroke,
+linejoin, linecap, miter, butt, dasharray, transform, matrix, rotate, scale, translate, opacity,
+anchor, middle, viewBox, xlink, defs, svg, aria, role, img.
 """
 
 from __future__ import annotations
@@ -86,7 +89,8 @@ def ladder(report: Mapping[str, Any]) -> str:
 
 
 def divergence(found: Mapping[str, Any] | None) -> str:
-    """Error against float64 after each operation of the repro's graph, for eager and compiled, on a log scale.
+    """Error against float64 after each operation of the repro's graph, for eager and compiled, on a
+    log scale.
 
     Nothing for a single operation without an error: there is no course of it to show.
     """
@@ -131,7 +135,9 @@ def divergence(found: Mapping[str, Any] | None) -> str:
 
 
 def error_map(found: Mapping[str, Any] | None) -> str:
-    """Where in the worst output the error sits: the largest error in each cell, dark or bright where it is large."""
+    """Where in the worst output the error sits: the largest error in each cell, dark or bright
+    where it is large.
+    """
     cells = (found or {}).get("cells") or []
     if not cells or not any(value is None or value for row in cells for value in row):
         return ""
@@ -200,12 +206,15 @@ def releases(rows: Sequence[tuple[str, str]]) -> str:
         return _svg(figure, "releases", "What each torch release does with the repro")
 
 
-# -- drawing -----------------------------------------------------------------------------------------------------------
+# -- drawing
+# -----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _figure(height: float) -> Iterator[tuple[Figure, Axes]]:
-    """A figure of the page's width and `height` inches, drawn with our settings whatever the user's own are."""
+    """A figure of the page's width and `height` inches, drawn with our settings whatever the user's
+    own are.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -287,9 +296,11 @@ def _boxes(axes: Axes, boxes: Sequence[tuple[int, int, int]], colour: str) -> No
 def _levels(
     cells: Sequence[Sequence[float | None]],
 ) -> tuple[dict[int, list[tuple[int, int, int]]], float, float]:
-    """Runs of equal level by level, and the errors of the highest and the lowest level above nothing.
+    """Runs of equal level by level, and the errors of the highest and the lowest level above
+    nothing.
 
-    Levels are logarithmic over at most six decades, 0 for no error; an error that is not finite is of the highest.
+    Levels are logarithmic over at most six decades, 0 for no error; an error that is not finite is
+    of the highest.
     """
     finite = [value for row in cells for value in row if value]
     top = max(finite, default=1.0)

@@ -1,4 +1,6 @@
-"""A verdict as lines for the terminal: what it is, what that means, and the command that measures it again."""
+"""A verdict as lines for the terminal: what it is, what that means, and the command that measures
+it again.
+"""
 
 from __future__ import annotations
 

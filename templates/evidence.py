@@ -16,10 +16,11 @@ LOG_LIMIT = 20_000
 class Evidence:
     """What the issue shows beside the report's numbers.
 
-    `releases` maps a torch version to what was seen there; `workaround` and `culprit` are phrases without a full
-    stop; `human_words` is what the reporter wrote, and only then does the text say that a person confirmed it;
-    `key` marks the issue so that it is never filed twice; `form` is the name of the form, "own" for a folder of the user's;
-    `excerpt` (caption, language, text) is a piece of what the compiler made of the repro, such as a generated kernel.
+    `releases` maps a torch version to what was seen there; `workaround` and `culprit` are phrases
+    without a full stop; `human_words` is what the reporter wrote, and only then does the text say
+    that a person confirmed it; `key` marks the issue so that it is never filed twice; `form` is the
+    name of the form, "own" for a folder of the user's; `excerpt` (caption, language, text) is a
+    piece of what the compiler made of the repro, such as a generated kernel.
     """
 
     repro: str
@@ -35,7 +36,9 @@ class Evidence:
     excerpt: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What `report.json` has as `issue`: everything but the repro, which is a file of its own."""
+        """What `report.json` has as `issue`: everything but the repro, which is a file of its
+        own.
+        """
         kept = asdict(self)
         del kept["repro"]
         return {**kept, "error_log": shorten(visible(tidy_log(self.error_log)).strip(), LOG_LIMIT)}

@@ -1,8 +1,9 @@
-"""What a tracker asks for, as data: each form is a folder with `form.toml` (repository, headings, limit, labels) and `issue.md.j2`.
+"""What a tracker asks for, as data: each form is a folder with `form.toml` (repository, headings,
+limit, labels) and `issue.md.j2`.
 
-The tool brings three; a fourth is any folder of the user's own, which the same reader takes. A folder of the user's own is
-filled in by Jinja's sandbox, may include our `parts/`, and is tried on a sample before a run begins, so that its mistakes cost
-seconds and not the run.
+The tool brings three; a fourth is any folder of the user's own, which the same reader takes. A
+folder of the user's own is filled in by Jinja's sandbox, may include our `parts/`, and is tried on
+a sample before a run begins, so that its mistakes cost seconds and not the run.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ LIMIT = 65_536
 
 
 class FormError(Exception):
-    """Raised when a folder is no form; the text is a clause that names the file and what is wrong with it."""
+    """Raised when a folder is no form; the text is a clause that names the file and what is wrong
+    with it.
+    """
 
 
 @dataclass(frozen=True)
 class Form:
     """One tracker's demands.
 
-    `headings` are the lines that the body must have, in this order and no other; `limit` is in characters; `labels` are those that may be
-    asked for (none given: all), `forbidden` patterns of those that never may. `folder` is where a form of the user's own lies.
+    `headings` are the lines that the body must have, in this order and no other; `limit` is in
+    characters; `labels` are those that may be asked for (none given: all), `forbidden` patterns of
+    those that never may. `folder` is where a form of the user's own lies.
     """
 
     name: str
@@ -61,7 +65,9 @@ def names() -> tuple[str, ...]:
 
 
 def for_layer(layer: str) -> str:
-    """The form of the project that is at fault, where the user names none; a backend of one's own is no project we know."""
+    """The form of the project that is at fault, where the user names none; a backend of one's own
+    is no project we know.
+    """
     return {"triton": "triton", "backend": "plain"}.get(layer, "pytorch")
 
 
@@ -135,7 +141,8 @@ def fill(form: Form, values: Mapping[str, Any]) -> str:
     """The body of an issue by `form`.
 
     Raises:
-        FormError: a template of the user's own is not one, uses a name that there is not, or does what the sandbox refuses.
+        FormError: a template of the user's own is not one, uses a name that there is not, or does
+            what the sandbox refuses.
     """
     from templates import environment, user_environment
 

@@ -1,7 +1,9 @@
-"""The issue: a title line and a body with exactly the sections that the receiving project's form has.
+"""The issue: a title line and a body with exactly the sections that the receiving project's form
+has.
 
-The body has a limit. When it is reached, the log gives way first, then the versions; the repro is never cut. All that an issue
-says is in `report.json` and `repro.py`, so it can be written again for another tracker.
+The body has a limit. When it is reached, the log gives way first, then the versions; the repro is
+never cut. All that an issue says is in `report.json` and `repro.py`, so it can be written again for
+another tracker.
 """
 
 from __future__ import annotations
@@ -105,7 +107,8 @@ def try_form(form: Form) -> None:
     found = headings(body)
     if form.headings and found != list(form.headings):
         raise forms.FormError(
-            f"the form {form.name} has the headings {_listed(found)} where form.toml says {_listed(form.headings)}"
+            f"the form {form.name} has the headings {_listed(found)} where form.toml says"
+            f" {_listed(form.headings)}"
         )
     if evidence.repro.strip() not in body:
         raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")

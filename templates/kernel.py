@@ -1,7 +1,9 @@
-"""A Triton kernel as a repro that needs no GPU, and what an issue says of it where other issues speak of torch.compile.
+"""A Triton kernel as a repro that needs no GPU, and what an issue says of it where other issues
+speak of torch.compile.
 
-The repro compiles the kernel for a named target, as a launch would. It exits 0 where that works, 125 where Triton is missing, too
-old or cannot compile an empty kernel for the target, and raises the compiler's own error where the bug is there.
+The repro compiles the kernel for a named target, as a launch would. It exits 0 where that works,
+125 where Triton is missing, too old or cannot compile an empty kernel for the target, and raises
+the compiler's own error where the bug is there.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def render_repro(kernel: str, name: str, launch: Json, target: str, summary: str
 
 
 def render_kernel_test(kernel: str, name: str, launch: Json, target: str, summary: str) -> str:
-    """The text of `test_repro.py` in the style of Triton's own suite, which is pytest's; not formatted."""
+    """The text of `test_repro.py` in the style of Triton's own suite, which is pytest's; not
+    formatted.
+    """
     return render("test_kernel.py.j2", **_values(kernel, name, launch, target, summary))
 
 
@@ -87,8 +91,11 @@ def description(report: Json) -> list[str]:
     return [
         f"Compiling the kernel below for {triton['target']} {how}{place}.",
         _elsewhere(report),
-        f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python {report['python']}; no GPU is needed, "
-        "since the target is named, and a launch with these arguments compiles the same.",
+        (
+            f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python"
+            f" {report['python']}; no GPU is needed, since the target is named, and a launch with"
+            " these arguments compiles the same."
+        ),
     ]
 
 
@@ -117,7 +124,9 @@ def expected_and_actual(report: Json) -> tuple[str, str]:
 
 
 def targets(report: Json) -> list[tuple[str, str, str]]:
-    """The rows of the table of targets: name, outcome, what the compiler says; several that say the same say it once."""
+    """The rows of the table of targets: name, outcome, what the compiler says; several that say the
+    same say it once.
+    """
     rows, said = [], ""
     for rung in report["ladder"]:
         outcome = rung["outcome"]
@@ -134,7 +143,9 @@ def grid(report: Json) -> list[tuple[str, str]]:
 
 
 def generated(report: Json) -> list[str]:
-    """What to say of inductor's own kernels, without full stops: those that some target cannot compile, and what the interpreter shows."""
+    """What to say of inductor's own kernels, without full stops: those that some target cannot
+    compile, and what the interpreter shows.
+    """
     found = (report.get("evidence") or {}).get("triton_kernels") or {}
     told = (_refused(found), _interpreted(report["verdict"], found) if found else "")
     return [sentence for sentence in told if sentence]
@@ -149,9 +160,9 @@ def _refused(found: Json) -> str:
             fine = [name for name, outcome in row["targets"].items() if outcome == "ok"]
             rest = f", but for {_and(fine)}" if fine else ""
             return (
-                f"Written as Triton code for a GPU, the kernel `{row['kernel']}` of the same program does not compile for "
-                f"{_and(failing)}{rest} (Triton {found['version']}; the targets are named, no GPU was used): "
-                f"{code(row['errors'][failing[0]])}"
+                f"Written as Triton code for a GPU, the kernel `{row['kernel']}` of the same"
+                f" program does not compile for {_and(failing)}{rest} (Triton {found['version']};"
+                f" the targets are named, no GPU was used): {code(row['errors'][failing[0]])}"
             )
     return ""
 
@@ -159,7 +170,8 @@ def _refused(found: Json) -> str:
 def _interpreted(verdict: Json, found: Json) -> str:
     answer = found.get("interpreter") or {}
     start = (
-        f'With Triton code in place of C++ (`torch._inductor.config.cpu_backend = "triton"`, run by the interpreter of Triton '
+        f'With Triton code in place of C++ (`torch._inductor.config.cpu_backend = "triton"`, run by'
+        f" the interpreter of Triton "
         f"{found.get('version')}, no GPU)"
     )
     if answer.get("outcome") == "passes":

@@ -1,7 +1,8 @@
-"""The log cut to the frames that matter: the program's own, where the compiler is entered, and where it was raised.
+"""The log cut to the frames that matter: the program's own, where the compiler is entered, and
+where it was raised.
 
-What lies between is the same in every report of the same layer. A frame is left out only together with its source lines,
-and a line says how many there were, so nobody takes the rest for the whole.
+What lies between is the same in every report of the same layer. A frame is left out only together
+with its source lines, and a line says how many there were, so nobody takes the rest for the whole.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 _FRAME = re.compile(r'\s*File "([^"]+)", line \d+')
 _PLACE = re.compile(r'^  File "([^"]+)", line \d+, in (\S+)', re.MULTILINE)
-#: What Python draws below a line of source; the line itself says it, and there are as many of them as frames.
+#: What Python draws below a line of source; the line itself says it, and there are as many of them
+#: as frames.
 _CARETS = re.compile(r"\s*[~^]+\s*")
 #: What g++ and clang say after an error, with the source lines below it.
 _NOTE = re.compile(r"^\S+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp):\d+(?::\d+)?: note: ")
@@ -20,14 +22,16 @@ _INCLUDED = re.compile(r"^(?:In file included from | +from )")
 _ERROR = re.compile(r"^\S+:\d+(?::\d+)?: (?:fatal )?error: ")
 #: How to get a longer log, which is no use to the one who reads this log.
 _HINT = re.compile(
-    r"^(?:Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception and fall back to eager).*"
+    r"^(?:Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception and fall back"
+    r" to eager).*"
     r"(?:\n    (?:import torch\._dynamo|torch\._dynamo\.config\.suppress_errors).*)*\n?",
     re.MULTILINE,
 )
 _PROGRAM = ("repro.py", "test_repro.py", "<stdin>")
 #: Files of ours that run a repro: they are no part of what failed.
 _RUNNERS = ("candidate.py", "worker.py", "worker_main.py")
-#: What faulthandler writes of a process that dies: two threads may abort at once, each into the line of the other.
+#: What faulthandler writes of a process that dies: two threads may abort at once, each into the
+#: line of the other.
 _FATAL = re.compile(r"^(?:Fatal Python error: )+(.+?)\1*$", re.MULTILINE)
 _MODULES = re.compile(r"^Extension modules: .*\n?", re.MULTILINE)
 _THREAD = re.compile(r"^(?=(?:Current t|T)hread (?:0x|0x…))", re.MULTILINE)
@@ -40,7 +44,8 @@ _SAID = re.compile(
 )
 #: Frames nearest to the error that are kept, of each traceback in the log.
 LAST = 8
-#: Lines of the text after the frames of one traceback: a message may hold a compiler's whole output.
+#: Lines of the text after the frames of one traceback: a message may hold a compiler's whole
+#: output.
 _MESSAGE_LINES = 120
 
 
@@ -53,13 +58,17 @@ class _Piece:
 
 
 def last_words(text: str) -> str:
-    """What a library said, on one line, before it ended the process whose stderr is `text`; empty if nothing is known."""
+    """What a library said, on one line, before it ended the process whose stderr is `text`; empty
+    if nothing is known.
+    """
     found = _SAID.search(text)
     return next((part.strip() for part in found.groups() if part), "") if found else ""
 
 
 def _without_other_threads(text: str) -> str:
-    """The stacks of a dead process without the threads that had no part in it, and without the list of modules."""
+    """The stacks of a dead process without the threads that had no part in it, and without the list
+    of modules.
+    """
     text = _FATAL.sub(r"Fatal Python error: \1", _MODULES.sub("", text))
     head, *threads = _THREAD.split(text)
     current = [thread for thread in threads if thread.startswith("Current")]
@@ -70,7 +79,9 @@ def _without_other_threads(text: str) -> str:
 
 
 def cut_log(text: str, last: int = LAST) -> str:
-    """`text` without the frames in the middle of its tracebacks, and without the middle of long messages."""
+    """`text` without the frames in the middle of its tracebacks, and without the middle of long
+    messages.
+    """
     text = _without_other_threads(text)
     lines: list[str] = []
     run: list[_Piece] = []
@@ -85,7 +96,9 @@ def cut_log(text: str, last: int = LAST) -> str:
 
 
 def _without_notes(lines: Sequence[str]) -> Iterator[str]:
-    """A C++ compiler's errors without the candidates that it went through: a hundred lines for each."""
+    """A C++ compiler's errors without the candidates that it went through: a hundred lines for
+    each.
+    """
     missing, inside = 0, False
     for line in lines:
         if _NOTE.search(line) or inside and _INCLUDED.match(line):
@@ -103,11 +116,16 @@ def _without_notes(lines: Sequence[str]) -> Iterator[str]:
 
 def _notes(missing: int) -> Iterator[str]:
     if missing:
-        yield f"[... {missing} line{'s' if missing != 1 else ''} of the compiler's notes left out ...]"
+        yield (
+            f"[... {missing} line{'s' if missing != 1 else ''} of the compiler's notes left out"
+            " ...]"
+        )
 
 
 def raised_in(text: str) -> tuple[str, str] | None:
-    """File and function of torch that raised what a log ends in; None where that was not in torch, or no log says so."""
+    """File and function of torch that raised what a log ends in; None where that was not in torch,
+    or no log says so.
+    """
     frames = _PLACE.findall(text)
     return (frames[-1][0], frames[-1][1]) if frames and frames[-1][0].startswith("torch/") else None
 
@@ -129,7 +147,9 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def _kept(run: Sequence[_Piece], last: int) -> Iterator[str]:
-    """The lines of one traceback's frames: those of the program, the first of the compiler after each, and the last ones."""
+    """The lines of one traceback's frames: those of the program, the first of the compiler after
+    each, and the last ones.
+    """
     run = [piece for piece in run if piece.path not in _RUNNERS]
     own = [piece.path in _PROGRAM for piece in run]
     missing = 0

@@ -1,4 +1,6 @@
-"""The visual report: one self-contained page, no scripts and nothing fetched, so it can be mailed and opened anywhere."""
+"""The visual report: one self-contained page, no scripts and nothing fetched, so it can be mailed
+and opened anywhere.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,16 @@
-"""The repro as a regression test in the style of torch's own suites, so that a fix can take it along as it is.
+"""The repro as a regression test in the style of torch's own suites, so that a fix can take it
+along as it is.
 
-A program that inductor gets wrong with default settings becomes what `test/inductor/test_torchinductor.py` is made of: a function,
-its inputs, `self.common(...)`. Anything else keeps the repro's own `run` and states what is compared; what Dynamo alone gets wrong
-is compiled by `torch._dynamo.testing.CompileCounter`. Which of them still shows the failure is for the caller to measure:
-`render_tests` gives the possible texts, the nearest to the suites first.
+A program that inductor gets wrong with default settings becomes what
+`test/inductor/test_torchinductor.py` is made of: a function, its inputs, `self.common(...)`.
+Anything else keeps the repro's own `run` and states what is compared; what Dynamo alone gets wrong
+is compiled by `torch._dynamo.testing.CompileCounter`. Which of them still shows the failure is for
+the caller to measure: `render_tests` gives the possible texts, the nearest to the suites first.
 
-torch's suites use `torch._inductor.test_case.TestCase` or `torch._dynamo.test_case.TestCase`, which reset the compiler around each test. Their
-import needs `expecttest`, which no torch wheel brings along (2.0.1 to 2.15.0), so outside torch's own tree the test falls back
-on `unittest` and resets by itself. The file is the same in both places.
+torch's suites use `torch._inductor.test_case.TestCase` or `torch._dynamo.test_case.TestCase`, which
+reset the compiler around each test. Their import needs `expecttest`, which no torch wheel brings
+along (2.0.1 to 2.15.0), so outside torch's own tree the test falls back on `unittest` and resets by
+itself. The file is the same in both places.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ _GUARD = re.compile(r"""__name__ == ["']__main__["']""")
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a repro consists of: its definitions, `run` and `main`, and what `run` and `main` say about the call."""
+    """What a repro consists of: its definitions, `run` and `main`, and what `run` and `main` say
+    about the call.
+    """
 
     definitions: str
     run_text: str
@@ -57,7 +62,10 @@ def method(report: Mapping[str, Any]) -> str:
 
 
 def render_test(report: Mapping[str, Any], repro: str) -> str:
-    """The text of `test_repro.py` that is nearest to the target's suites; unformatted. Raises ValueError."""
+    """The text of `test_repro.py` that is nearest to the target's suites; unformatted.
+
+    Raises ValueError.
+    """
     return next(render_tests(report, repro))
 
 
@@ -95,7 +103,9 @@ def render_tests(report: Mapping[str, Any], repro: str) -> Iterator[str]:
 
 
 def with_imports(text: str) -> str:
-    """The text with the imports at its top that it uses, those of the standard library first, and no others."""
+    """The text with the imports at its top that it uses, those of the standard library first, and
+    no others.
+    """
     tree = ast.parse(text)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     wanted: set[str] = set()
@@ -116,7 +126,9 @@ def with_imports(text: str) -> str:
 
 
 def failing_text(test: str, report: Mapping[str, Any]) -> str:
-    """The same test as a program that lets its failure out, so that it can be held against the repro's."""
+    """The same test as a program that lets its failure out, so that it can be held against the
+    repro's.
+    """
     call = f'{CLASS}("{method(report)}").debug()'
     return re.sub(r"\brun_tests\(\)\s*\Z", call + "\n", test)
 
@@ -188,7 +200,9 @@ def _backward(run: ast.FunctionDef) -> str:
 
 
 def _fits_common(report: Mapping[str, Any], parts: _Parts) -> bool:
-    """Whether `common` says the same: one call, compiled as torch.compile does by default, values or gradients compared."""
+    """Whether `common` says the same: one call, compiled as torch.compile does by default, values
+    or gradients compared.
+    """
     return (
         report["verdict"]["layer"] in _INDUCTOR
         and report["verdict"]["kind"] in _COMMON_KINDS
@@ -201,7 +215,9 @@ def _fits_common(report: Mapping[str, Any], parts: _Parts) -> bool:
 
 
 class _InTest(ast.NodeTransformer):
-    """`main` as the body of a test method: exit 125 becomes a skip, assertions those of unittest."""
+    """`main` as the body of a test method: exit 125 becomes a skip, assertions those of
+    unittest.
+    """
 
     def __init__(self, count_frames: bool) -> None:
         self.count_frames = count_frames
@@ -247,7 +263,9 @@ class _InTest(ast.NodeTransformer):
 
 
 def _inlined(report: Mapping[str, Any], parts: _Parts) -> tuple[str, bool] | None:
-    """The lines of the test's body, and whether they count frames; None where `main` is not as we know it."""
+    """The lines of the test's body, and whether they count frames; None where `main` is not as we
+    know it.
+    """
     if not parts.run_text:
         return None
     change = _InTest(report["verdict"]["layer"] == "dynamo")

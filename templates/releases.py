@@ -1,4 +1,6 @@
-"""Which torch came first: a failure is a regression only where a surely earlier release was right."""
+"""Which torch came first: a failure is a regression only where a surely earlier release was
+right.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any
 
 
 def is_earlier(one: str, two: str) -> bool:
-    """Whether torch version `one` is surely older than `two`: by release, or as a pre-release or nightly of the same one."""
+    """Whether torch version `one` is surely older than `two`: by release, or as a pre-release or
+    nightly of the same one.
+    """
     first, second = _version(one), _version(two)
     if first[0] != second[0]:
         return first[0] < second[0]
@@ -33,12 +37,16 @@ def _version(text: str) -> tuple[tuple[int, ...], int | None]:
 
 
 def regressions(torch: str, differs_from: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those rows of `differs_from` that make the failure in `torch` a regression: earlier releases that were right."""
+    """Those rows of `differs_from` that make the failure in `torch` a regression: earlier releases
+    that were right.
+    """
     return [row for row in differs_from if is_earlier(row["torch"], torch)]
 
 
 def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What was seen on each release, oldest first: this one, those of `differs_from`, and `others` (version -> words)."""
+    """What was seen on each release, oldest first: this one, those of `differs_from`, and `others`
+    (version -> words).
+    """
     seen, of = report["verdict"]["reproduced"]
     rows = {row["torch"]: "right" for row in report.get("differs_from") or ()}
     rows.update(others)
@@ -52,7 +60,9 @@ def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[t
 
 
 def turning(rows: Sequence[tuple[str, str]]) -> str:
-    """Between which of the releases it broke and was mended, as an apposition; empty where nothing turned."""
+    """Between which of the releases it broke and was mended, as an apposition; empty where nothing
+    turned.
+    """
     states = [(release, is_right(seen)) for release, seen in rows]
     known = [(release, right) for release, right in states if right is not None]
     turns = [
@@ -64,7 +74,9 @@ def turning(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def is_right(seen: str) -> bool | None:
-    """Whether words about a release say that the repro passes there; None where they do not tell."""
+    """Whether words about a release say that the repro passes there; None where they do not
+    tell.
+    """
     word = seen.split()[0].strip(",.;:").lower() if seen.split() else ""
     if word in ("right", "passes", "fixed", "ok"):
         return True

@@ -1,4 +1,6 @@
-"""A report that is nobody's, with something in every place: what a form of the user's own is tried on."""
+"""A report that is nobody's, with something in every place: what a form of the user's own is tried
+on.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def sample() -> tuple[dict[str, Any], Evidence]:
         repro=_REPRO,
         environment={"torch": "2.6.0", "python": "3.11.7"},
         version="0.1.0",
-        error_log='Traceback (most recent call last):\n  File "repro.py", line 9\nRuntimeError: a message',
+        error_log=(
+            'Traceback (most recent call last):\n  File "repro.py", line 9\nRuntimeError: a message'
+        ),
         culprit="lowerings",
         workaround="with `fullgraph=False` it is right",
         releases={"2.13.0": "right"},

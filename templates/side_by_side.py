@@ -1,4 +1,7 @@
-"""Two pages for the legal department: what leaves, next to the private code that it stands for. The page itself stays."""
+"""Two pages for the legal department: what leaves, next to the private code that it stands for.
+
+The page itself stays.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ def side_by_side(
     sources: Mapping[str, str],
     facts: Mapping[str, Any],
 ) -> str:
-    """The page. `classes`: public class -> private classes; `sources`: path -> text of the private program."""
+    """The page.
+
+    `classes`: public class -> private classes; `sources`: path -> text of the private program.
+    """
     definitions = {name: text for source in sources.values() for name, text in _classes(source)}
     rows = []
     for name, text in _classes(repro):

@@ -1,4 +1,6 @@
-"""Small tools for text that goes into somebody else's page: fences that hold, spans that end, paths that say nothing."""
+"""Small tools for text that goes into somebody else's page: fences that hold, spans that end, paths
+that say nothing.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,17 @@ def fence(text: str, language: str = "") -> str:
 
 
 def code(text: str, limit: int = 300) -> str:
-    """Text from outside as a code span on one line: nothing in it is markup, a mention or a reference."""
+    """Text from outside as a code span on one line: nothing in it is markup, a mention or a
+    reference.
+    """
     return _between_ticks(one_line(text, limit))
 
 
 def _between_ticks(line: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * (longest + 1)
-    # CommonMark takes one space away on either side, and needs it where the text itself begins or ends in a backtick
+    # CommonMark takes one space away on either side, and needs it where the text itself begins or
+    # ends in a backtick
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
 
@@ -80,7 +85,9 @@ def closed(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character that shows nothing, or turns others round, written as its escape."""
+    """The text with every character that shows nothing, or turns others round, written as its
+    escape.
+    """
     return "".join(
         (
             character
@@ -92,7 +99,9 @@ def visible(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` UTF-8 bytes: the beginning, a note of what is missing, and the (longer) end."""
+    """At most `limit` UTF-8 bytes: the beginning, a note of what is missing, and the (longer)
+    end.
+    """
     if size(text) <= limit:
         return text
     note = f"\n[... {size(text) - limit} or more bytes left out ...]\n"
@@ -117,13 +126,16 @@ def one_line(text: str, limit: int = 160) -> str:
 
 def cell(text: str, limit: int = 120) -> str:
     """Text for a cell of a Markdown table. What is outside of code spans cannot become HTML."""
-    # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity as it is written
+    # GitHub splits a row at bars before it looks for spans, but inside of a span it shows an entity
+    # as it is written
     parts = re.split(r"(`+[^`]*`+)", one_line(text, limit).replace("|", "\\|"))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
 def span(text: str, limit: int = 300) -> str:
-    """Text of a stranger as a code span, also within a table: nothing in it is Markdown, HTML or a mention."""
+    """Text of a stranger as a code span, also within a table: nothing in it is Markdown, HTML or a
+    mention.
+    """
     # a backslash before the bar would escape ours, and the cell would end there
     line = re.sub(
         r"(\\?)\|", lambda found: f"{found[1]} \\|" if found[1] else "\\|", one_line(text, limit)
@@ -141,7 +153,9 @@ def number(value: object) -> str:
 
 
 def tidy_log(text: str) -> str:
-    """A log without this machine in it: package paths become relative, other absolute paths lose their folders."""
+    """A log without this machine in it: package paths become relative, other absolute paths lose
+    their folders.
+    """
     text = _FRAME.sub(
         lambda found: found["before"] + _tidy_path(found["path"]) + found["after"], text
     )

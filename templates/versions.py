@@ -1,4 +1,6 @@
-"""The Versions section: the lines of `python -m torch.utils.collect_env` that matter, and those it has not."""
+"""The Versions section: the lines of `python -m torch.utils.collect_env` that matter, and those it
+has not.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from typing import Any
 
 
 def versions_block(env: Mapping[str, Any]) -> str:
-    """Text for the issue's Versions section, from what `collectors.machine.environment.environment` found.
+    """Text for the issue's Versions section, from what `collectors.machine.environment.environment`
+    found.
 
     The wording of collect_env is kept where it has the line, because people and robots look for it.
     """
@@ -66,7 +69,9 @@ def _where_known(*lines: tuple[str, object]) -> tuple[tuple[str, object], ...]:
 
 
 def _tool(env: Mapping[str, Any], name: str) -> str:
-    """A compiler's version; an environment written before tools were asked has the one that inductor calls."""
+    """A compiler's version; an environment written before tools were asked has the one that
+    inductor calls.
+    """
     tools, compiler = env.get("tools"), str(env.get("compiler") or "")
     if tools:
         return tools.get(name) or "Could not collect"
@@ -104,7 +109,10 @@ def _triton(triton: Mapping[str, Any]) -> str:
     if not triton:
         return "not installed"
     mode = ", interpreted" if triton.get("interpret") else ""
-    return f"{triton.get('version')} (backends: {', '.join(triton.get('backends') or ()) or 'none'}{mode})"
+    return (
+        f"{triton.get('version')} (backends:"
+        f" {', '.join(triton.get('backends') or ()) or 'none'}{mode})"
+    )
 
 
 def _line(label: str, value: object) -> str:

@@ -1,4 +1,6 @@
-"""Sentences from evidence: each says one thing a maintainer can act on, with the measurement that supports it."""
+"""Sentences from evidence: each says one thing a maintainer can act on, with the measurement that
+supports it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_mak
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 _WHAT = {
     "crash": "`torch.compile` raises {exception} on a program that runs in eager mode",
-    "crash_on_recompile": "`torch.compile` raises {exception} when it compiles the same program for a second time",
+    "crash_on_recompile": (
+        "`torch.compile` raises {exception} when it compiles the same program for a second time"
+    ),
     "wrong_result": "`torch.compile` gives a wrong result without any error",
     "wrong_gradient": "`torch.compile` gives a wrong gradient without any error",
     "wrong_metadata": "`torch.compile` gives an output whose metadata is not that of eager mode",
@@ -53,10 +57,15 @@ SUMMARIES = {
     "wrong_result": "The compiled call returns wrong values without an error.",
     "wrong_gradient": "The compiled backward pass returns wrong gradients.",
     "wrong_metadata": "The compiled result has another {property} than eager's.",
-    "accepts_invalid": "Eager refuses the call with {exception}; the compiled call returns a result.",
+    "accepts_invalid": (
+        "Eager refuses the call with {exception}; the compiled call returns a result."
+    ),
     "process_death": "The compiled call ends the process with {signal}.",
     "hang": "The compiled call does not end.",
-    "stale_graph": "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it is right.",
+    "stale_graph": (
+        "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it"
+        " is right."
+    ),
 }
 _TITLES = {
     "crash": "torch.compile raises {exception}: {message}",
@@ -74,9 +83,12 @@ _TITLES = {
 
 
 def title(report: Mapping[str, Any], log: str = "") -> str:
-    """The issue's title: component, what happens, with which operators. One line of at most 150 characters.
+    """The issue's title: component, what happens, with which operators.
 
-    An exception without words of its own is told by where the (tidied) `log` says that it was raised.
+    One line of at most 150 characters.
+
+    An exception without words of its own is told by where the (tidied) `log` says that it was
+    raised.
     """
     if kernel.is_kernel(report):
         return kernel.title(report)
@@ -103,7 +115,9 @@ def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> 
 
 
 def _message(verdict: Mapping[str, Any]) -> str:
-    """What the error says on one line; where it said only which operator it was about, that follows in brackets."""
+    """What the error says on one line; where it said only which operator it was about, that follows
+    in brackets.
+    """
     return re.sub(r":? \| target: (.*)$", r" (\1)", verdict["message"] or "")
 
 
@@ -169,7 +183,9 @@ def _where(report: Mapping[str, Any], culprit: str) -> str:
 
 
 def difference(report: Mapping[str, Any]) -> tuple[str, str]:
-    """What other releases do with the same repro, and the word for it; `report` has rows in `differs_from`."""
+    """What other releases do with the same repro, and the word for it; `report` has rows in
+    `differs_from`.
+    """
     rows = report["differs_from"]
     word = "Regression" if regressions(report["torch"], rows) else "Difference"
     places = []
@@ -193,7 +209,9 @@ def _how_surely(report: Mapping[str, Any]) -> str:
 
 
 def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
-    """What eager mode does, and what the compiled program does instead, with the measured numbers."""
+    """What eager mode does, and what the compiled program does instead, with the measured
+    numbers.
+    """
     if kernel.is_kernel(report):
         return kernel.expected_and_actual(report)
     verdict = report["verdict"]
@@ -247,7 +265,9 @@ def _numbers(rung: Mapping[str, Any], said: str) -> str:
 
 
 def measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
-    """Variants and their numbers, one row for all that measured the same; none where the text above says it all."""
+    """Variants and their numbers, one row for all that measured the same; none where the text above
+    says it all.
+    """
     rows: dict[tuple[Any, Any, Any], list[str]] = {}
     for rung in report["ladder"]:
         found = rung["max_abs_error"], rung["error_vs_fp64"], rung["eager_error_vs_fp64"]
@@ -293,7 +313,8 @@ def subject(report: Mapping[str, Any]) -> str:
 
 
 def grid(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic` repeat one outcome.
+    """The ablation table: (variant, outcome with dynamic=None, True, False); rows without `dynamic`
+    repeat one outcome.
 
     Of a kernel (target, outcome).
     """
@@ -326,7 +347,9 @@ def _cell(rung: Mapping[str, Any], verdict: Mapping[str, Any]) -> str:
 
 
 def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, str]]:
-    """What the repro (its text) needs and what it does not, as rows: the receiving side asks for each of them by name."""
+    """What the repro (its text) needs and what it does not, as rows: the receiving side asks for
+    each of them by name.
+    """
     if kernel.is_kernel(report):
         return kernel.requirements(report)
     needs = report["requires"]
@@ -349,7 +372,9 @@ def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, 
 
 
 def needed(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
-    """The rows of `requirements` that ask for something, and the names of the others as the end of a sentence."""
+    """The rows of `requirements` that ask for something, and the names of the others as the end of
+    a sentence.
+    """
     wanted = [row for row in rows if row[1] not in _NOTHING]
     others = [_UNNEEDED.get(name, name) for name, value in rows if value in _NOTHING]
     if len(others) > 1:

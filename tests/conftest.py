@@ -1,7 +1,8 @@
 """What all tests share: a home of their own, a folder for each run, and the markers of the folders.
 
-A folder says what its tests need (see CONTRIBUTING.md): `unit` no torch process, `live` the warm interpreter, `e2e` the
-command from its beginning to its end, `releases`, `models` and `gpu` what not every machine has.
+A folder says what its tests need (see CONTRIBUTING.md): `unit` no torch process, `live` the warm
+interpreter, `e2e` the command from its beginning to its end, `releases`, `models` and `gpu` what
+not every machine has.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A test sees defaults unless it sets something itself, and no log, store or setting of another test."""
+    """A test sees defaults unless it sets something itself, and no log, store or setting of another
+    test.
+    """
     # Torch's own tools take up to a minute per report; what tests them asks for them.
     monkeypatch.setenv("BUGREPORT_EVIDENCE", "0")
     for name in _HOMES:

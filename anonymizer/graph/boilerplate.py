@@ -1,8 +1,10 @@
-"""The text around a program that makes it a repro: self-contained, seeded, ending in a plain signal.
+"""The text around a program that makes it a repro: self-contained, seeded, ending in a plain
+signal.
 
-Exit 0 means the bug is gone, 125 that this machine cannot tell (eager fails here), anything else that it is
-there. Wrong values are judged by `torch._dynamo.utils.same` with a float64 reference, as the receiving side does.
-The beginnings of the assertion messages are fixed: `reporter.core.signature` reads them back.
+Exit 0 means the bug is gone, 125 that this machine cannot tell (eager fails here), anything else
+that it is there. Wrong values are judged by `torch._dynamo.utils.same` with a float64 reference, as
+the receiving side does. The beginnings of the assertion messages are fixed:
+`reporter.core.signature` reads them back.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
 class Check:
     """What a repro checks, and under which settings.
 
-    `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value as text), `contexts` the
-    expressions of `with` statements around the call, `backward` how gradients are asked for (none, sum or randn),
-    `calls` the sizes of successive calls where one compiled object is called several times.
+    `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
+    as text), `contexts` the expressions of `with` statements around the call, `backward` how
+    gradients are asked for (none, sum or randn), `calls` the sizes of successive calls where one
+    compiled object is called several times.
     """
 
     kind: str
@@ -43,7 +46,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Body:
-    """The program inside a harness: definitions, the callable's expression, the lines of `inputs` and its sizes."""
+    """The program inside a harness: definitions, the callable's expression, the lines of `inputs`
+    and its sizes.
+    """
 
     definitions: str
     callable: str
@@ -110,7 +115,9 @@ def _compile(check: Check, what: str = "model") -> str:
 
 
 def _run(body: Body, check: Check) -> list[str]:
-    """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared as a list."""
+    """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared
+    as a list.
+    """
     double = check.double and check.kind in VALUE_KINDS
     sizes = "" if not check.calls else ", calls"
     lines = [
@@ -154,7 +161,10 @@ def _run(body: Body, check: Check) -> list[str]:
 def _widened(check: Check) -> str:
     if check.backward == "none":
         return "[x.double() if x.is_floating_point() else x for x in args]"
-    return "[x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x for x in args]"
+    return (
+        "[x.detach().double().requires_grad_(x.requires_grad) if x.is_floating_point() else x for x"
+        " in args]"
+    )
 
 
 def _results(body: Body, check: Check) -> list[str]:
@@ -163,14 +173,16 @@ def _results(body: Body, check: Check) -> list[str]:
     if check.backward != "none":
         state = "(*model.parameters(), *args)" if body.is_module else "args"
         lines.append(
-            f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and o.requires_grad]"
+            f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and"
+            " o.requires_grad]"
         )
         if check.backward == "sum":
             lines.append("    sum(o.sum() for o in outs).backward()")
         else:
             lines.append("    torch.manual_seed(1)")
             lines.append(
-                "    torch.autograd.backward(outs, [torch.randn(o.shape).to(o.dtype) for o in outs])"
+                "    torch.autograd.backward(outs, [torch.randn(o.shape).to(o.dtype) for o in"
+                " outs])"
             )
         if check.kind == "wrong_gradient":
             lines.append(
@@ -214,7 +226,8 @@ def _main(body: Body, check: Check) -> list[str]:
         ]
         if check.kind == "accepts_invalid":
             lines.append(
-                '    raise AssertionError("accepts invalid: eager raises, the compiled call returns")'
+                '    raise AssertionError("accepts invalid: eager raises, the compiled call'
+                ' returns")'
             )
         return lines
     lines += [
@@ -243,7 +256,10 @@ def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
             *lines,
             "    for e, a in zip(expected, actual):",
             "        error = (a.double() - e.double()).abs().max().item()",
-            f'        assert same(e, a, equal_nan=True), f"{prefix}: max abs error {{error:.4g}} against eager"',
+            (
+                f'        assert same(e, a, equal_nan=True), f"{prefix}: max abs error'
+                ' {error:.4g} against eager"'
+            ),
         ]
     return [
         *lines,
@@ -251,7 +267,10 @@ def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
         "    for e, a, x in zip(expected, actual, exact):",
         "        off = [(t.double() - x.double()).square().mean().sqrt().item() for t in (e, a)]",
         "        assert same(e, a, fp64_ref=x, equal_nan=True), (",
-        f'            f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by {{off[1]:.4g}}"',
+        (
+            f'            f"{prefix}: eager is off by {{off[0]:.4g}} from float64, compiled by'
+            ' {off[1]:.4g}"'
+        ),
         "        )",
     ]
 
@@ -269,21 +288,31 @@ def _compare_metadata(check: Check, compiled: str) -> list[str]:
         lines.append("    for e, a in zip(expected, actual):")
         lines.append("        if not isinstance(e, torch.Tensor):")
         lines.append(
-            f'            assert {value.format("e")} == {value.format("a")}, f"wrong metadata: {name} is {{e}} in eager, {{a}} compiled"'
+            f'            assert {value.format("e")} == {value.format("a")}, f"wrong metadata:'
+            f' {name} is {{e}} in eager, {{a}} compiled"'
         )
         return lines
     access = {"stride": ".stride()", "device": ".device"}.get(name, f".{name}")
     if name == "alias":
         return [
             *lines,
-            "    shared = [[x.untyped_storage().data_ptr() == r[-1].untyped_storage().data_ptr() for x in r] for r in (expected, actual)]",
-            '    assert shared[0] == shared[1], f"wrong metadata: alias of the input is {shared[0]} in eager, {shared[1]} compiled"',
+            (
+                "    shared = [[x.untyped_storage().data_ptr() =="
+                " r[-1].untyped_storage().data_ptr() for x in r] for r in (expected, actual)]"
+            ),
+            (
+                '    assert shared[0] == shared[1], f"wrong metadata: alias of the input is'
+                ' {shared[0]} in eager, {shared[1]} compiled"'
+            ),
         ]
     return [
         *lines,
         "    for e, a in zip(expected, actual):",
         "        if isinstance(e, torch.Tensor):",
         f"            assert e{access} == a{access}, (",
-        f'                f"wrong metadata: {name} is {{e{access}}} in eager, {{a{access}}} compiled"',
+        (
+            f'                f"wrong metadata: {name} is {{e{access}}} in eager, {{a{access}}}'
+            ' compiled"'
+        ),
         "            )",
     ]

@@ -1,4 +1,5 @@
-"""From graph IR to the Python a person would write: stock layers in `__init__`, operators as operators, regions as `with`.
+"""From graph IR to the Python a person would write: stock layers in `__init__`, operators as
+operators, regions as `with`.
 
 The text is valid but not formatted; black formats what is shown to people.
 """
@@ -111,7 +112,9 @@ class Emitter(Expressions):
         return tuple(self.sizes.values())
 
     def symbols(self) -> tuple[str, ...]:
-        """The symbolic sizes in the order in which `inputs` takes them; known once the body was made."""
+        """The symbolic sizes in the order in which `inputs` takes them; known once the body was
+        made.
+        """
         return tuple(self.sizes)
 
     def _inputs(self, arguments: list[Input]) -> list[str]:
@@ -138,7 +141,8 @@ class Emitter(Expressions):
             else text
         )
 
-    # -- forward ------------------------------------------------------------------------------------
+    # -- forward
+    # ------------------------------------------------------------------------------------
 
     def _forward(self) -> list[str]:
         lines: list[str] = []
@@ -185,7 +189,9 @@ class Emitter(Expressions):
         return lines
 
     def _inlined(self, node: Node, index: int) -> bool:
-        """Sizes and single items are written where they are used, if used once and nothing changes in between."""
+        """Sizes and single items are written where they are used, if used once and nothing changes
+        in between.
+        """
         cheap = node.target in ("size", "operator.getitem") and not any(
             isinstance(value, Seq) for value in node.args
         )

@@ -29,10 +29,11 @@ _BUILTINS = {"getattr", "int", "float", "max", "min", "len", "bool", "slice"}
 
 #: Strings that torch's own functions take; every other string is private and stops the emission.
 _STRINGS = frozenset(
-    "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest nearest-exact trilinear linear area "
-    "ij xy tanh valid same reduced complete left right forward backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod "
-    "zeros border higher lower midpoint add multiply sum relu gelu batchmean erf float32 float64 float16 bfloat16 shape dtype device "
-    "T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
+    "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest"
+    " nearest-exact trilinear linear area ij xy tanh valid same reduced complete left right forward"
+    " backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod zeros border higher lower"
+    " midpoint add multiply sum relu gelu batchmean erf float32 float64 float16 bfloat16 shape"
+    " dtype device T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
 )
 _EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")
 
@@ -120,7 +121,10 @@ class Expressions:
         if target == "operator.getitem":
             return f"{_receiver(self._arg(node.args[0]))}[{self._index(node.args[1])}]"
         if target == "operator.setitem":
-            return f"{self._arg(node.args[0])}[{self._index(node.args[1])}] = {self._arg(node.args[2])}"
+            return (
+                f"{self._arg(node.args[0])}[{self._index(node.args[1])}] ="
+                f" {self._arg(node.args[2])}"
+            )
         return self._call(node)
 
     def _index(self, value: Value) -> str:
@@ -175,7 +179,8 @@ def _receiver(text: str) -> str:
     return text if bare and not _is_compound(text) else f"({text})"
 
 
-#: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same arguments.
+#: Functions of torch._C._nn that torch.nn.functional offers under the same name and with the same
+#: arguments.
 _FUNCTIONAL = {
     "pad",
     "one_hot",

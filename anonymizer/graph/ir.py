@@ -1,7 +1,8 @@
 """The graph IR: a captured program as plain, immutable, hashable data with generated names only.
 
-Everything downstream — emission, stock layers, every reduction step — is a function from one `Graph` to another.
-Arguments are Python constants, `Ref`s to values, `Atom`s (torch constants by name) or `Seq`s of those.
+Everything downstream — emission, stock layers, every reduction step — is a function from one
+`Graph` to another. Arguments are Python constants, `Ref`s to values, `Atom`s (torch constants by
+name) or `Seq`s of those.
 """
 
 from __future__ import annotations
@@ -65,10 +66,12 @@ class TensorMeta:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a tensor's values: `randn`, `rand`, `uniform`, `randint`, `arange`, `zeros`, `ones`, `full`, `bool`.
+    """How to make a tensor's values: `randn`, `rand`, `uniform`, `randint`, `arange`, `zeros`,
+    `ones`, `full`, `bool`.
 
-    `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`, `literal` the `values` of a
-    tensor of that `shape`. `specials` are further values, as text, with the share of elements that get them.
+    `normal` has its mean in `low` and its deviation in `high`, `ties` whole numbers times `step`,
+    `literal` the `values` of a tensor of that `shape`. `specials` are further values, as text, with
+    the share of elements that get them.
     """
 
     kind: str
@@ -90,7 +93,10 @@ class Alias:
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor the program is given. `kind`: input (an argument), param or buffer (state of the module)."""
+    """A tensor the program is given.
+
+    `kind`: input (an argument), param or buffer (state of the module).
+    """
 
     name: str
     kind: str
@@ -112,10 +118,12 @@ class Layer:
 
 @dataclass(frozen=True)
 class Node:
-    """One operation. `op`: function, method, module, enter, exit, grad_mode. `meta`: of its result(s), if known.
+    """One operation. `op`: function, method, module, enter, exit, grad_mode.
 
-    `stand_in` is how to make values like its result's, for a graph in which the result is an input; `symbols` are the
-    sizes of that input, as `Input` has them.
+    `meta`: of its result(s), if known.
+
+    `stand_in` is how to make values like its result's, for a graph in which the result is an input;
+    `symbols` are the sizes of that input, as `Input` has them.
     """
 
     name: str
@@ -146,7 +154,9 @@ class Node:
 
     @property
     def counts(self) -> bool:
-        """Whether this is a tensor operation in the sense of the statement count; arithmetic on sizes is none."""
+        """Whether this is a tensor operation in the sense of the statement count; arithmetic on
+        sizes is none.
+        """
         if isinstance(self.meta, str) and self.target.startswith(("operator.", "math.")):
             return False
         return self.op in ("function", "method", "module", "apply") and self.target not in _FREE
@@ -196,7 +206,9 @@ class Graph:
 
     @property
     def statements(self) -> int:
-        """Tensor operations in `forward`; indexing a tensor is one, taking an item of a tuple is not."""
+        """Tensor operations in `forward`; indexing a tensor is one, taking an item of a tuple is
+        not.
+        """
         return sum(node.counts or self._indexes(node) for node in self.nodes)
 
     def _indexes(self, node: Node) -> bool:
@@ -251,7 +263,9 @@ def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
 
 
 def fold_scalars(graph: Graph) -> Graph:
-    """With dynamic shapes Dynamo passes Python floats (`eps`, `p`) as 0-d tensors read by `.item()`: constants again."""
+    """With dynamic shapes Dynamo passes Python floats (`eps`, `p`) as 0-d tensors read by
+    `.item()`: constants again.
+    """
     constants: dict[str, Value] = {}
     kept = []
     for node in graph.nodes:
@@ -287,7 +301,9 @@ def impure(node: Node) -> bool:
 
 
 def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
-    """The graph without nodes and inputs that nothing reads (in-place operations stay, unless `drop_impure`)."""
+    """The graph without nodes and inputs that nothing reads (in-place operations stay, unless
+    `drop_impure`).
+    """
     needed = {ref.name for ref in graph.outputs}
     kept: list[Node] = []
     for node in reversed(graph.nodes):

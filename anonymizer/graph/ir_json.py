@@ -1,4 +1,6 @@
-"""The graph IR read from the JSON in which the collectors send it; the only place where private statistics meet the IR."""
+"""The graph IR read from the JSON in which the collectors send it; the only place where private
+statistics meet the IR.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def _frozen(stats: Json) -> Iterator[tuple[str, Any]]:
 
 
 def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
-    """A captured graph; `recipe` chooses how each input's values are made from its metadata and statistics."""
+    """A captured graph; `recipe` chooses how each input's values are made from its metadata and
+    statistics.
+    """
     inputs = []
     for item in data["inputs"]:
         meta = meta_from_json(item["meta"])
@@ -114,7 +118,9 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
 
 
 def _without_opaque(graph: Graph, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
-    """The graph with the results of operators that nobody can look into as inputs. Raises NotPublic if it needs more of them.
+    """The graph with the results of operators that nobody can look into as inputs.
+
+    Raises NotPublic if it needs more of them.
 
     What fails may have nothing to do with the operator; whether it does the candidate shows.
     """

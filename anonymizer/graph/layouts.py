@@ -1,4 +1,6 @@
-"""Memory layouts as people write them: a permuted dense tensor is a transposed one, a view of another input is a slice."""
+"""Memory layouts as people write them: a permuted dense tensor is a transposed one, a view of
+another input is a slice.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
     if meta.stride is None or significant == plain or meta.numel == 0:
         return made(dims)
     if recipe.kind == "literal":  # its values are in the order of the dimensions, not of the memory
-        return f"torch.empty_strided({meta.shape}, {meta.stride}, dtype=torch.{meta.dtype}).copy_({made(meta.shape)})"
+        return (
+            f"torch.empty_strided({meta.shape}, {meta.stride},"
+            f" dtype=torch.{meta.dtype}).copy_({made(meta.shape)})"
+        )
     if any(stride == 0 for _, stride in significant):
         base = tuple(1 if stride == 0 else dim for dim, stride in zip(dims, meta.stride))
         return f"{values.operand(made(base))}.expand({', '.join(map(str, dims))})"

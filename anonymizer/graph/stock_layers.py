@@ -1,7 +1,8 @@
 """Which stock torch.nn layer stands for a functional call on parameters, read off the call itself.
 
-`F.linear(x, weight, bias)` on a module's parameters *is* `nn.Linear`; a reader knows the layer at once, and its
-default initialisation replaces the private weights. A parameter that anything else reads too stays a parameter.
+`F.linear(x, weight, bias)` on a module's parameters *is* `nn.Linear`; a reader knows the layer at
+once, and its default initialisation replaces the private weights. A parameter that anything else
+reads too stays a parameter.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ Arguments = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Match:
-    """A layer for a node: which of its arguments are still passed, and which inputs the layer owns."""
+    """A layer for a node: which of its arguments are still passed, and which inputs the layer
+    owns.
+    """
 
     layer: Layer
     data: tuple[Value, ...]

@@ -1,8 +1,10 @@
-"""Synthetic values: the simplest seeded recipe that can stand for a tensor, given only what its values must respect.
+"""Synthetic values: the simplest seeded recipe that can stand for a tensor, given only what its
+values must respect.
 
-Recipes are tried in levels, plainest first. No level copies data: a level knows a range, moments, how many are zero or
-special, whether values are whole numbers, distinct, constant — never which values they are. Only `ALLOWED` writes the values
-of tensors out, of those that the user has named and that were therefore recorded.
+Recipes are tried in levels, plainest first. No level copies data: a level knows a range, moments,
+how many are zero or special, whether values are whole numbers, distinct, constant — never which
+values they are. Only `ALLOWED` writes the values of tensors out, of those that the user has named
+and that were therefore recorded.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def _integer(meta: TensorMeta, stats: Mapping[str, Any], level: str) -> Recipe:
 
 
 def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
-    """The function that chooses a recipe at one of `LEVELS` for a tensor's metadata and statistics."""
+    """The function that chooses a recipe at one of `LEVELS` for a tensor's metadata and
+    statistics.
+    """
 
     def choose(meta: TensorMeta, stats: Mapping[str, Any]) -> Recipe:
         if level == ALLOWED and stats.get("values") is not None:
@@ -56,9 +60,11 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
         low, high = stats.get("min"), stats.get("max")
         if low is None or high is None:
             return Recipe("randn")
-        # what is converted to an integer keeps its range: C++ leaves the conversion of other floats undefined
+        # what is converted to an integer keeps its range: C++ leaves the conversion of other floats
+        # undefined
         if level == "plain" and not stats.get("cast"):
-            # an intermediate that is never negative is often read by what needs that (a root, a logarithm)
+            # an intermediate that is never negative is often read by what needs that (a root, a
+            # logarithm)
             return Recipe("rand" if stats.get("intermediate") and low >= 0 else "randn")
         if level == "positive" and not stats.get("cast"):
             return Recipe("rand") if low >= 0 else Recipe("randn")
@@ -83,7 +89,8 @@ def _moments(stats: Mapping[str, Any]) -> Recipe | None:
     if not deviation:
         return None
     mean = stats["mean"]
-    # a mean that a hundredth of the deviation would explain is that of the sample and not of the values
+    # a mean that a hundredth of the deviation would explain is that of the sample and not of the
+    # values
     return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
 
 
@@ -96,7 +103,9 @@ def _ties(stats: Mapping[str, Any]) -> Recipe:
 
 
 def _special(base: Recipe, stats: Mapping[str, Any], level: str) -> Recipe:
-    """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to one digit."""
+    """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to
+    one digit.
+    """
     if level not in ("close", ALLOWED):
         return base
     shares = []
@@ -118,7 +127,8 @@ _SPECIAL = {
 
 
 def weight_recipes(stats: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """How weights can be made where a layer's own initialisation is too tame: statements on `weight`, from plain to close.
+    """How weights can be made where a layer's own initialisation is too tame: statements on
+    `weight`, from plain to close.
 
     Numbers are those of all weights together, to one digit, so that none of them tells of any.
     """
@@ -176,7 +186,10 @@ def _base(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, where: str) 
         scaled = "" if recipe.high == 1 else f" * {_number(recipe.high)}"
         return _shifted(f"torch.randn({sizes}{typed}{where}){scaled}", recipe.low)
     if kind == "ties":
-        drawn = f"torch.randint({int(recipe.low)}, {int(recipe.high)}, {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
+        drawn = (
+            f"torch.randint({int(recipe.low)}, {int(recipe.high)},"
+            f" {tuple_sizes}{typed or ', dtype=torch.float32'}{where})"
+        )
         return f"{drawn} * {_number(recipe.step)}"
     if kind == "bool":
         return f"torch.randint(0, 2, {tuple_sizes}, dtype=torch.bool{where})"
@@ -206,7 +219,9 @@ def _shifted(text: str, by: float) -> str:
 
 
 def _literal(recipe: Recipe, shape: tuple[int | str, ...]) -> str:
-    """The values as nested lists, cut to a smaller shape and repeated for a larger one; a named size keeps its own."""
+    """The values as nested lists, cut to a smaller shape and repeated for a larger one; a named
+    size keeps its own.
+    """
     sizes = [old if isinstance(new, str) else new for new, old in zip(shape, recipe.shape)]
 
     def nested(start: int, dim: int) -> str:

@@ -1,8 +1,9 @@
-"""The leak check: reads the final bytes as a stranger would, and knows nothing of how they were made.
+"""The leak check: reads the final bytes as a stranger would, and knows nothing of how they were
+made.
 
-The anonymizer rebuilds a program from an allow-list and should have nothing to hide. This module does not believe it:
-it takes the private sources and the outgoing files and looks for the one in the other. One finding is enough
-to hold the report back.
+The anonymizer rebuilds a program from an allow-list and should have nothing to hide. This module
+does not believe it: it takes the private sources and the outgoing files and looks for the one in
+the other. One finding is enough to hold the report back.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ _SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 class House:
     """Text that is the same whatever the private program says, so a word of it is no evidence.
 
-    `code` is what our harness and test template put into `.py` files; `prose` what the other templates say and
-    the words of torch's own tracebacks (`collectors.machine.environment.internals`). Prose may use what `code` uses.
+    `code` is what our harness and test template put into `.py` files; `prose` what the other
+    templates say and the words of torch's own tracebacks
+    (`collectors.machine.environment.internals`). Prose may use what `code` uses.
     """
 
     code: str = ""
@@ -49,7 +51,10 @@ class House:
 
 @dataclass(frozen=True)
 class Finding:
-    """A private term in an outgoing file. `excerpt` quotes the line, so findings are private themselves."""
+    """A private term in an outgoing file.
+
+    `excerpt` quotes the line, so findings are private themselves.
+    """
 
     file: str
     line: int
@@ -60,7 +65,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """The answer: `passed` exactly when there is no finding; `terms_checked` counts the private terms looked for."""
+    """The answer: `passed` exactly when there is no finding; `terms_checked` counts the private
+    terms looked for.
+    """
 
     passed: bool
     terms_checked: int
@@ -75,14 +82,16 @@ def audit(
     house: House = House(),
     allowed: Iterable[str] = (),
 ) -> Audit:
-    """Looks for private terms, credentials, addresses and this machine's names in what is about to leave.
+    """Looks for private terms, credentials, addresses and this machine's names in what is about to
+    leave.
 
     Args:
         files: name -> text of everything outside `private/`. Names are searched as well.
         terms: what the private program is recognised by.
         identity: home folder, user and host by value.
         house: constant text; see `House`.
-        allowed: public values that look like credentials or addresses (torch's git revision, releases of packages).
+        allowed: public values that look like credentials or addresses (torch's git revision,
+            releases of packages).
     """
     wanted_in_code = terms.without(house.code)
     wanted_in_prose = wanted_in_code.without(house.prose)
@@ -105,7 +114,10 @@ def audit(
 
 
 def terms_checked(terms: Terms, identity: Identity) -> int:
-    """How many values an audit looks for. Known beforehand, because the files that are audited state it."""
+    """How many values an audit looks for.
+
+    Known beforehand, because the files that are audited state it.
+    """
     return len(terms) + sum(1 for value in (identity.home, identity.user, identity.host) if value)
 
 

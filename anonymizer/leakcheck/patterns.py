@@ -1,7 +1,9 @@
-"""What is private whoever wrote it: credentials, addresses, absolute paths, and this machine's own names.
+"""What is private whoever wrote it: credentials, addresses, absolute paths, and this machine's own
+names.
 
-These need no knowledge of the program. Credentials are found by the plugins of `detect-secrets`, called one by one:
-that way there is no network verification, no allow-list comment that could wave a line through, and no global state.
+These need no knowledge of the program. Credentials are found by the plugins of `detect-secrets`,
+called one by one: that way there is no network verification, no allow-list comment that could wave
+a line through, and no global state.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ _PATH = re.compile(
     rf"(?<![\w.<>/~-])/(?:{_ROOTS})(?:/[\w.+@-]+)+|~/[\w.+-]+|\b[A-Za-z]:\\[\w.\\ -]+"
 )
 _NOBODY = frozenset(
-    """root user users admin administrator localhost ubuntu debian runner docker container build builder ci jenkins
-    test dev worker node host server local nobody default guest vscode codespace sagemaker""".split()
+    """root user users admin administrator localhost ubuntu debian runner docker container build
+    builder ci jenkins test dev worker node host server local nobody default guest vscode codespace
+    sagemaker""".split()
 )
 _PLUGINS = {
     "artifactory": ("ArtifactoryDetector",),
@@ -120,8 +123,8 @@ def _is_telling_address(text: str) -> bool:
 def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]:
     """The home folder, the user's and the host's name by value.
 
-    A name that is also an ordinary word (`known`, lower case: a user called `max`) counts only where it names an
-    account or a folder, because `torch.max` would give an alarm otherwise.
+    A name that is also an ordinary word (`known`, lower case: a user called `max`) counts only
+    where it names an account or a folder, because `torch.max` would give an alarm otherwise.
     """
     if len(who.home.strip("/\\")) >= 3 and who.home.strip("/\\").lower() not in _NOBODY:
         for found in re.finditer(re.escape(who.home) + r"(?![\w])", text):
@@ -154,7 +157,10 @@ def _detectors() -> tuple[Any, ...]:
 
 
 def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
-    """What looks like a key or a token. `allowed` are public values that look like one, such as a git revision."""
+    """What looks like a key or a token.
+
+    `allowed` are public values that look like one, such as a git revision.
+    """
     offset = 0
     for line in text.splitlines(keepends=True):
         for value, kind in _secrets(line.rstrip("\r\n")):
@@ -165,7 +171,9 @@ def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
 
 @functools.lru_cache(maxsize=4096)
 def _secrets(line: str) -> tuple[tuple[str, str], ...]:
-    """The values in a line that look secret, with their kinds; the same lines are checked when written and when filed."""
+    """The values in a line that look secret, with their kinds; the same lines are checked when
+    written and when filed.
+    """
     return tuple(
         (secret.secret_value, secret.type)
         for detector in _detectors()

@@ -1,9 +1,11 @@
-"""What a private program would be recognised by, read from its text and from nothing the rewriter knows.
+"""What a private program would be recognised by, read from its text and from nothing the rewriter
+knows.
 
-Not every word of a script is evidence: `loss` says nothing, `AureliaResBlock` says everything. So each term gets a
-*reach*. Names the script defines, rare words, addresses, keys, long numbers are evidence in every file that leaves.
-Ordinary words and everyday numbers are evidence in program text only, where a name that the script defines
-has no business, and not in prose, where everybody uses them.
+Not every word of a script is evidence: `loss` says nothing, `AureliaResBlock` says everything. So
+each term gets a *reach*. Names the script defines, rare words, addresses, keys, long numbers are
+evidence in every file that leaves. Ordinary words and everyday numbers are evidence in program text
+only, where a name that the script defines has no business, and not in prose, where everybody uses
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _PUBLIC_TOKEN = re.compile(
     r"(?:cu|sm_?|py|cp|bf|fp|int|uint|float|conv|[abhlvt]|rtx)\d+[a-z]?", re.IGNORECASE
 )
 _DEFINING_CALLS = frozenset(
-    "register_buffer register_parameter register_module add_module setattr namedtuple make_dataclass".split()
+    "register_buffer register_parameter register_module add_module setattr namedtuple"
+    " make_dataclass".split()
 )
 _LONG_DIGITS = re.compile(r"\d{3}")
 _CUTS = re.compile(r"[/\\:@?&=#,;|\"'`()\[\]{}<>!*]+")
@@ -40,9 +43,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 class Terms:
     """Private terms by how they are matched; each mapping gives the kind of a term.
 
-    `names` and `code_names` match a whole identifier; `words` (lower case) match any word of an identifier or of
-    prose, in any case; `strings` match between word boundaries; `phrases` are runs of lower-case words; `numbers`
-    match by value. The `code_…` twins are looked for in `.py` files only.
+    `names` and `code_names` match a whole identifier; `words` (lower case) match any word of an
+    identifier or of prose, in any case; `strings` match between word boundaries; `phrases` are runs
+    of lower-case words; `numbers` match by value. The `code_…` twins are looked for in `.py` files
+    only.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -67,12 +71,16 @@ class Terms:
         )
 
     def excusing(self, numbers: Iterable[float]) -> Terms:
-        """The terms but for numbers that may leave: they are listed as left over, or their owner has allowed them."""
+        """The terms but for numbers that may leave: they are listed as left over, or their owner
+        has allowed them.
+        """
         gone = {abs(float(number)) for number in numbers}
         return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
 
     def without(self, text: str) -> Terms:
-        """The terms that do not occur in `text`, which is the same whatever the private program says."""
+        """The terms that do not occur in `text`, which is the same whatever the private program
+        says.
+        """
         if not text:
             return self
         tokens, parts, spoken = _said_in(text)
@@ -113,8 +121,10 @@ def private_terms(
     Args:
         sources: the program's files, path -> text. Paths are private too.
         vocabulary: torch's public names, from the user's interpreter.
-        extra: strings the user or another part of the tool knows to be private; always evidence, everywhere.
-        sizes: of the private tensors, wherever the program has them from; evidence unless they are everybody's.
+        extra: strings the user or another part of the tool knows to be private; always evidence,
+            everywhere.
+        sizes: of the private tensors, wherever the program has them from; evidence unless they are
+            everybody's.
     """
     collector = _Collector(vocabulary)
     for path, text in sources.items():
@@ -175,7 +185,9 @@ class _Collector:
         )
 
     def _identifies(self, piece: str) -> bool:
-        """Whether a piece of text with digits or separators in it (a ticket, a host, a key) is nobody else's."""
+        """Whether a piece of text with digits or separators in it (a ticket, a host, a key) is
+        nobody else's.
+        """
         if (
             self._known(piece)
             or _PUBLIC_TOKEN.fullmatch(piece)
@@ -206,7 +218,10 @@ class _Collector:
         self._words(subwords(term))
 
     def source(self, text: str) -> None:
-        """A program's text. What cannot be parsed is read as prose, so nothing in it is passed over."""
+        """A program's text.
+
+        What cannot be parsed is read as prose, so nothing in it is passed over.
+        """
         for comment in _comments(text):
             self.text(comment)
         try:
@@ -274,7 +289,9 @@ class _Collector:
     # Terms
 
     def name(self, name: str, defined: bool, kind: str = "name") -> None:
-        """An identifier; `defined` when the program brought it into the world as a class, function or attribute."""
+        """An identifier; `defined` when the program brought it into the world as a class, function
+        or attribute.
+        """
         if self._known(name) or len(name) < 4 or name == "_" * len(name):
             return
         if name in public.GENERIC_NAMES:
@@ -292,7 +309,9 @@ class _Collector:
         self.words.update(word for word in words if self._rare(word))
 
     def text(self, text: str, constant: bool = False) -> None:
-        """A string constant, a comment or a docstring: the whole, its pieces, its rare words, its phrases."""
+        """A string constant, a comment or a docstring: the whole, its pieces, its rare words, its
+        phrases.
+        """
         if public.is_canonical_einsum(text.replace(" ", "")):
             return
         if constant:
@@ -348,7 +367,9 @@ class _Collector:
 
 
 def _is_program(text: str) -> bool:
-    """Whether a string is Python that defines something; a sentence can be an expression, but never that."""
+    """Whether a string is Python that defines something; a sentence can be an expression, but never
+    that.
+    """
     if "\n" not in text or not re.search(r"^\s*(?:class|def|async def) ", text, re.MULTILINE):
         return False
     try:
@@ -370,7 +391,9 @@ def _comments(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """What stands between blanks, and what stands between the separators of an address or a path inside that."""
+    """What stands between blanks, and what stands between the separators of an address or a path
+    inside that.
+    """
     for token in text.split():
         for piece in {token, *_CUTS.split(token)}:
             piece = piece.strip(_EDGES)
@@ -385,7 +408,9 @@ def _significant_digits(value: float) -> int:
 
 
 def _is_usual_size(value: int) -> bool:
-    """2**k and its neighbours, 3 * 2**k, multiples of 32 below 10,000, and the sizes of well-known networks."""
+    """2**k and its neighbours, 3 * 2**k, multiples of 32 below 10,000, and the sizes of well-known
+    networks.
+    """
     near_power = any((value + shift) & (value + shift - 1) == 0 for shift in (-1, 0, 1))
     return (
         near_power

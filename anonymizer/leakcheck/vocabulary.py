@@ -1,9 +1,10 @@
 """What is public knowledge: a word that everybody's program may contain cannot give this one away.
 
-Three circles. `load_python` is the language itself. `load_words` is common English and machine-learning jargon,
-counted once over the sources of Python, NumPy, SymPy and torch (a word is in when at least twelve files use it).
-`PUBLIC_STRINGS` are the values that torch's own interface takes as text (`"reflect"`, `"max-autotune"`).
-torch's names come from the user's interpreter (`collectors.machine.environment.vocabulary`), because they differ per release.
+Three circles. `load_python` is the language itself. `load_words` is common English and
+machine-learning jargon, counted once over the sources of Python, NumPy, SymPy and torch (a word is
+in when at least twelve files use it). `PUBLIC_STRINGS` are the values that torch's own interface
+takes as text (`"reflect"`, `"max-autotune"`). torch's names come from the user's interpreter
+(`collectors.machine.environment.vocabulary`), because they differ per release.
 """
 
 from __future__ import annotations
@@ -23,26 +24,28 @@ _EINSUM = re.compile(r"[a-z]*(?:,[a-z]*)*->[a-z]*")
 
 # Names so usual for a neural network that finding one says nothing about whose it is.
 GENERIC_NAMES = frozenset("""
-    main Model Block Repro Net model layer layers block blocks inputs body head norm proj attn bias scale embed
-    encoder decoder fn forward loss backend compiled check compare test step evaluate compute eager expected actual
-    weight backbone features output outputs
+    main Model Block Repro Net model layer layers block blocks inputs body head norm proj attn bias
+    scale embed encoder decoder fn forward loss backend compiled check compare test step evaluate
+    compute eager expected actual weight backbone features output outputs
     """.split())
 
 PUBLIC_STRINGS = frozenset("""
-    eager aot_eager aot_eager_decomp_partition aot_eager_decomp_partition_crossref inductor cudagraphs onnxrt tvm
-    default reduce-overhead max-autotune max-autotune-no-cudagraphs
-    cpu cuda cuda:0 mps xpu hip meta float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64 complex128
-    constant reflect replicate circular zeros border reflection nearest nearest-exact linear bilinear bicubic
-    trilinear area none mean sum batchmean same valid tanh floor trunc ortho forward backward fro nuc
-    highest high medium strict reduced complete euclidean fan_in fan_out relu leaky_relu gelu silu sigmoid
-    mean_squared_error contiguous_format channels_last channels_last_3d preserve_format
-    amax amin prod replace add multiply raise warn ignore __main__ utf-8
+    eager aot_eager aot_eager_decomp_partition aot_eager_decomp_partition_crossref inductor
+    cudagraphs onnxrt tvm default reduce-overhead max-autotune max-autotune-no-cudagraphs cpu cuda
+    cuda:0 mps xpu hip meta float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64
+    complex128 constant reflect replicate circular zeros border reflection nearest nearest-exact
+    linear bilinear bicubic trilinear area none mean sum batchmean same valid tanh floor trunc ortho
+    forward backward fro nuc highest high medium strict reduced complete euclidean fan_in fan_out
+    relu leaky_relu gelu silu sigmoid mean_squared_error contiguous_format channels_last
+    channels_last_3d preserve_format amax amin prod replace add multiply raise warn ignore __main__
+    utf-8
     """.split())
 
-# Modules of the standard library whose interface is everybody's; a list of its own, since the leak check shares nothing with rewriters.
+# Modules of the standard library whose interface is everybody's; a list of its own, since the leak
+# check shares nothing with rewriters.
 _INTERFACES = """
-    abc cmath collections contextlib copy dataclasses enum functools inspect itertools logging math numbers operator
-    random re statistics string threading time types typing warnings weakref
+    abc cmath collections contextlib copy dataclasses enum functools inspect itertools logging math
+    numbers operator random re statistics string threading time types typing warnings weakref
     """.split()
 
 # Packages whose names a report may carry in its list of versions.
@@ -52,7 +55,9 @@ PUBLIC_PACKAGES = frozenset(
 
 
 def load_python() -> frozenset[str]:
-    """Builtins, keywords, the names of the standard library's modules, and what the usual ones of them offer."""
+    """Builtins, keywords, the names of the standard library's modules, and what the usual ones of
+    them offer.
+    """
     names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     for kind in (str, list, dict, tuple, set, int, float, Exception):
         names.update(dir(kind))
@@ -104,7 +109,9 @@ def is_common(word: str, words: frozenset[str]) -> bool:
 
 
 def is_canonical_einsum(text: str) -> bool:
-    """An equation whose letters come in the order a, b, c, …: renamed, so it holds nothing of its author."""
+    """An equation whose letters come in the order a, b, c, …: renamed, so it holds nothing of its
+    author.
+    """
     if not _EINSUM.fullmatch(text):
         return False
     letters = list(dict.fromkeys(character for character in text if character.isalpha()))
@@ -113,7 +120,9 @@ def is_canonical_einsum(text: str) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def harness_text() -> str:
-    """The fixed text of the repro harness: the string constants of its module, without the docstrings."""
+    """The fixed text of the repro harness: the string constants of its module, without the
+    docstrings.
+    """
     tree = ast.parse(
         resources.files("anonymizer")
         .joinpath("graph")

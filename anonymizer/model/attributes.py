@@ -1,4 +1,6 @@
-"""What a generic block calls its own: names for its layers, lists of layers and tensors, given out in the order of use."""
+"""What a generic block calls its own: names for its layers, lists of layers and tensors, given out
+in the order of use.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from anonymizer.model.tree import Function, Step
 
 
 class Attributes:
-    """The attributes of one block: modules (alone or in lists) and tensors, in order of first use."""
+    """The attributes of one block: modules (alone or in lists) and tensors, in order of first
+    use.
+    """
 
     def __init__(self) -> None:
         self.alone: dict[int, str] = {}

@@ -1,4 +1,6 @@
-"""The body of one block as Python: one statement per operation, names reused as a person would, repetition as a loop."""
+"""The body of one block as Python: one statement per operation, names reused as a person would,
+repetition as a loop.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _PLAIN_NAMES = ("x", "y", "z", "w")
 
 @dataclass(frozen=True)
 class Method:
-    """A written body: names of its parameters, its lines, and all of it as one text to compare by."""
+    """A written body: names of its parameters, its lines, and all of it as one text to compare
+    by.
+    """
 
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
@@ -45,7 +49,10 @@ class Method:
 def write_method(
     program: Program, own: Ownership, call: Call, attributes: Attributes, writer: ModelNames
 ) -> Method:
-    """The body of one call of a block; its attributes are noted in `attributes`. Raises NotPublic."""
+    """The body of one call of a block; its attributes are noted in `attributes`.
+
+    Raises NotPublic.
+    """
     return Body(program, own, call, attributes, writer).method()
 
 
@@ -80,7 +87,8 @@ class Body(Operations):
         self.holder: dict[str, str] = {}  # variable -> the value that it holds
         self.breaks: set[int] = set()  # where a loop begins or ends
 
-    # -- the method ------------------------------------------------------------------------------------
+    # -- the method
+    # ------------------------------------------------------------------------------------
 
     def method(self) -> Method:
         names = self.own.arguments(self.call)
@@ -166,10 +174,13 @@ class Body(Operations):
         return Statement(shape, reads, makes, module if local else None, kin)
 
     def _shape_of(self, name: str) -> Any:
-        """What may not differ between the readers of a loop: whether a thing is a tensor of this block or a value."""
+        """What may not differ between the readers of a loop: whether a thing is a tensor of this
+        block or a value.
+        """
         return self.own.reaches(self.call.module, name)
 
-    # -- statements ------------------------------------------------------------------------------------
+    # -- statements
+    # ------------------------------------------------------------------------------------
 
     def _statements(self, start: int, end: int) -> None:
         for index in range(start, end):
@@ -228,7 +239,9 @@ class Body(Operations):
         return "_" if name is None or name not in self.life.last else self._name(index, name)
 
     def _name(self, index: int, value: str) -> str:
-        """A variable for a new value: one whose value nobody reads any more, if a statement just read it."""
+        """A variable for a new value: one whose value nobody reads any more, if a statement just
+        read it.
+        """
         preferred = self.prefer.get(value)
         if preferred is not None and self._dead(preferred, index):
             return self._hold(preferred, value)
@@ -282,7 +295,8 @@ class Body(Operations):
             self._line(f"with {opened}:")
             self.depth += 1
 
-    # -- expressions -----------------------------------------------------------------------------------
+    # -- expressions
+    # -----------------------------------------------------------------------------------
 
     def _value(self, name: str) -> str:
         return self._bare(Ref(name))
@@ -349,7 +363,9 @@ class Body(Operations):
     # -- loops over lists of layers ---------------------------------------------------------------
 
     def _lists(self, loop: Loop) -> bool:
-        """Makes the lists of modules that a loop runs over; False where they do not fit those there are."""
+        """Makes the lists of modules that a loop runs over; False where they do not fit those there
+        are.
+        """
         fits = [
             len(set(modules)) == 1
             or self.attributes.free(modules)
@@ -364,7 +380,8 @@ class Body(Operations):
                 self.attributes.lists[name] = modules
         return True
 
-    # -- loops -----------------------------------------------------------------------------------------
+    # -- loops
+    # -----------------------------------------------------------------------------------------
 
     def _loop(self, loop: Loop) -> None:
         first = range(loop.start, loop.start + loop.length)
@@ -412,7 +429,9 @@ class Body(Operations):
         return lists
 
     def _carry(self, loop: Loop) -> dict[str, str]:
-        """A variable for each value that goes from window to window, which holds the first one's before the loop."""
+        """A variable for each value that goes from window to window, which holds the first one's
+        before the loop.
+        """
         variables: dict[str, str] = {}
         for initial, made in loop.carried.items():
             text = self._value(initial)
@@ -445,7 +464,9 @@ class Body(Operations):
         return heads, lists
 
     def _keep(self, loop: Loop) -> None:
-        """What the last window leaves is read after the loop: its counterpart in the first must not be overwritten."""
+        """What the last window leaves is read after the loop: its counterpart in the first must not
+        be overwritten.
+        """
         for offset in range(loop.length):
             last = self.items[loop.end - loop.length + offset]
             for name, final in zip(flat(self.items[loop.start + offset].outs), flat(last.outs)):

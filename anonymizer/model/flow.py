@@ -1,4 +1,6 @@
-"""Passes over the tree of a traced call: who reads what, what nobody reads, what is a wrapper only."""
+"""Passes over the tree of a traced call: who reads what, what nobody reads, what is a wrapper
+only.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[st
 
 
 def connected(root: Call, outputs: tuple[str, ...]) -> Call:
-    """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker and its reader."""
+    """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker
+    and its reader.
+    """
     homes: dict[str, tuple[int, ...]] = {}
     takes: dict[tuple[int, ...], dict[str, None]] = {}
     leaves: dict[tuple[int, ...], dict[str, None]] = {}
@@ -109,7 +113,9 @@ def connected(root: Call, outputs: tuple[str, ...]) -> Call:
 
 
 def pruned(call: Call, needed: set[str]) -> Call:
-    """Without what nobody reads: facts that the program asked for, and calls that are empty after that."""
+    """Without what nobody reads: facts that the program asked for, and calls that are empty after
+    that.
+    """
     kept: list[Step | Call] = []
     for item in reversed(call.items):
         if isinstance(item, Call):
@@ -128,7 +134,8 @@ def pruned(call: Call, needed: set[str]) -> Call:
 
 
 def spliced(call: Call) -> Call:
-    """With each call that holds one thing only replaced by that thing: a wrapper says nothing about the program.
+    """With each call that holds one thing only replaced by that thing: a wrapper says nothing about
+    the program.
 
     A root that does nothing but call a module is that module's call.
     """

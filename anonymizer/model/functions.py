@@ -1,7 +1,9 @@
-"""An `autograd.Function` of the private model as one of the public model: the same operations, forward and backward.
+"""An `autograd.Function` of the private model as one of the public model: the same operations,
+forward and backward.
 
-What it is given and what it keeps for its backward follows from the flow of values: a tensor that it reads from around it
-becomes an argument, a size that its backward reads is kept on `ctx`. Functions of equal text are one class.
+What it is given and what it keeps for its backward follows from the flow of values: a tensor that
+it reads from around it becomes an argument, a size that its backward reads is kept on `ctx`.
+Functions of equal text are one class.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def function(
     read: Callable[[list[Json], int], Call],
     metas: Mapping[str, Any],
 ) -> tuple[Function, tuple[Ref, ...]]:
-    """The function in a trace's `data`, applied to `args`; and the values from around it that it is given besides."""
+    """The function in a trace's `data`, applied to `args`; and the values from around it that it is
+    given besides.
+    """
     parameters = tuple(data["parameters"])
     table = {arg.name: name for arg, name in zip(args, parameters)}
     back = data["backward"]
@@ -98,7 +102,8 @@ def _loose(call: Call, known: tuple[str, ...], names: tuple[str, ...]) -> Iterat
     return (name for name in names if name not in made)
 
 
-# -- as Python ---------------------------------------------------------------------------------------
+# -- as Python
+# ---------------------------------------------------------------------------------------
 
 
 def lines(found: Function, program: Program, writer: ModelNames, name: str) -> list[str]:
@@ -186,7 +191,9 @@ class _Part(Body):
         super().__init__(inner, Ownership(inner), root, Attributes(), writer)
 
     def begin(self, text: Mapping[str, str]) -> None:
-        """Writes the statements; `text` says how values that are given are called, where that is not free."""
+        """Writes the statements; `text` says how values that are given are called, where that is
+        not free.
+        """
         names = tuple(self.program.given)
         preset = [text.get(name) for name in names]
         free = iter(self._parameters([name for name in names if name not in text]))

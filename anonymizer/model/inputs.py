@@ -1,4 +1,6 @@
-"""What a rewritten model is fed: tensors of the shapes, layouts and aliases that the recorded call got, for each of its calls."""
+"""What a rewritten model is fed: tensors of the shapes, layouts and aliases that the recorded call
+got, for each of its calls.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from anonymizer.model.tree import Given
 
 
 class Inputs:
-    """Writes the inputs of a model. `sizes`: the sizes that change from call to call, by their values in each call."""
+    """Writes the inputs of a model.
+
+    `sizes`: the sizes that change from call to call, by their values in each call.
+    """
 
     def __init__(
         self, given: Mapping[str, Given], sizes: Mapping[tuple[int, ...], tuple[str, int]]

@@ -1,4 +1,6 @@
-"""Which value each statement of a block reads, how long a value is needed, and which may be written where they are read."""
+"""Which value each statement of a block reads, how long a value is needed, and which may be written
+where they are read.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from anonymizer.model.tree import ROOT, Call, Program, Step
 class Lifetimes:
     """Facts of the statements of one call.
 
-    `reads` by statement; `last` is the statement that reads a value last, infinite for results; `inlined` values are written
-    wherever they are read; `chained` ones inside of the statement that follows, whose index they map to. `kept` overrides `last`.
+    `reads` by statement; `last` is the statement that reads a value last, infinite for results;
+    `inlined` values are written wherever they are read; `chained` ones inside of the statement that
+    follows, whose index they map to. `kept` overrides `last`.
     """
 
     def __init__(self, program: Program, own: Ownership, call: Call) -> None:
@@ -49,7 +52,9 @@ class Lifetimes:
         return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
 
     def _inlined(self) -> set[str]:
-        """Sizes and arithmetic on them, written where they are used unless that is often; items of long tuples."""
+        """Sizes and arithmetic on them, written where they are used unless that is often; items of
+        long tuples.
+        """
         uses: dict[str, int] = {}
         for reads in self.reads:
             for name in reads:
@@ -74,7 +79,9 @@ class Lifetimes:
         return isinstance(of, Ref) and isinstance(self.program.meta_of(of.name), tuple)
 
     def _chained(self) -> dict[str, int]:
-        """Values that only the very next statement reads, and it once: they may be written inside of it."""
+        """Values that only the very next statement reads, and it once: they may be written inside
+        of it.
+        """
         counts: dict[str, int] = {}
         for reads in self.reads:
             for name in reads:

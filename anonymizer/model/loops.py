@@ -1,7 +1,8 @@
-"""Repetition in a list of statements: what is done several times alike, each time with what the time before left.
+"""Repetition in a list of statements: what is done several times alike, each time with what the
+time before left.
 
-Found on structure alone. A repeated window may read values from before the loop, values of its own, and values of the
-window before it; a value of *every* window may be read after the loop, as a list.
+Found on structure alone. A repeated window may read values from before the loop, values of its own,
+and values of the window before it; a value of *every* window may be read after the loop, as a list.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement for the search: what it is but for names, what it reads and makes, and the module it calls.
+    """One statement for the search: what it is but for names, what it reads and makes, and the
+    module it calls.
 
     `kin` is equal for modules that can stand in one list, None where no module is called.
     """
@@ -30,9 +32,10 @@ class Statement:
 class Loop:
     """`times` windows of `length` statements from `start` on.
 
-    `carried`: value read by the first window -> the value of that window which the next one reads in its place.
-    `modules`: for each statement of a window that calls a module, the modules by window. `collected`: value of the first
-    window -> the values of all windows at its place, which are read after the loop.
+    `carried`: value read by the first window -> the value of that window which the next one reads
+    in its place. `modules`: for each statement of a window that calls a module, the modules by
+    window. `collected`: value of the first window -> the values of all windows at its place, which
+    are read after the loop.
     """
 
     start: int
@@ -49,7 +52,10 @@ class Loop:
 
 
 def find(statements: Sequence[Statement], wanted_after: Mapping[str, int]) -> list[Loop]:
-    """Loops that do not overlap, the one that saves most at each place. `wanted_after`: the last statement that reads a value."""
+    """Loops that do not overlap, the one that saves most at each place.
+
+    `wanted_after`: the last statement that reads a value.
+    """
     kinds: dict[Hashable, int] = {}
     shapes = [kinds.setdefault((s.shape, s.kin), len(kinds)) for s in statements]
     found: list[Loop] = []
@@ -175,7 +181,9 @@ def _consistent(
 def _collected(
     statements: Sequence[Statement], loop: Loop, wanted_after: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]] | None:
-    """What is read after the loop of windows before the last: None unless it is read of all of them."""
+    """What is read after the loop of windows before the last: None unless it is read of all of
+    them.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for offset in range(loop.length):
         column = [

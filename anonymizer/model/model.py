@@ -1,7 +1,8 @@
-"""A traced program as the model a person would write: classes of generic blocks, equal ones written once and looped.
+"""A traced program as the model a person would write: classes of generic blocks, equal ones written
+once and looped.
 
-Blocks are written innermost first. Two blocks whose text is equal but for numbers share a class that takes these numbers;
-so a model's source does not grow with the number of its layers.
+Blocks are written innermost first. Two blocks whose text is equal but for numbers share a class
+that takes these numbers; so a model's source does not grow with the number of its layers.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ _MOST_PARAMETERS = 6
 class Written:
     """The rewritten model: its text as the body of a repro, and where each given tensor went.
 
-    `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given tensors in the order
-    of the arguments; `blocks`: public path of a block or layer -> the module of the private model that it stands for;
-    `calls`: the sizes of successive calls, where they differ; `named`: the modules behind each class; `functions`: the
-    private `autograd.Function`s behind each one; `operators`: what each stand-in stands for.
+    `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given
+    tensors in the order of the arguments; `blocks`: public path of a block or layer -> the module
+    of the private model that it stands for; `calls`: the sizes of successive calls, where they
+    differ; `named`: the modules behind each class; `functions`: the private `autograd.Function`s
+    behind each one; `operators`: what each stand-in stands for.
     """
 
     body: Body
@@ -64,8 +66,9 @@ class _Block:
 def write(program: Program, weights: str = "", registered: bool = False) -> Written:
     """The program as a model. Raises NotPublic if it holds what may not leave.
 
-    `weights` is a statement that makes the values of each parameter, called `weight`, instead of the layers' own way. Stand-ins
-    for opaque operations are operators of torch.library if they are to be `registered`.
+    `weights` is a statement that makes the values of each parameter, called `weight`, instead of
+    the layers' own way. Stand-ins for opaque operations are operators of torch.library if they are
+    to be `registered`.
     """
     return Writer(program, weights, registered).written()
 
@@ -185,7 +188,9 @@ class Writer:
         return _Block(module, methods, attributes)
 
     def kin(self, module: int) -> str:
-        """Equal for modules that can stand in one list: stock layers of one kind, or blocks of one class."""
+        """Equal for modules that can stand in one list: stock layers of one kind, or blocks of one
+        class.
+        """
         if module in self.blocks:
             return self.blocks[module].cls
         layer = self.program.modules[module].layer
@@ -229,7 +234,9 @@ class Writer:
     # -- classes -----------------------------------------------------------------------------------
 
     def _share(self, level: list[int]) -> None:
-        """Gives the blocks of one level their classes: one for all that differ in a few numbers only."""
+        """Gives the blocks of one level their classes: one for all that differ in a few numbers
+        only.
+        """
         groups: dict[tuple[str, ...], list[int]] = {}
         for module in level:
             block = self.blocks[module]
@@ -341,7 +348,9 @@ class Writer:
         return f"[{', '.join(made)}]"
 
     def _sequence(self, block: _Block) -> str | None:
-        """`nn.Sequential(…)` where the private module was one and its children simply follow each other."""
+        """`nn.Sequential(…)` where the private module was one and its children simply follow each
+        other.
+        """
         found = self.program.modules[block.module]
         if not found.sequential or len(block.methods) > 1 or block.attributes.tensors:
             return None

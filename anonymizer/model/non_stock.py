@@ -1,8 +1,9 @@
 """What a model has that stock layers have not, and the same model without some of it.
 
-An ingredient is an operation outside of stock layers that can be left out without changing any shape: the value goes on as
-it came in. Adding two streams of the model is no ingredient, that is what residual connections do; adding a bias that is
-computed from positions is one. What only an ingredient needed goes with it. Repeated blocks have the same ingredients.
+An ingredient is an operation outside of stock layers that can be left out without changing any
+shape: the value goes on as it came in. Adding two streams of the model is no ingredient, that is
+what residual connections do; adding a bias that is computed from positions is one. What only an
+ingredient needed goes with it. Repeated blocks have the same ingredients.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _ATTENTION = frozenset({"matmul", "bmm", "baddbmm", "einsum", "scaled_dot_produc
 
 @dataclass(frozen=True)
 class Ingredient:
-    """An operation at one place of a class of blocks, or at the same place of all blocks of that class.
+    """An operation at one place of a class of blocks, or at the same place of all blocks of that
+    class.
 
     `steps` are its traced names, `instead` the value that each hands on when it is left out.
     """
@@ -74,7 +76,9 @@ def without(program: Program, left_out: Collection[Ingredient]) -> Program:
 
 
 def _streams(program: Program) -> frozenset[str]:
-    """Values that depend on what the model is fed: its inputs and what layers make of them; sizes do not count."""
+    """Values that depend on what the model is fed: its inputs and what layers make of them; sizes
+    do not count.
+    """
     found = {g.name for g in program.given.values() if g.kind == "input"}
     for step in program.root.steps():
         # what is as large as an input says nothing about what is in it
@@ -85,7 +89,9 @@ def _streams(program: Program) -> frozenset[str]:
 
 
 def _instead(program: Program, step: Step, streams: Collection[str]) -> str | None:
-    """The operand that could stand for the result; None where the operation is part of the stock structure."""
+    """The operand that could stand for the result; None where the operation is part of the stock
+    structure.
+    """
     meta = step.node.meta
     if step.module is not None or step.same or not isinstance(meta, TensorMeta):
         return None
@@ -108,7 +114,8 @@ def _alike(one: object, other: object) -> bool:
     )
 
 
-# -- in words ----------------------------------------------------------------------------------------
+# -- in words
+# ----------------------------------------------------------------------------------------
 
 _JOINS = {
     "add": "added to", "sub": "subtracted from", "mul": "multiplied into", "div": "dividing", "masked_fill": "masking",
@@ -117,12 +124,14 @@ _JOINS = {
 }  # fmt: skip
 #: Operations that say nothing of how a value came about.
 _PLAIN = frozenset(
-    """view reshape transpose permute unsqueeze squeeze expand to float type half bfloat16 double long int contiguous add sub mul div neg
-    getitem size chunk split flatten t mT T getattr clone detach type_as expand_as view_as reshape_as abs""".split()
+    """view reshape transpose permute unsqueeze squeeze expand to float type half bfloat16 double
+    long int contiguous add sub mul div neg getitem size chunk split flatten t mT T getattr clone
+    detach type_as expand_as view_as reshape_as abs""".split()
 )
 _NOUNS = {"add": "a bias", "sub": "a bias", "addcmul": "a bias", "mul": "a factor", "div": "a divisor", "masked_fill": "a mask", "where": "a mask"}  # fmt: skip
 _MADE = frozenset(
-    "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty scalar_tensor one_hot cumsum logspace".split()
+    "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty"
+    " scalar_tensor one_hot cumsum logspace".split()
 )
 
 
@@ -133,7 +142,9 @@ def short(target: str) -> str:
 
 
 def describe(program: Program, item: Ingredient) -> str:
-    """The ingredient in words, with public names only: "a bias built from `arange` with a symbolic size, added to the attention scores"."""
+    """The ingredient in words, with public names only: "a bias built from `arange` with a symbolic
+    size, added to the attention scores".
+    """
     words = _Words(program)
     step = words.steps[item.steps[0]]
     stream = item.instead[item.steps[0]]
@@ -223,7 +234,9 @@ class _Words:
         return f"what goes into `nn.{users[0].cls}`" if users else "the stream"
 
     def _is_product(self, name: str, depth: int) -> bool:
-        """Whether a value is the product of two values of the model, but for scales, biases and masks."""
+        """Whether a value is the product of two values of the model, but for scales, biases and
+        masks.
+        """
         step = self.steps.get(name)
         if step is None or step.module is not None or not depth:
             return False

@@ -1,4 +1,6 @@
-"""Operations of a trace as expressions: tensor methods that have an operator are written with it."""
+"""Operations of a trace as expressions: tensor methods that have an operator are written with
+it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _PREFIX = {"neg": "-", "bitwise_not": "~"}
 
 
 def root(value: Value) -> str:
-    """`math.sqrt(12)` for 3.4641016151377544, by which a person divides attention scores; else nothing."""
+    """`math.sqrt(12)` for 3.4641016151377544, by which a person divides attention scores; else
+    nothing.
+    """
     if type(value) is not float or not 1 < value < 1024 or value.is_integer():
         return ""
     square = round(value * value)

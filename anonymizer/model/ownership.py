@@ -1,7 +1,9 @@
-"""Which block of the rewritten model owns which module and tensor, and what has to be handed down as an argument.
+"""Which block of the rewritten model owns which module and tensor, and what has to be handed down
+as an argument.
 
-A module belongs to the block that calls it; one that several blocks call, or a tensor that several read, belongs to the
-innermost block around all of them. What a block does not own, nor anything inside it, it is given.
+A module belongs to the block that calls it; one that several blocks call, or a tensor that several
+read, belongs to the innermost block around all of them. What a block does not own, nor anything
+inside it, it is given.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def module_number(name: str) -> int | None:
 
 
 class Ownership:
-    """The tree of blocks (by module number; `ROOT` is the traced function) and what each of them holds."""
+    """The tree of blocks (by module number; `ROOT` is the traced function) and what each of them
+    holds.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -96,7 +100,9 @@ class Ownership:
         return homes
 
     def ties(self) -> Iterator[tuple[str, tuple[int, str], tuple[int, str]]]:
-        """(label, place, other place) of parameters that are registered with several stock layers."""
+        """(label, place, other place) of parameters that are registered with several stock
+        layers.
+        """
         first: dict[str, tuple[int, str]] = {}
         for module in self.program.modules.values():
             if module.number in self.callers and module.number not in self.calls:
@@ -106,7 +112,9 @@ class Ownership:
                         yield label, first[label], place
 
     def reaches(self, block: int, name: str) -> bool:
-        """Whether a block can write a given tensor or a module as an attribute of its own, or of what it holds."""
+        """Whether a block can write a given tensor or a module as an attribute of its own, or of
+        what it holds.
+        """
         number = module_number(name)
         if number is not None:
             return self.parent(number) == block
@@ -116,7 +124,9 @@ class Ownership:
         return block in self.chain(home[0])
 
     def arguments(self, call: Call) -> tuple[str, ...]:
-        """What a call is given: the values, tensors and modules from outside that it cannot write as its own."""
+        """What a call is given: the values, tensors and modules from outside that it cannot write
+        as its own.
+        """
         taken = [name for name in call.takes if not self.reaches(call.module, name)]
         if call.module == ROOT:
             return tuple(n for n in self.program.given if self.program.given[n].kind == "input" and n in self.homes)  # fmt: skip

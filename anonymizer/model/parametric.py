@@ -1,4 +1,6 @@
-"""Texts of classes that are equal but for numbers: one class, which takes the numbers that differ from its constructor."""
+"""Texts of classes that are equal but for numbers: one class, which takes the numbers that differ
+from its constructor.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def numbers(text: str) -> tuple[str, ...]:
 def with_parameters(
     text: str, chosen: list[str | None], name: str, parameters: list[str]
 ) -> list[str]:
-    """The class with some of its numbers taken from its constructor: by their name there, as attributes elsewhere."""
+    """The class with some of its numbers taken from its constructor: by their name there, as
+    attributes elsewhere.
+    """
     lines = text.replace("class ?", f"class {name}", 1).split("\n")
     used: dict[str, None] = {}
     spots = [

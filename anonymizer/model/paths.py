@@ -1,4 +1,6 @@
-"""Where the parts of a rewritten model lie: the public path of each block, layer, parameter and buffer."""
+"""Where the parts of a rewritten model lie: the public path of each block, layer, parameter and
+buffer.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from anonymizer.model.tree import Program
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths below any block; `attributes` of each block that has a class of its own, `made` the constructor of each module."""
+    """The paths below any block; `attributes` of each block that has a class of its own, `made` the
+    constructor of each module.
+    """
 
     program: Program
     own: Ownership
@@ -33,7 +37,9 @@ class Paths:
         return found
 
     def modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
-        """Each block and layer below a block and itself, with the private module that it stands for."""
+        """Each block and layer below a block and itself, with the private module that it stands
+        for.
+        """
         found = [(prefix.rstrip("."), block)]
         for path, module in self._members(block):
             if module in self.attributes:

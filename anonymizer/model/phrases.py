@@ -28,7 +28,9 @@ def regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
 
 
 def unrolled(shown: list[str]) -> list[str]:
-    """`v1[0], v2[0], v1[1], v2[1]` as what a list gives: a line for many layers is as long as one for few."""
+    """`v1[0], v2[0], v1[1], v2[1]` as what a list gives: a line for many layers is as long as one
+    for few.
+    """
     found: list[str] = []
     at = 0
     while at < len(shown):
@@ -68,7 +70,9 @@ def as_expression(path: str) -> str:
 
 
 def last_value(lines: list[str], name: str) -> str:
-    """What a body returns: the expression of its last line, if that does nothing but give it this name."""
+    """What a body returns: the expression of its last line, if that does nothing but give it this
+    name.
+    """
     found = re.fullmatch(rf"{re.escape(name)} = (.+)", lines[-1]) if lines else None
     if found is None or not name.isidentifier():
         return name

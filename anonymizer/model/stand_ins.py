@@ -1,8 +1,8 @@
 """Stock functions that stand where the private model has an operation that nobody can look into.
 
-A stand-in takes the same tensors and gives results of the same shapes, dtypes and strides. What it computes is another
-matter, so it counts only if the failure is still there; as a registered operator it is as opaque to the compiler as the
-private one was.
+A stand-in takes the same tensors and gives results of the same shapes, dtypes and strides. What it
+computes is another matter, so it counts only if the failure is still there; as a registered
+operator it is as opaque to the compiler as the private one was.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ def lines(
     mutates: Sequence[int],
     registered: bool = False,
 ) -> list[str]:
-    """The definition of a stand-in, `registered` as an operator of torch.library or not. Raises NotPublic.
+    """The definition of a stand-in, `registered` as an operator of torch.library or not.
 
-    `what` it stands for is said in a comment; `results` is the metadata of what it returns: of one tensor, a tuple of those, or None; `mutates` are the indices of
-    arguments that it changes.
+    Raises NotPublic.
+
+    `what` it stands for is said in a comment; `results` is the metadata of what it returns: of one
+    tensor, a tuple of those, or None; `mutates` are the indices of arguments that it changes.
     """
     names = _NAMES if len(given) <= len(_NAMES) else [f"x{i}" for i in range(len(given))]
     read = [(n, m) for i, (n, m) in enumerate(zip(names, given)) if i not in mutates]
@@ -54,7 +56,10 @@ def lines(
     typed = ", ".join(f"{n}: {tensor}" for n in names[: len(given)])
     changed = ", ".join(f'"{names[i]}"' for i in mutates)
     return [
-        f'@torch.library.custom_op("repro::{name}", mutates_args=({changed}{"," if len(mutates) == 1 else ""}))',
+        (
+            f'@torch.library.custom_op("repro::{name}",'
+            f' mutates_args=({changed}{"," if len(mutates) == 1 else ""}))'
+        ),
         f"def {name}({typed}) -> {kind}:",
         *("    " + line for line in body),
         "",

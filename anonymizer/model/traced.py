@@ -1,8 +1,10 @@
-"""A traced call as data: operations inside the module calls that made them, and what was given from outside.
+"""A traced call as data: operations inside the module calls that made them, and what was given from
+outside.
 
-`program` reads what `collectors.trace.trace` wrote and normalises it: a call of a stock layer is one operation, a call that
-does nothing is none, and which values each module call takes and leaves follows from who reads what. A private module's
-own way of passing arguments plays no part, so nothing of it can show.
+`program` reads what `collectors.trace.trace` wrote and normalises it: a call of a stock layer is
+one operation, a call that does nothing is none, and which values each module call takes and leaves
+follows from who reads what. A private module's own way of passing arguments plays no part, so
+nothing of it can show.
 """
 
 from __future__ import annotations
@@ -115,7 +117,9 @@ class _Reader:
         return Step(node, item["state"], item.get("same", ""), results=results, function=found)
 
     def _stock(self, item: Json) -> Step | None:
-        """The call as one operation, where the module is stock and its arguments and results are values."""
+        """The call as one operation, where the module is stock and its arguments and results are
+        values.
+        """
         module = self.modules[item["call"]]
         if module.layer is None or not _simple(item["args"]) or not _simple(item["kwargs"]):
             return None

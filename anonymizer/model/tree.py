@@ -1,4 +1,6 @@
-"""A traced call as a tree: operations inside the module calls that made them, and what was given from outside."""
+"""A traced call as a tree: operations inside the module calls that made them, and what was given
+from outside.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ ROOT = -1
 
 @dataclass(frozen=True)
 class Given:
-    """A tensor from outside the call. `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
+    """A tensor from outside the call.
+
+    `kind`: input, param, buffer, constant; `storage` is equal for views of one memory.
 
     `earlier` are the shapes that an input had in the calls before this one.
     """
@@ -29,7 +33,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the user's: its parameters and buffers by attribute, and the stock layer that it is, if it is one."""
+    """A module of the user's: its parameters and buffers by attribute, and the stock layer that it
+    is, if it is one.
+    """
 
     number: int
     layer: Layer | None
@@ -41,7 +47,8 @@ class Module:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation in place: `state` are the switches it ran under, `same` the value that it changed and returned.
+    """An operation in place: `state` are the switches it ran under, `same` the value that it
+    changed and returned.
 
     For a stock layer `module` says which, and `results` names what it returned, nested as it was.
     """
@@ -57,7 +64,9 @@ class Step:
 
     @property
     def in_place(self) -> bool:
-        """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it was."""
+        """Whether the value it returned was changed; `x.to(torch.float32)` may return `x` as it
+        was.
+        """
         short = self.node.target.rsplit(".", 1)[-1]
         if self.function is not None or self.stand_in is not None:
             return True
@@ -66,7 +75,9 @@ class Step:
 
     @property
     def changes(self) -> bool:
-        """Whether it is an opaque operation or an `autograd.Function` that changes what it was given."""
+        """Whether it is an opaque operation or an `autograd.Function` that changes what it was
+        given.
+        """
         opaque = self.stand_in is not None and bool(self.stand_in.mutates)
         return opaque or self.function is not None and self.function.changes
 
@@ -82,7 +93,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a private module: what it did, which outside values it read, and which of its own were read later.
+    """A call of a private module: what it did, which outside values it read, and which of its own
+    were read later.
 
     `wrap` are keyword arguments of `torch.utils.checkpoint.checkpoint`, where that made the call.
     """
@@ -120,10 +132,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Function:
-    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls without modules in them.
+    """A user's `autograd.Function`: its forward and, where it was needed, its backward, as calls
+    without modules in them.
 
-    `saved` is what it saves for the backward and `extra` what it keeps on `ctx` besides; `dirty` and `constant` what it marks
-    as changed and as not differentiable. `returned` are the gradients of its `parameters`. `number` says which class it was.
+    `saved` is what it saves for the backward and `extra` what it keeps on `ctx` besides; `dirty`
+    and `constant` what it marks as changed and as not differentiable. `returned` are the gradients
+    of its `parameters`. `number` says which class it was.
     """
 
     number: int
@@ -149,7 +163,9 @@ class Function:
 
 @dataclass(frozen=True)
 class StandIn:
-    """That an operation could not be looked into: `what` it is, and which of its arguments it changes."""
+    """That an operation could not be looked into: `what` it is, and which of its arguments it
+    changes.
+    """
 
     what: str
     mutates: tuple[int, ...]

@@ -1,8 +1,10 @@
-"""Other numbers for a whole program: a width of 6,144 or a temperature of 0.37219 says whose model it is, 64 and 0.4 do not.
+"""Other numbers for a whole program: a width of 6,144 or a temperature of 0.37219 says whose model
+it is, 64 and 0.4 do not.
 
-Sizes come in families, a width with its multiples; a family is changed together, wherever its numbers stand: in shapes, in
-layers, in arguments, in the root of a head's width. Floats are rounded to one digit, but for roots and well-known constants.
-Whether the program survives that is for the candidate to show.
+Sizes come in families, a width with its multiples; a family is changed together, wherever its
+numbers stand: in shapes, in layers, in arguments, in the root of a head's width. Floats are rounded
+to one digit, but for roots and well-known constants. Whether the program survives that is for the
+candidate to show.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ _COMPUTED = 14
 #: Of the tanh form of GELU, its sigmoid form, and SELU.
 _KNOWN = frozenset((0.044715, 1.702, 1.0507009873554805, 1.6732632423543772))
 _LAYER_SIZES = frozenset(
-    """in_features out_features num_embeddings embedding_dim normalized_shape num_channels num_features in_channels out_channels
-    embed_dim d_model dim_feedforward input_size hidden_size kdim vdim proj_size num_parameters in1_features in2_features""".split()
+    """in_features out_features num_embeddings embedding_dim normalized_shape num_channels
+    num_features in_channels out_channels embed_dim d_model dim_feedforward input_size hidden_size
+    kdim vdim proj_size num_parameters in1_features in2_features""".split()
 )
 
 
@@ -42,7 +45,8 @@ class Family:
 
 
 def families(program: Program) -> list[Family]:
-    """The sizes of a program by family, largest base first; sizes that anybody would choose are left out.
+    """The sizes of a program by family, largest base first; sizes that anybody would choose are
+    left out.
 
     Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
@@ -67,7 +71,9 @@ def is_generic(family: Family) -> bool:
 
 
 def choices(family: Family, taken: set[int]) -> Iterator[int]:
-    """Generic sizes for the base of a family, none of them one that the program has for something else."""
+    """Generic sizes for the base of a family, none of them one that the program has for something
+    else.
+    """
     wanted = 1 << (family.base.bit_length() - 1)
     for size in (min(wanted, 64), 32, 16, 64, 24, 48, 12, 96, 128, 256):
         if size not in taken and size != family.base:
@@ -75,7 +81,9 @@ def choices(family: Family, taken: set[int]) -> Iterator[int]:
 
 
 def changed(program: Program, bases: Mapping[Family, int], floats: Iterable[float] = ()) -> Program:
-    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
+    """The program with the bases of families replaced, their multiples with them, and these floats
+    to one digit.
+    """
     table = {size: size // f.base * new for f, new in bases.items() for size in f.members}
     return _Resizer(table, frozenset(floats)).program(program)
 
@@ -88,7 +96,9 @@ def telling_floats(program: Program) -> tuple[float, ...]:
 
 
 def is_usual(value: float) -> bool:
-    """Two digits at most, roots of whole numbers and of their inverses, and what activation functions are made of."""
+    """Two digits at most, roots of whole numbers and of their inverses, and what activation
+    functions are made of.
+    """
     value = abs(value)
     if not math.isfinite(value) or is_simple(value) or value in _KNOWN:
         return True

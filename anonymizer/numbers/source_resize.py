@@ -1,4 +1,6 @@
-"""Numbers of a whole rewritten program that are nobody's: sizes by families and floats of one digit, as in `resize`."""
+"""Numbers of a whole rewritten program that are nobody's: sizes by families and floats of one
+digit, as in `resize`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from anonymizer.source.program import SourceProgram
 
 
 def families(program: SourceProgram) -> list[Family]:
-    """The whole numbers of a program by family, largest base first; those that anybody would choose are left out."""
+    """The whole numbers of a program by family, largest base first; those that anybody would choose
+    are left out.
+    """
     return families_of(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
@@ -24,7 +28,9 @@ def integers(program: SourceProgram) -> frozenset[int]:
 def changed(
     program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
 ) -> SourceProgram:
-    """The program with the bases of families replaced, their multiples with them, and these floats to one digit."""
+    """The program with the bases of families replaced, their multiples with them, and these floats
+    to one digit.
+    """
     table: dict[float, float] = {value: rounded(value) for value in floats}
     table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}
     return _changed(program, table)

@@ -1,7 +1,9 @@
-"""Edits that write a block or a function where it is called, if that is its only call: a repro of one level is read at once.
+"""Edits that write a block or a function where it is called, if that is its only call: a repro of
+one level is read at once.
 
-The body goes before the statement that makes the call, and what it returns in the place of the call; a block's attributes become
-those of its owner. Whether names meet that meant different things is not asked: the candidate shows it.
+The body goes before the statement that makes the call, and what it returns in the place of the
+call; a block's attributes become those of its owner. Whether names meet that meant different things
+is not asked: the candidate shows it.
 """
 
 from __future__ import annotations
@@ -61,8 +63,8 @@ def _only(value: ast.expr) -> ast.expr | None:
     return None
 
 
-#: What is called: a function, whether it is bound, the class whose method or block it is, the statement that makes that block,
-#: and the statements of the block's own constructor.
+#: What is called: a function, whether it is bound, the class whose method or block it is, the
+#: statement that makes that block, and the statements of the block's own constructor.
 _Target = tuple[ast.FunctionDef, bool, ast.ClassDef | None, ast.stmt | None, tuple[ast.stmt, ...]]
 
 
@@ -144,7 +146,9 @@ def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _T
 
 
 def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
-    """The block behind an attribute, if the constructor makes it without arguments and nobody else makes one."""
+    """The block behind an attribute, if the constructor makes it without arguments and nobody else
+    makes one.
+    """
     made = [
         node
         for node in _constructor(owner)

@@ -1,7 +1,7 @@
 """Objects become constructor calls: a class gets the `__init__` that its live instances imply.
 
-What all instances of a class share stands in its `__init__`; what differs becomes a parameter. So two blocks of
-equal width are one class without arguments, however their author configured them.
+What all instances of a class share stands in its `__init__`; what differs becomes a parameter. So
+two blocks of equal width are one class without arguments, however their author configured them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class Builder(Objects):
     """Objects with their classes."""
 
     def _state(self, record: Mapping[str, Any]) -> dict[str, str]:
-        """Private attribute → text of its value; numbered children of a container subclass are `*items`."""
+        """Private attribute → text of its value; numbered children of a container subclass are
+        `*items`.
+        """
         found = {name: ast.unparse(self.build(each)) for name, each in record["state"].items()}
         for name in record.get("buffers", ()):
             if name in found and record["state"][name]["kind"] == "tensor":
@@ -38,7 +40,9 @@ class Builder(Objects):
         return found
 
     def shape(self, key: str) -> tuple[list[str], list[str]]:
-        """Of a class: attributes equal in all instances, and attributes to be given as arguments."""
+        """Of a class: attributes equal in all instances, and attributes to be given as
+        arguments.
+        """
         if key not in self.shapes:
             live = [
                 record

@@ -1,4 +1,7 @@
-"""The single edits of source reduction. Each takes a private copy of a program and yields changed copies of it."""
+"""The single edits of source reduction.
+
+Each takes a private copy of a program and yields changed copies of it.
+"""
 
 from __future__ import annotations
 
@@ -228,7 +231,9 @@ def _entry(program: SourceProgram) -> ast.FunctionDef | None:
 
 
 def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
-    """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks become short."""
+    """Make one sub-module the whole: `self.a(x)` becomes `x` (through `simplify`); lists of blocks
+    become short.
+    """
 
     def places(each: SourceProgram) -> list[Any]:
         return [

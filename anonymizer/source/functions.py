@@ -1,8 +1,9 @@
-"""A private function's body in public words: each name is resolved to what it means, and only that is written.
+"""A private function's body in public words: each name is resolved to what it means, and only that
+is written.
 
 Three answers exist for a name: it is bound here (renamed), it leads to a gathered value (its public
-expression), or it is Python's own (kept). An attribute is kept if it belongs to torch or Python and torch knows the
-word; on a private object it is renamed whatever it is called.
+expression), or it is Python's own (kept). An attribute is kept if it belongs to torch or Python and
+torch knows the word; on a private object it is renamed whatever it is called.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ _KEYWORDS = frozenset(
 
 
 class Rewriter(ast.NodeTransformer):
-    """Rewrites one function. `value(ref, name, stored)` gives the public expression of a gathered value."""
+    """Rewrites one function.
+
+    `value(ref, name, stored)` gives the public expression of a gathered value.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""One pass of type inference over one function: binds names, notes what every attribute and call is made on."""
+"""One pass of type inference over one function: binds names, notes what every attribute and call is
+made on.
+"""
 
 from __future__ import annotations
 

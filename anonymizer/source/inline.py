@@ -1,4 +1,6 @@
-"""Edits that take a level away: helpers into their calls, variables into their readers, a block for the whole."""
+"""Edits that take a level away: helpers into their calls, variables into their readers, a block for
+the whole.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""One private word, one public word: everywhere the same, and the public one never hints at the private one.
+"""One private word, one public word: everywhere the same, and the public one never hints at the
+private one.
 
-Two tables, one for attributes and one for variables: a parameter is a keyword of the caller and may be a key of a
-dictionary, so they share one. Text that names an attribute or a parameter is renamed with it.
+Two tables, one for attributes and one for variables: a parameter is a keyword of the caller and may
+be a key of a dictionary, so they share one. Text that names an attribute or a parameter is renamed
+with it.
 """
 
 from __future__ import annotations
@@ -15,18 +17,20 @@ from anonymizer.leakcheck.vocabulary import PUBLIC_STRINGS
 
 # Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
 INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
-    placeholder get_attr call_function call_method call_module output root example_value val tensor_meta stack_trace
-    nn_module_stack source_fn source_fn_stack high low left right up down auto float32 float16 bfloat16 float64 int64
-    int32 int16 int8 uint8 bool causal math flash sdpa batch_mean same_upper inf -inf nan
+    placeholder get_attr call_function call_method call_module output root example_value val
+    tensor_meta stack_trace nn_module_stack source_fn source_fn_stack high low left right up down
+    auto float32 float16 bfloat16 float64 int64 int32 int16 int8 uint8 bool causal math flash sdpa
+    batch_mean same_upper inf -inf nan
     """.split())
-# What a custom backend and an autograd.Function may ask of torch.fx, symbolic sizes and the context.
+# What a custom backend and an autograd.Function may ask of torch.fx, symbolic sizes and the
+# context.
 INTERFACE_NAMES = frozenset("""
-    graph nodes node op target args kwargs users meta name hint recompile forward code owning_module graph_module
-    all_input_nodes next prev replace_all_uses_with replace_input_with erase_node inserting_after inserting_before
-    call_function call_method call_module placeholder output get_attr create_node lint eliminate_dead_code print_tabular
-    find_nodes named_modules get_submodule expr maybe_as_int shape_env
-    save_for_backward saved_tensors needs_input_grad mark_dirty mark_non_differentiable set_materialize_grads apply
-    dirty_tensors
+    graph nodes node op target args kwargs users meta name hint recompile forward code owning_module
+    graph_module all_input_nodes next prev replace_all_uses_with replace_input_with erase_node
+    inserting_after inserting_before call_function call_method call_module placeholder output
+    get_attr create_node lint eliminate_dead_code print_tabular find_nodes named_modules
+    get_submodule expr maybe_as_int shape_env save_for_backward saved_tensors needs_input_grad
+    mark_dirty mark_non_differentiable set_materialize_grads apply dirty_tensors
     """.split())
 _DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operation", "Error"})
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
@@ -40,8 +44,11 @@ def is_dunder(name: str) -> bool:
 
 
 class Names:
-    """Hands out public names. `vocabulary` is torch's own; `private` every identifier of the private program;
-    `lead` goes before names of definitions, for a program that will stand next to another."""
+    """Hands out public names.
+
+    `vocabulary` is torch's own; `private` every identifier of the private program; `lead` goes
+    before names of definitions, for a program that will stand next to another.
+    """
 
     def __init__(
         self, vocabulary: Collection[str], private: Collection[str] = (), lead: str = ""
@@ -84,7 +91,9 @@ class Names:
         return self._public("attributes", private, prefix)
 
     def variable(self, private: str, prefix: str = "value") -> str:
-        """The public name of a parameter, a keyword or a local; the first role seen chooses the prefix."""
+        """The public name of a parameter, a keyword or a local; the first role seen chooses the
+        prefix.
+        """
         return self._public("variables", private, prefix)
 
     def _public(self, table: str, private: str, prefix: str) -> str:
@@ -96,7 +105,9 @@ class Names:
         return known[private]
 
     def mapping(self) -> dict[str, str]:
-        """Private word → public word; where a word has several roles, the definition comes before the attribute."""
+        """Private word → public word; where a word has several roles, the definition comes before
+        the attribute.
+        """
         found: dict[str, str] = {}
         for table in ("texts", "variables", "attributes", "definitions"):
             found.update(self.tables[table])

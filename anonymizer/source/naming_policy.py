@@ -1,7 +1,9 @@
-"""Kept or renamed? An attribute belongs to the object it is read from, so the same word may need both answers.
+"""Kept or renamed?
 
-Where the object is unknown and the word is one of torch's *and* one of the user's, it is kept on both sides: it is
-public anyway, and the program keeps its meaning.
+An attribute belongs to the object it is read from, so the same word may need both answers.
+
+Where the object is unknown and the word is one of torch's *and* one of the user's, it is kept on
+both sides: it is public anyway, and the program keeps its meaning.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from anonymizer.source.types import UNKNOWN, Type, Types
 
 
 class Decisions:
-    """What each attribute name means, for the whole program at once: a name kept anywhere doubtful stays kept."""
+    """What each attribute name means, for the whole program at once: a name kept anywhere doubtful
+    stays kept.
+    """
 
     def __init__(self, world: World, types: Types, names: Names) -> None:
         self.world, self.types, self.names = world, types, names

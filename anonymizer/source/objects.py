@@ -1,4 +1,6 @@
-"""Values become expressions: numbers and names inline, what has state as a global or a constructor call."""
+"""Values become expressions: numbers and names inline, what has state as a global or a constructor
+call.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def expression(text: str) -> ast.expr:
 
 
 class Objects:
-    """Collects definitions. `statements` maps public name → definition in the order of discovery; `roots` are the globals.
+    """Collects definitions.
+
+    `statements` maps public name → definition in the order of discovery; `roots` are the globals.
 
     What classes look like is left to `anonymizer.source.construct.Builder`.
     """
@@ -331,7 +335,9 @@ class Objects:
         raise NotImplementedError
 
     def shape(self, key: str) -> tuple[list[str], list[str]]:
-        """Of a class: attributes equal in all instances, and attributes to be given as arguments."""
+        """Of a class: attributes equal in all instances, and attributes to be given as
+        arguments.
+        """
         raise NotImplementedError
 
     def _class(self, key: str, name: str) -> ast.ClassDef:
@@ -343,9 +349,9 @@ class Objects:
 
 
 _POSITIONAL = frozenset("""
-    in_features out_features in_channels out_channels kernel_size num_embeddings embedding_dim normalized_shape
-    num_groups num_channels num_features p input_size hidden_size in1_features in2_features output_size embed_dim
-    num_heads
+    in_features out_features in_channels out_channels kernel_size num_embeddings embedding_dim
+    normalized_shape num_groups num_channels num_features p input_size hidden_size in1_features
+    in2_features output_size embed_dim num_heads
     """.split())
 
 

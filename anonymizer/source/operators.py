@@ -1,4 +1,6 @@
-"""An operator of torch.library, registered anew: the types of its arguments are torch's, all names are public ones."""
+"""An operator of torch.library, registered anew: the types of its arguments are torch's, all names
+are public ones.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
 def operator_statements(
     ref: Ref, name: str, function: ast.expr, given: Sequence[str], build: Callable[[Ref], ast.expr]
 ) -> list[ast.stmt]:
-    """The statements that make the operator `name` of `function`, whose parameters are now called `given`."""
+    """The statements that make the operator `name` of `function`, whose parameters are now called
+    `given`.
+    """
     changed = [public for public, (kind, _) in zip(given, ref["arguments"]) if "!" in kind]
-    text = f"{name} = torch.library.custom_op({'repro::' + name!r}, FUNCTION, mutates_args={tuple(changed)!r}, schema={_schema(ref, given)!r})"
+    text = (
+        f"{name} = torch.library.custom_op({'repro::' + name!r}, FUNCTION,"
+        f" mutates_args={tuple(changed)!r}, schema={_schema(ref, given)!r})"
+    )
     lines = [(text, function)]
     if ref["fake"]:
         lines.append((f"{name}.register_fake(FUNCTION)", build(ref["fake"])))

@@ -1,7 +1,9 @@
-"""Where the private tensors are in a rewritten program, as expressions: what the proof that both are one program needs.
+"""Where the private tensors are in a rewritten program, as expressions: what the proof that both
+are one program needs.
 
-A public tensor is named by how it is reached, `entry.attr2[0].weight`: `entry` is the callable (the object of a bound
-method), `given` the tuple that `inputs()` returns, and globals, classes and functions go by their public names.
+A public tensor is named by how it is reached, `entry.attr2[0].weight`: `entry` is the callable (the
+object of a bound method), `given` the tuple that `inputs()` returns, and globals, classes and
+functions go by their public names.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _DEEP = 24
 def tensor_paths(
     objects: Objects, entry: tuple[str, Ref] | None, given: Sequence[Ref]
 ) -> tuple[tuple[str, str], ...]:
-    """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as often as there are copies."""
+    """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as
+    often as there are copies.
+    """
     walk = _Walk(objects)
     found = list(walk.below(*entry)) if entry is not None else []
     for name, ref in objects.roots.items():

@@ -41,7 +41,9 @@ def everywhere(
 
 
 def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
-    """(parent, field, position, node) of each expression of some kinds inside functions, outer ones first."""
+    """(parent, field, position, node) of each expression of some kinds inside functions, outer ones
+    first.
+    """
     found: list[Any] = []
     tree = program.definitions if isinstance(program, SourceProgram) else program
     for parent in ast.walk(tree):

@@ -13,8 +13,8 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BUILTINS = frozenset(dir(builtins)) - {"abs", "divmod", "max", "min", "pow", "round", "sum"}
 #: Methods of Python's containers and texts that no tensor has.
 CONTAINER_METHODS = frozenset(
-    "append extend insert pop items keys values get update setdefault remove discard clear format join split "
-    "startswith endswith".split()
+    "append extend insert pop items keys values get update setdefault remove discard clear format"
+    " join split startswith endswith".split()
 )
 #: What asks a tensor for its sizes and computes none.
 SIZE_METHODS = frozenset(("size", "dim", "numel"))
@@ -25,11 +25,11 @@ _SIZES = frozenset(("shape", "ndim"))
 class SourceProgram:
     """Definitions, the expression of the callable, and the body of `inputs()`.
 
-    `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`. `backend` names a
-    rebuilt custom backend. `mapping` (private → public) and `reverse` (every public word → private one)
-    stay on the machine; `kept_numbers` are the numbers that
-    are neither small nor simple; `problems` say what could not be rebuilt. `tensors` are those of `source_paths`,
-    for the program as it was first written.
+    `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
+    `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
+    public word → private one) stay on the machine; `kept_numbers` are the numbers that are neither
+    small nor simple; `problems` say what could not be rebuilt. `tensors` are those of
+    `source_paths`, for the program as it was first written.
     """
 
     definitions: ast.Module
@@ -54,7 +54,9 @@ class SourceProgram:
         return import_lines(self.definitions, self.inputs)
 
     def statements(self) -> int:
-        """Tensor operations in function bodies, constructors left out; Python's own are none where they can be told."""
+        """Tensor operations in function bodies, constructors left out; Python's own are none where
+        they can be told.
+        """
         own = {node.name for node in ast.walk(self.definitions) if isinstance(node, _NAMED)}
         return sum(
             isinstance(part, _OPERATIONS) and not _is_plain(part, own)
@@ -88,7 +90,9 @@ def is_simple(value: float) -> bool:
 
 
 def _is_plain(node: ast.AST, own: Collection[str]) -> bool:
-    """Whether an operation is certainly one of Python's: `own` are the program's functions and classes."""
+    """Whether an operation is certainly one of Python's: `own` are the program's functions and
+    classes.
+    """
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id in _BUILTINS or node.func.id in own
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -146,8 +150,8 @@ def import_lines(*trees: ast.AST) -> list[str]:
 
 # Standard modules a private program may lean on; a name from elsewhere is reported as a problem.
 STDLIB = frozenset("""
-    math operator functools itertools collections contextlib dataclasses enum typing abc copy random warnings types
-    logging re string time inspect numbers cmath statistics weakref threading os sys
+    math operator functools itertools collections contextlib dataclasses enum typing abc copy random
+    warnings types logging re string time inspect numbers cmath statistics weakref threading os sys
     """.split())
 _SUBMODULES = (
     "torch.utils.checkpoint",

@@ -1,9 +1,11 @@
-"""Smaller programs from a program, coarse to fine; each pass is a list of independent edits over one tree.
+"""Smaller programs from a program, coarse to fine; each pass is a list of independent edits over
+one tree.
 
-An edit knows where it applies and what it makes of that place; it never knows whether the result still fails. The driver
-asks in batches, so that several candidates run at once, and takes the first of a batch that is interesting. A pass
-goes through its edits once, then the next pass follows; rounds repeat until one changes nothing. The order is
-that of the source text, so the same program reduces in the same way each time.
+An edit knows where it applies and what it makes of that place; it never knows whether the result
+still fails. The driver asks in batches, so that several candidates run at once, and takes the first
+of a batch that is interesting. A pass goes through its edits once, then the next pass follows;
+rounds repeat until one changes nothing. The order is that of the source text, so the same program
+reduces in the same way each time.
 """
 
 from __future__ import annotations
@@ -81,7 +83,10 @@ def _proposals(
 def reduce(
     program: SourceProgram, is_interesting: Interesting, rounds: int = 6, batch: int = BATCH
 ) -> SourceProgram:
-    """The smallest program found. `is_interesting` answers for a list of candidates, in their order."""
+    """The smallest program found.
+
+    `is_interesting` answers for a list of candidates, in their order.
+    """
     seen = {_key(program)}
     for _ in range(rounds):
         before = _key(program)
@@ -99,7 +104,9 @@ def _run(
     batch: int,
     seen: set[tuple[str, str, str]],
 ) -> SourceProgram:
-    """One pass: after a success it goes on at the same place of the smaller program, so that it ends."""
+    """One pass: after a success it goes on at the same place of the smaller program, so that it
+    ends.
+    """
     position = 0
     while True:
         pending: list[tuple[int, SourceProgram]] = []

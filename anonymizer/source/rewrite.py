@@ -1,8 +1,9 @@
-"""The failing source as a public program: resolved, renamed, rebuilt; nothing private is ever copied.
+"""The failing source as a public program: resolved, renamed, rebuilt; nothing private is ever
+copied.
 
-For failures that no captured graph shows (Dynamo's own crashes, `autograd.Function`, custom backends). The target
-side gathers what the callable reaches (`collectors.source.source`); here each definition is written anew from
-names that are generated, Python's, or torch's.
+For failures that no captured graph shows (Dynamo's own crashes, `autograd.Function`, custom
+backends). The target side gathers what the callable reaches (`collectors.source.source`); here each
+definition is written anew from names that are generated, Python's, or torch's.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ def rebuild(
 ) -> SourceProgram:
     """The public program of a gathered call.
 
-    A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist on torch's objects; `exact` keeps the values of tiny tensors of
-    small whole numbers, for failures that depend on them. Raises SourceError if the source cannot be read.
+    A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist
+    on torch's objects; `exact` keeps the values of tiny tensors of small whole numbers, for
+    failures that depend on them. Raises SourceError if the source cannot be read.
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
@@ -50,7 +52,9 @@ def rebuild(
 
 
 def _root(builder: Builder, ref: Ref) -> tuple[str, Ref] | None:
-    """Where the object of the entry is in the public program; None if it is a function, or among the globals."""
+    """Where the object of the entry is in the public program; None if it is a function, or among
+    the globals.
+    """
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] != "instance":
         return None
@@ -64,7 +68,9 @@ def _root(builder: Builder, ref: Ref) -> tuple[str, Ref] | None:
 def rebuild_backend(
     gathered: Mapping[str, Any], vocabulary: Collection[str]
 ) -> SourceProgram | None:
-    """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None if there is none."""
+    """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None
+    if there is none.
+    """
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":
         return None
@@ -113,7 +119,11 @@ def _entry(builder: Builder, ref: Ref) -> tuple[str, ast.arguments | None]:
 def _wrapped(builder: Builder, ref: Ref, record: Mapping[str, Any]) -> str:
     """A stock layer or container as the entry gets a module around it."""
     names = _parameter_names(builder)
-    text = f"class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.body = {ast.unparse(builder.build(ref))}\n\n    def forward(self, {', '.join(names)}):\n        return self.body({', '.join(names)})\n"
+    text = (
+        "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n       "
+        f" self.body = {ast.unparse(builder.build(ref))}\n\n    def forward(self,"
+        f" {', '.join(names)}):\n        return self.body({', '.join(names)})\n"
+    )
     made = ast.parse(text).body
     ties = builder.ties("self.body", ref["id"])
     made[0].body[0].body += ties  # type: ignore[attr-defined]
@@ -144,7 +154,9 @@ def _signature(builder: Builder, name: str, method: str | None) -> ast.arguments
 
 
 def _arguments(builder: Builder, signature: ast.arguments | None) -> list[Ref]:
-    """Positional arguments; what was given by keyword is put in its place, and the signature made to take it."""
+    """Positional arguments; what was given by keyword is put in its place, and the signature made
+    to take it.
+    """
     gathered = builder.world.gathered
     args, named = list(gathered["args"]), dict(gathered["kwargs"])
     if not named:
@@ -265,7 +277,9 @@ def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
 
 
 def _needed(node: ast.stmt, statements: Mapping[str, Any], whole: bool) -> list[str]:
-    """Names of definitions that must stand before `node`; `whole`: its functions are called at once."""
+    """Names of definitions that must stand before `node`; `whole`: its functions are called at
+    once.
+    """
     found: list[str] = []
 
     def visit(part: ast.AST, deep: bool) -> None:

@@ -1,4 +1,6 @@
-"""The gathered program with its syntax trees: who inherits what, and what a name on a private object means."""
+"""The gathered program with its syntax trees: who inherits what, and what a name on a private
+object means.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,16 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceError(ValueError):
-    """The gathered source cannot be read here, as when it uses newer syntax than this Python knows."""
+    """The gathered source cannot be read here, as when it uses newer syntax than this Python
+    knows.
+    """
 
 
 @dataclass
 class World:
-    """`gathered` as it came, and `trees`: the definition behind each function id (a lambda becomes a def)."""
+    """`gathered` as it came, and `trees`: the definition behind each function id (a lambda becomes
+    a def).
+    """
 
     gathered: Mapping[str, Any]
     trees: dict[str, FunctionNode] = field(default_factory=dict)
@@ -134,7 +140,9 @@ class World:
         return found
 
     def keys(self) -> set[str]:
-        """Names that containers of modules and parameters have for their items, which code asks for as text."""
+        """Names that containers of modules and parameters have for their items, which code asks for
+        as text.
+        """
         return {
             name
             for record in self.gathered["instances"].values()
@@ -143,7 +151,9 @@ class World:
         }
 
     def words(self) -> set[str]:
-        """Every identifier of the private program, for names that must not be handed out by chance."""
+        """Every identifier of the private program, for names that must not be handed out by
+        chance.
+        """
         found = self.attributes() | self.parameters() | self.keys()
         for key, tree in self.trees.items():
             found.add(self.function(key)["name"])

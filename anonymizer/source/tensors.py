@@ -1,4 +1,6 @@
-"""A tensor that behaves like the private one and holds none of its values: shape, layout, type, range and pattern."""
+"""A tensor that behaves like the private one and holds none of its values: shape, layout, type,
+range and pattern.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 
 
 def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
-    """The expression that makes it. `exact` keeps the values of a tiny tensor of small whole numbers."""
+    """The expression that makes it.
+
+    `exact` keeps the values of a tiny tensor of small whole numbers.
+    """
     if spec.get("layout", "strided") != "strided":
         return f"torch.zeros({_shape(spec['shape'])}).to_{'sparse' if 'sparse' in spec['layout'] else 'dense'}()"
     text, leaf = _laid_out(spec, exact)
@@ -65,7 +70,9 @@ def _normal(spec: Mapping[str, Any]) -> bool:
 
 
 def _laid_out(spec: Mapping[str, Any], exact: bool) -> tuple[str, bool]:
-    """The expression, and whether it is one factory call, to which `requires_grad=True` can be given."""
+    """The expression, and whether it is one factory call, to which `requires_grad=True` can be
+    given.
+    """
     if _normal(spec):
         text = _values(spec, exact)
         return text, text.startswith("torch.") and _one_call(text)

@@ -1,4 +1,6 @@
-"""Dead code goes without asking, and what cannot run is not tried: cheap facts that save expensive candidates."""
+"""Dead code goes without asking, and what cannot run is not tried: cheap facts that save expensive
+candidates.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def _unset(definitions: ast.Module) -> set[str]:
 
 
 def _early(definitions: ast.Module) -> set[str]:
-    """Locals that a function reads before anything in its text binds them: it can only raise UnboundLocalError."""
+    """Locals that a function reads before anything in its text binds them: it can only raise
+    UnboundLocalError.
+    """
     found: set[str] = set()
     for node in ast.walk(definitions):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -68,7 +72,9 @@ def _early(definitions: ast.Module) -> set[str]:
 
 
 class _Reader(ast.NodeVisitor):
-    """Reads a function's own scope in the order in which it runs; what a loop binds is bound in all of the loop."""
+    """Reads a function's own scope in the order in which it runs; what a loop binds is bound in all
+    of the loop.
+    """
 
     def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.early: set[str] = set()
@@ -230,7 +236,9 @@ def _targets(node: ast.stmt) -> set[str]:
 
 
 def _drop_attributes(definitions: ast.Module) -> None:
-    """`self.a = …` in a constructor that no code reads; what the constructor gets as arguments stays."""
+    """`self.a = …` in a constructor that no code reads; what the constructor gets as arguments
+    stays.
+    """
     registered = {
         id(each.args[0])
         for each in ast.walk(definitions)

@@ -1,9 +1,12 @@
-"""Whose object is this? Enough type inference to tell `layer.weight` of a stock layer from a private attribute.
+"""Whose object is this?
 
-The live objects are known, so `self.a.b` is looked up rather than guessed; calls between gathered functions carry
-types along. A type is a set of atoms: ("pub",) for everything of torch's and Python's, ("inst", id), ("obj", class
-id), ("cls", id), ("fn", id), ("meth", function id, owner atom), ("nested", function id, number), ("seq",
-element atoms) and ("row", type, type, …) for a pair of `enumerate`, `zip` or `items`. The empty set means unknown.
+Enough type inference to tell `layer.weight` of a stock layer from a private attribute.
+
+The live objects are known, so `self.a.b` is looked up rather than guessed; calls between gathered
+functions carry types along. A type is a set of atoms: ("pub",) for everything of torch's and
+Python's, ("inst", id), ("obj", class id), ("cls", id), ("fn", id), ("meth", function id, owner
+atom), ("nested", function id, number), ("seq", element atoms) and ("row", type, type, …) for a pair
+of `enumerate`, `zip` or `items`. The empty set means unknown.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ def is_private(kind: Type) -> bool:
 
 
 class Types:
-    """Runs to a fixed point over all functions; then `receivers` and `callees` hold the answers by node id.
+    """Runs to a fixed point over all functions; then `receivers` and `callees` hold the answers by
+    node id.
 
     `walk(types, function id)` visits one function (`anonymizer.source.inference`).
     """

@@ -1,8 +1,9 @@
 """Leaves out chosen applications of the compiler's own steps, to find the one that makes a failure.
 
-torch asks `CompilerBisector.disable_subsystem` before every decomposition, graph pass and lowering. Here that
-question is answered from a counter in this process: no status files, no environment variables and none of
-torch's clean-up, which deletes caches. Only for disposable (forked) processes: nothing is put back.
+torch asks `CompilerBisector.disable_subsystem` before every decomposition, graph pass and lowering.
+Here that question is answered from a counter in this process: no status files, no environment
+variables and none of torch's clean-up, which deletes caches. Only for disposable (forked)
+processes: nothing is put back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import re
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
-#: Operators of these namespaces are torch's own: their names are public and eager has a kernel for them.
+#: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
+#: them.
 _OWN = ("aten", "prims", "prim")
 _CACHES = (
     "torch._inductor.config.fx_graph_cache",
@@ -35,7 +37,9 @@ class Unsupported(Exception):
 
 
 class Counter:
-    """Numbers the applications of every subsystem from 1 and leaves out those of one above `most`."""
+    """Numbers the applications of every subsystem from 1 and leaves out those of one above
+    `most`.
+    """
 
     def __init__(self, backend: str, subsystem: str, most: Optional[int]) -> None:
         self.key = backend + "/" + subsystem
@@ -77,7 +81,8 @@ class Counter:
     def answer(self) -> Dict[str, Any]:
         """What was counted, and the first application that was left out.
 
-        Its text `first_out` may name things of the user's program; `operator` and `pass` are public.
+        Its text `first_out` may name things of the user's program; `operator` and `pass` are
+        public.
         """
         return {
             "applications": self.counts.get(self.key, 0),
@@ -90,9 +95,12 @@ class Counter:
 
 
 def apply(variation: Dict[str, Any]) -> Optional[Counter]:
-    """Makes this process compile under a variation and returns the counter of its `bisect`. Raises Unsupported.
+    """Makes this process compile under a variation and returns the counter of its `bisect`.
 
-    Keys, all optional: `fresh` (no caches), `threads`, `fallback` and `undecomposed` (operators), `bisect`.
+    Raises Unsupported.
+
+    Keys, all optional: `fresh` (no caches), `threads`, `fallback` and `undecomposed` (operators),
+    `bisect`.
     """
     if variation.get("fresh"):
         without_caches()
@@ -110,8 +118,8 @@ def apply(variation: Dict[str, Any]) -> Optional[Counter]:
 def install(spec: Dict[str, Any]) -> Counter:
     """Answers torch's question from a new counter, from now on.
 
-    `spec`: `backend` and `subsystem` as in torch's table, and `max`, the last application that is still made
-    (None: all are, and only counted). Raises Unsupported where this torch does not ask.
+    `spec`: `backend` and `subsystem` as in torch's table, and `max`, the last application that is
+    still made (None: all are, and only counted). Raises Unsupported where this torch does not ask.
     """
     known = [(entry["backend"], entry["subsystem"]) for entry in subsystems()["subsystems"]]
     if (spec["backend"], spec["subsystem"]) not in known:
@@ -144,7 +152,9 @@ def _ask_before_lowering(counter: Counter) -> None:
 
 
 def subsystems(settings: Any = ()) -> Dict[str, Any]:
-    """What can be varied in this torch: its own table of subsystems, and the present value of each setting it has."""
+    """What can be varied in this torch: its own table of subsystems, and the present value of each
+    setting it has.
+    """
     found: List[Dict[str, str]] = []
     changes: Dict[str, Any] = {}
     if _bisector() is None:
@@ -174,7 +184,10 @@ def without_caches() -> None:
 
 
 def fall_back(name: str) -> None:
-    """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`. Raises Unsupported."""
+    """Makes Inductor call the eager kernel of one operator, say `aten.relu.default`.
+
+    Raises Unsupported.
+    """
     try:
         lowering = importlib.import_module("torch._inductor.lowering")
         lowering.make_fallback(_operator(name), warn=False)
@@ -192,7 +205,9 @@ def leave_whole(name: str) -> None:
 
 
 def forget_decompositions() -> None:
-    """Makes the next compile read the table of decompositions again, of which Inductor keeps a copy from the first on."""
+    """Makes the next compile read the table of decompositions again, of which Inductor keeps a copy
+    from the first on.
+    """
     table = sys.modules.get("torch._inductor.decomposition")
     forget = getattr(getattr(table, "fast_random_decomps", None), "cache_clear", None)
     if forget is not None:
@@ -217,7 +232,9 @@ def operator_name(subject: Any) -> Optional[str]:
 
 
 def _subject(debug_info: Optional[Callable[[], str]]) -> Any:
-    """What a debug text is made from: torch passes `lambda: repr(n)`, whose `n` is the node or the operator."""
+    """What a debug text is made from: torch passes `lambda: repr(n)`, whose `n` is the node or the
+    operator.
+    """
     for cell in getattr(debug_info, "__closure__", None) or ():
         with contextlib.suppress(ValueError):
             if operator_name(cell.cell_contents) is not None:
@@ -226,7 +243,9 @@ def _subject(debug_info: Optional[Callable[[], str]]) -> Any:
 
 
 def _is_torch_pass(name: str) -> bool:
-    """Whether torch's own passes have this name in their source: a user's custom pass may be called anything."""
+    """Whether torch's own passes have this name in their source: a user's custom pass may be called
+    anything.
+    """
     if not name.isidentifier():
         return False
     import torch

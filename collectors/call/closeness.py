@@ -1,6 +1,8 @@
-"""How alike two runs' tensors are: the same bits, within tolerance, or no farther from float64 than the other.
+"""How alike two runs' tensors are: the same bits, within tolerance, or no farther from float64 than
+the other.
 
-Where two programs compute the same by other operators, neither is right and a third one has to say who is how far off.
+Where two programs compute the same by other operators, neither is right and a third one has to say
+who is how far off.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import torch
 
 Json = Dict[str, Any]
-#: How much farther from float64 the rewritten model may be than the private one: what torch's own accuracy check grants.
+#: How much farther from float64 the rewritten model may be than the private one: what torch's own
+#: accuracy check grants.
 _FARTHER = 2.0
-#: How far off float64 the private model itself may be, as a share of its values, for float64 to be a judge.
+#: How far off float64 the private model itself may be, as a share of its values, for float64 to be
+#: a judge.
 _ROUNDING = {torch.float16: 0.2, torch.bfloat16: 0.5}
 
 
 def same(expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] = None) -> Json:
-    """How alike two lists of tensors are; None stands for a gradient that there is not, and equals zeros.
+    """How alike two lists of tensors are; None stands for a gradient that there is not, and equals
+    zeros.
 
     `exact` are the expected tensors in float64, as far as they are known.
     """
@@ -53,14 +58,17 @@ def same(expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] 
 
 
 def _as_near(one: torch.Tensor, other: torch.Tensor, exact: Optional[torch.Tensor]) -> bool:
-    """Whether `other` is about as near to float64 as `one`, which is what rounding would explain."""
+    """Whether `other` is about as near to float64 as `one`, which is what rounding would
+    explain.
+    """
     if exact is None or not one.dtype.is_floating_point or exact.shape != one.shape:
         return False
     if not all(bool(torch.isfinite(t).all()) for t in (one, other, exact)):
         return False
     off = [float((t.double() - exact).square().mean().sqrt()) for t in (one, other)]
     size = float(exact.double().square().mean().sqrt())
-    # What is farther off than rounding takes it was not the same computation, and is no measure for another.
+    # What is farther off than rounding takes it was not the same computation, and is no measure for
+    # another.
     if off[0] > _ROUNDING.get(one.dtype, 0.01) * size:
         return False
     return off[1] <= _FARTHER * off[0]

@@ -1,4 +1,6 @@
-"""How two snapshots of one call differ: outputs, changed inputs, gradients, their values and their metadata."""
+"""How two snapshots of one call differ: outputs, changed inputs, gradients, their values and their
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +125,10 @@ class _Comparison:
         return self.values[-1]
 
     def _changed(self) -> None:
-        """Inputs and buffers written to. One that only one side wrote to is held against its value before the call."""
+        """Inputs and buffers written to.
+
+        One that only one side wrote to is held against its value before the call.
+        """
         sides = self.reference["changed"], self.actual["changed"]
         exact = self.exact["changed"] if self.exact else {}
         for number, label in enumerate(dict.fromkeys([*sides[0], *sides[1]])):
@@ -183,10 +188,12 @@ def compare(
     ties: Optional[Dict[int, Dict[str, Any]]] = None,
     random: bool = False,
 ) -> Dict[str, Any]:
-    """All differences between two snapshots. `equal`: none at all; `same`: none that the rule above minds.
+    """All differences between two snapshots.
 
-    `baseline` holds the inputs before the call; `ties`, by output, what an index output indexes; `random` says that the
-    program draws random numbers.
+    `equal`: none at all; `same`: none that the rule above minds.
+
+    `baseline` holds the inputs before the call; `ties`, by output, what an index output indexes;
+    `random` says that the program draws random numbers.
     """
     return _Comparison(
         reference, actual, exact, origin, baseline or {}, ties or {}, random

@@ -1,7 +1,8 @@
 """The thread-local and global state a compiled call runs under, and the tensors it can reach.
 
-A standby runs in a new thread, where torch's thread-local switches are back at their defaults; `capture` reads
-them before the fork and `applied` restores them, so a rung sees exactly what the user's call saw.
+A standby runs in a new thread, where torch's thread-local switches are back at their defaults;
+`capture` reads them before the fork and `applied` restores them, so a rung sees exactly what the
+user's call saw.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def capture() -> Dict[str, Any]:
 
 @contextlib.contextmanager
 def applied(state: Dict[str, Any]) -> Iterator[None]:
-    """Runs the body under a captured state. Only thread-local switches: the rest came along with the fork."""
+    """Runs the body under a captured state.
+
+    Only thread-local switches: the rest came along with the fork.
+    """
     with contextlib.ExitStack() as stack:
         if state["inference"]:
             stack.enter_context(torch.inference_mode())
@@ -100,7 +104,9 @@ def is_plain(value: Any) -> bool:
 
 
 def modes(function: Any) -> Tuple[bool, ...]:
-    """The training flags of the modules behind a callable: a call in the other mode is another call."""
+    """The training flags of the modules behind a callable: a call in the other mode is another
+    call.
+    """
     return tuple(
         module.training
         for _, value in roots(function)
@@ -110,7 +116,9 @@ def modes(function: Any) -> Tuple[bool, ...]:
 
 
 def roots(function: Any) -> List[Tuple[str, Any]]:
-    """(label, object) of everything with state that a callable can reach: modules, tensors, containers."""
+    """(label, object) of everything with state that a callable can reach: modules, tensors,
+    containers.
+    """
     function = getattr(function, "func", function)  # functools.partial
     owner = getattr(function, "__self__", None)
     found: List[Tuple[str, Any]] = []
@@ -125,7 +133,9 @@ def roots(function: Any) -> List[Tuple[str, Any]]:
 
 
 def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[str, torch.Tensor]]:
-    """(path, tensor) for each tensor inside nested containers, modules and plain objects, in a stable order."""
+    """(path, tensor) for each tensor inside nested containers, modules and plain objects, in a
+    stable order.
+    """
     if isinstance(value, torch.Tensor):
         yield label, value
     elif isinstance(value, torch.nn.Module):
@@ -154,7 +164,9 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
 
 
 def named(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, torch.Tensor]:
-    """What `reachable` finds, by names that people use: those of `named_parameters`, `arg0`, `kwarg_mask`."""
+    """What `reachable` finds, by names that people use: those of `named_parameters`, `arg0`,
+    `kwarg_mask`.
+    """
     found = reachable(function, args, kwargs)
     return {name[5:] if name.startswith("self.") else name: value for name, value in found.items()}
 

@@ -1,8 +1,9 @@
-"""What an exception says, as data: a compile error is wrapped up to four times before a user sees it.
+"""What an exception says, as data: a compile error is wrapped up to four times before a user sees
+it.
 
-`describe` unwraps it (`inner_exception` first, then an explicit `__cause__`) to the innermost exception that
-carries the diagnosis, and splits its frames into torch's own and everybody else's, so that the host can compare
-two failures without comparing paths, line numbers or the user's names.
+`describe` unwraps it (`inner_exception` first, then an explicit `__cause__`) to the innermost
+exception that carries the diagnosis, and splits its frames into torch's own and everybody else's,
+so that the host can compare two failures without comparing paths, line numbers or the user's names.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def _frames(error: BaseException, torch_root: str) -> List[Dict[str, Any]]:
 
 
 def key_line(message: str) -> str:
-    """The one line of a message that names the problem, not the place: its first compiler error, or its first line."""
+    """The one line of a message that names the problem, not the place: its first compiler error, or
+    its first line.
+    """
     for line in message.splitlines():
         found = re.search(r"\berror: (.*)", line)
         if found and ".cpp" in line or found and "main.c" in line:
@@ -89,9 +92,10 @@ def key_line(message: str) -> str:
 def describe(error: BaseException) -> Dict[str, Any]:
     """A JSON-able account of `error`.
 
-    Keys: `exception` (class of the diagnosis), `chain` (all classes, outermost first), `message`, `first_line`,
-    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`, `traceback`, `kernels` (names of
-    generated ones that a compiler refused).
+    Keys: `exception` (class of the diagnosis), `chain` (all classes, outermost first), `message`,
+        `first_line`,
+    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`,
+    `traceback`, `kernels` (names of generated ones that a compiler refused).
     """
     torch_root = torch_folder()
     chain = _chain(error)
@@ -117,7 +121,9 @@ def describe(error: BaseException) -> Dict[str, Any]:
 
 
 def _without_middle(text: str) -> str:
-    """The text, or its first and its last lines: where the program calls the compiler, and what the compiler says."""
+    """The text, or its first and its last lines: where the program calls the compiler, and what the
+    compiler says.
+    """
     if len(text) <= _MAX_MESSAGE:
         return text
     head = text[: _MAX_MESSAGE // 4].rpartition("\n")[0]

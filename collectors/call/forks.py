@@ -9,7 +9,10 @@ from typing import Callable, List
 
 
 def fork_from_fresh_thread(body: Callable[[], None]) -> int:
-    """Forks in a new thread; the child runs `body` there and never returns. Returns the child's pid."""
+    """Forks in a new thread; the child runs `body` there and never returns.
+
+    Returns the child's pid.
+    """
     pids: List[int] = []
     problems: List[OSError] = []
 

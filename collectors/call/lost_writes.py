@@ -1,7 +1,8 @@
-"""Writes to one place twice, of which torch does not say which one stays, found by reading back what was written.
+"""Writes to one place twice, of which torch does not say which one stays, found by reading back
+what was written.
 
-`index_put`, `scatter` and their kin may be given an index more than once. Where the values differ one of them is lost,
-and eager and compiled may lose another one: neither is wrong.
+`index_put`, `scatter` and their kin may be given an index more than once. Where the values differ
+one of them is lost, and eager and compiled may lose another one: neither is wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from .tolerance import alike
 
 
 class _Write:
-    """An operator that writes `values` to places; `again` does it once more in the opposite order."""
+    """An operator that writes `values` to places; `again` does it once more in the opposite
+    order.
+    """
 
     def __init__(
         self, back: torch.Tensor, values: torch.Tensor, again: Callable[[Any, Any], Any]
@@ -26,7 +29,9 @@ class _Write:
 
 
 def look(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], result: Any) -> Optional[_Write]:
-    """What an operator just wrote; None for one that does not write to places, or adds up what it writes there."""
+    """What an operator just wrote; None for one that does not write to places, or adds up what it
+    writes there.
+    """
     name = str(func)
     if not name.startswith("aten.") or not isinstance(result, torch.Tensor):
         return None
@@ -99,7 +104,9 @@ _KINDS: Dict[str, Callable[[Dict[str, Any], torch.Tensor], Optional[_Write]]] = 
 
 
 class Reordered(TorchDispatchMode):  # type: ignore[misc]
-    """Writes that lose a value are done once more in the opposite order: a result that moves depends on it."""
+    """Writes that lose a value are done once more in the opposite order: a result that moves
+    depends on it.
+    """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

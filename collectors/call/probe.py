@@ -1,9 +1,11 @@
-"""Facts about a program that excuse a difference: undefined casts, uninitialised memory, random numbers, ties.
+"""Facts about a program that excuse a difference: undefined casts, uninitialised memory, random
+numbers, ties.
 
-Eager mode is watched operator by operator. A float outside the range of the integer type it is cast to has no
-defined value in C++, of two writes to one place any may stay (`lost_writes`), and `empty` memory holds whatever was there: where results come from those, eager and
-compiled may differ and neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered
-with what it indexes: where values tie, another index is as right.
+Eager mode is watched operator by operator. A float outside the range of the integer type it is cast
+to has no defined value in C++, of two writes to one place any may stay (`lost_writes`), and `empty`
+memory holds whatever was there: where results come from those, eager and compiled may differ and
+neither is wrong. An output that is an index (`argmax`, `sort`, `topk`, …) is remembered with what
+it indexes: where values tie, another index is as right.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from torch.utils._pytree import tree_flatten
 
 from . import lost_writes
 
-#: Operators whose result holds indices along a dimension of their first argument: where `dim` stands, its default.
+#: Operators whose result holds indices along a dimension of their first argument: where `dim`
+#: stands, its default.
 _INDEXING = {
     "argmax": (1, None),
     "argmin": (1, None),
@@ -80,7 +83,9 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _index(self, func: Any, short: str, args: Any, kwargs: Any, results: List[Any]) -> None:
-        """Remembers what an index result indexes; the result is kept alive so that its memory stays its own."""
+        """Remembers what an index result indexes; the result is kept alive so that its memory stays
+        its own.
+        """
         index = results[-1]
         if index.dtype != torch.int64 or len(results) < 2 and not short.startswith("arg"):
             return
@@ -197,7 +202,8 @@ def undefined(run: Callable[[], Any]) -> List[str]:
 
 
 class Filled(TorchDispatchMode):  # type: ignore[misc]
-    """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves has read it.
+    """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves
+    has read it.
 
     In a fork the same garbage comes back every time, so running twice does not show it.
     """
@@ -214,7 +220,9 @@ class Filled(TorchDispatchMode):  # type: ignore[misc]
 
 
 class Recast(TorchDispatchMode):  # type: ignore[misc]
-    """Casts give another value wherever C++ leaves it undefined: a result that moves depends on it."""
+    """Casts give another value wherever C++ leaves it undefined: a result that moves depends on
+    it.
+    """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

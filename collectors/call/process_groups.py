@@ -1,7 +1,9 @@
-"""A fork cannot use its parent's process group, since gloo's threads stay behind: it gets a backend of its own, in place.
+"""A fork cannot use its parent's process group, since gloo's threads stay behind: it gets a backend
+of its own, in place.
 
-Only groups of one process can be given one, for they have nobody to talk to. The new backend is registered on the
-same `ProcessGroup` object, so that everything that holds it, `DistributedDataParallel`'s reducer too, goes on working.
+Only groups of one process can be given one, for they have nobody to talk to. The new backend is
+registered on the same `ProcessGroup` object, so that everything that holds it,
+`DistributedDataParallel`'s reducer too, goes on working.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ _KEPT: List[Any] = []  # the old backends' destructors would wait for threads th
 
 
 def world_size() -> Optional[int]:
-    """How many processes the default group has; None without a group. Never imports torch.distributed."""
+    """How many processes the default group has; None without a group.
+
+    Never imports torch.distributed.
+    """
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None

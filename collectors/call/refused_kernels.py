@@ -1,4 +1,6 @@
-"""Which generated kernels a C++ compiler refused: the error quotes their lines, and the wrapper that holds them is in the traceback."""
+"""Which generated kernels a C++ compiler refused: the error quotes their lines, and the wrapper
+that holds them is in the traceback.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ _MOST = 3
 
 
 def kernels(errors: Iterable[BaseException], message: str) -> List[str]:
-    """The names that inductor gave the refused kernels, which are made of those of their operators; empty if unknown."""
+    """The names that inductor gave the refused kernels, which are made of those of their operators;
+    empty if unknown.
+    """
     quoted = {" ".join(line.split()) for line in _QUOTED.findall(message)}
     if not quoted:
         return []

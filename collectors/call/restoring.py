@@ -1,7 +1,8 @@
-"""Puts back what earlier calls change, so that replaying them leaves the state of the moment before the call.
+"""Puts back what earlier calls change, so that replaying them leaves the state of the moment before
+the call.
 
-Replayed calls decide what is compiled and recompiled, but they also move batch statistics, caches and counters.
-Tensors get their contents back in place, so that aliases and guards on identity hold.
+Replayed calls decide what is compiled and recompiled, but they also move batch statistics, caches
+and counters. Tensors get their contents back in place, so that aliases and guards on identity hold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _CONTAINERS = (list, dict, set, collections.deque)
 
 @contextlib.contextmanager
 def state_kept(call: Any) -> Iterator[None]:
-    """What the body does to tensors, modules, plain objects and random numbers that the call reaches is undone."""
+    """What the body does to tensors, modules, plain objects and random numbers that the call
+    reaches is undone.
+    """
     undo = [_tensors(call), random_kept()]
     seen: Set[int] = set()
     with contextlib.suppress(Exception):  # objects may refuse to be looked at
@@ -38,7 +41,9 @@ def state_kept(call: Any) -> Iterator[None]:
 
 
 def random_kept() -> Callable[[], None]:
-    """A function that puts the random states of torch, Python and NumPy back to what they are now."""
+    """A function that puts the random states of torch, Python and NumPy back to what they are
+    now.
+    """
     default, plain = torch.get_rng_state(), random.getstate()
     numpy = sys.modules.get("numpy")
     arrays = numpy.random.get_state() if numpy is not None else None
@@ -74,7 +79,9 @@ def _tensors(call: Any) -> Callable[[], None]:
 
 
 def _objects(value: Any, depth: int, seen: Set[int]) -> List[Callable[[], None]]:
-    """Steps that put back the attributes of modules and plain objects, and the contents of containers."""
+    """Steps that put back the attributes of modules and plain objects, and the contents of
+    containers.
+    """
     if depth <= 0 or id(value) in seen or isinstance(value, (*_PLAIN, torch.Tensor, type)):
         return []
     seen.add(id(value))
@@ -123,7 +130,9 @@ def _contents(container: Any) -> Callable[[], None]:
 
 
 def _same_items(one: Dict[Any, Any], other: Dict[Any, Any]) -> bool:
-    """Whether two dictionaries hold the same objects: writing to one that is unchanged would trip Dynamo's guards."""
+    """Whether two dictionaries hold the same objects: writing to one that is unchanged would trip
+    Dynamo's guards.
+    """
     return list(one) == list(other) and all(one[key] is other[key] for key in one)
 
 

@@ -1,7 +1,8 @@
 """One rung of the ladder: the recorded call, run once more in a forked child under a variation.
 
-Because the child is a fork of the moment before the call, nothing needs to be pickled and nothing of the
-variation (another backend, float64 everywhere, a last-bit change of the inputs) reaches the user's process.
+Because the child is a fork of the moment before the call, nothing needs to be pickled and nothing
+of the variation (another backend, float64 everywhere, a last-bit change of the inputs) reaches the
+user's process.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class Call:
 
 
 def set_config(config: Dict[str, Any]) -> None:
-    """Sets `module.path.name` configuration values; a name this release lacks raises AttributeError."""
+    """Sets `module.path.name` configuration values; a name this release lacks raises
+    AttributeError.
+    """
     for name, value in config.items():
         module_name, attribute = _split(name)
         (
@@ -81,7 +84,9 @@ def quiet_compile_workers() -> None:
 
 
 def compiled_with(call: Call, rung: Dict[str, Any]) -> Any:
-    """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as the user did."""
+    """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as
+    the user did.
+    """
     options = dict(call.options)
     if rung.get("dynamic", "unset") != "unset":
         options["dynamic"] = rung["dynamic"]
@@ -107,7 +112,9 @@ def compiled_with(call: Call, rung: Dict[str, Any]) -> Any:
 
 
 def _replay(call: Call, function: Any) -> None:
-    """Earlier calls of the same compiled callable, on other values of the same shapes: they decide what recompiles."""
+    """Earlier calls of the same compiled callable, on other values of the same shapes: they decide
+    what recompiles.
+    """
     for args, kwargs in call.history:
         with contextlib.suppress(Exception):
             function(*materialise(args), **materialise(kwargs))
@@ -124,7 +131,9 @@ class Placeholder:
 
 
 def forget(value: Any) -> Any:
-    """A structure with each tensor replaced by its `Placeholder`, so that a history holds no data."""
+    """A structure with each tensor replaced by its `Placeholder`, so that a history holds no
+    data.
+    """
     if isinstance(value, torch.Tensor):
         return Placeholder(value)
     if isinstance(value, dict):
@@ -135,7 +144,9 @@ def forget(value: Any) -> Any:
 
 
 def materialise(value: Any) -> Any:
-    """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for floats."""
+    """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for
+    floats.
+    """
     if isinstance(value, Placeholder):
         if value.dtype.is_floating_point:
             ramp = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
@@ -158,7 +169,9 @@ def _numel(shape: Tuple[int, ...]) -> int:
 
 
 def to_double(tensors: Dict[str, torch.Tensor]) -> None:
-    """Turns every reachable floating-point tensor into float64 in place, keeping views of one storage views of one."""
+    """Turns every reachable floating-point tensor into float64 in place, keeping views of one
+    storage views of one.
+    """
     groups: Dict[int, torch.Tensor] = {}
     old = []  # a freed storage's address would be given out again and taken for the same storage
     for tensor in tensors.values():
@@ -179,7 +192,9 @@ def to_double(tensors: Dict[str, torch.Tensor]) -> None:
 
 
 def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
-    """Moves floating-point elements by about one unit in the last place, in turn up and down (`sign` 1) or down and up (-1)."""
+    """Moves floating-point elements by about one unit in the last place, in turn up and down
+    (`sign` 1) or down and up (-1).
+    """
     done = set()
     for tensor in tensors.values():
         if not tensor.dtype.is_floating_point or tensor.layout != torch.strided:
@@ -199,7 +214,9 @@ def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
 
 @contextlib.contextmanager
 def promoted() -> Iterator[None]:
-    """Low-precision dtypes named inside the program become float64, and autocast regions do nothing."""
+    """Low-precision dtypes named inside the program become float64, and autocast regions do
+    nothing.
+    """
     from torch.overrides import TorchFunctionMode
 
     low = {torch.float16, torch.bfloat16, torch.float32}
@@ -238,9 +255,10 @@ def promoted() -> Iterator[None]:
 def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     """Runs one rung in this (forked) process and saves its snapshot.
 
-    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`, `replay`, `fp64`,
-    `perturb`, `fill`, `recast`, `reorder`, `grads` (file with the gradients of the outputs, or None), `snapshot` (file to write), and the keys
-    of `bisection.apply`. A setting that this release lacks makes the outcome `skipped`.
+    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`,
+    `replay`, `fp64`, `perturb`, `fill`, `recast`, `reorder`, `grads` (file with the gradients of
+    the outputs, or None), `snapshot` (file to write), and the keys of `bisection.apply`. A setting
+    that this release lacks makes the outcome `skipped`.
     """
     quiet_compile_workers()
     try:
@@ -322,7 +340,9 @@ class _Stage:
 
 
 def _around(rung: Dict[str, Any]) -> Any:
-    """What an eager run happens in: everything in float64, fresh memory filled, what is undefined changed, or nothing special."""
+    """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
+    changed, or nothing special.
+    """
     if rung.get("fp64"):
         return promoted()
     if rung.get("fill") or rung.get("recast"):
@@ -351,7 +371,9 @@ def _function(call: Call, rung: Dict[str, Any]) -> Any:
 
 
 def _mark_changing(call: Call) -> None:
-    """Marks as dynamic what has changed between earlier calls and this one, as automatic dynamic shapes would."""
+    """Marks as dynamic what has changed between earlier calls and this one, as automatic dynamic
+    shapes would.
+    """
     mark = getattr(torch._dynamo, "maybe_mark_dynamic", None) or getattr(
         torch._dynamo, "mark_dynamic", None
     )
@@ -368,7 +390,9 @@ def _mark_changing(call: Call) -> None:
 def _gradients(
     result: Any, reachable: Dict[str, torch.Tensor], source: Optional[str]
 ) -> Dict[str, Optional[torch.Tensor]]:
-    """Gradients of the outputs with respect to every tensor the call can reach, given what flowed into its outputs."""
+    """Gradients of the outputs with respect to every tensor the call can reach, given what flowed
+    into its outputs.
+    """
     if source is None:
         return {}
     given = torch.load(source)

@@ -1,11 +1,13 @@
 """When two tensors count as the same (rule 1), and the numbers that show it.
 
-The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py`): two floating-point tensors agree if they are close at
-1e-4, or if the compiled one is at most 2 times (3 in half precision or below 1000 elements) as far from float64, by
-root mean square, as eager is. The target's own `same` is asked where it has one; the copy below answers elsewhere and
-gives the numbers. What `same` does not know is added: NaN must stay where they are; where both sides are infinite alike
-the others are judged; an integer or boolean result that is nearer to the float64 run's than eager's is not wrong;
-indices may differ where the values tie; float64 is no judge of a program that drew other random numbers there.
+The rule is `torch._dynamo.utils.same` (`torch/_dynamo/utils.py`): two floating-point tensors agree
+if they are close at 1e-4, or if the compiled one is at most 2 times (3 in half precision or below
+1000 elements) as far from float64, by root mean square, as eager is. The target's own `same` is
+asked where it has one; the copy below answers elsewhere and gives the numbers. What `same` does not
+know is added: NaN must stay where they are; where both sides are infinite alike the others are
+judged; an integer or boolean result that is nearer to the float64 run's than eager's is not wrong;
+indices may differ where the values tie; float64 is no judge of a program that drew other random
+numbers there.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _TIGHT = {
 }
 
 
-#: Eager may be so far from float64, relative to the root mean square, and both still have drawn the same numbers.
+#: Eager may be so far from float64, relative to the root mean square, and both still have drawn the
+#: same numbers.
 _RANDOM_NEAR = 0.05
 
 
@@ -62,7 +65,9 @@ def _max_abs(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def _max_ulp(a: torch.Tensor, b: torch.Tensor) -> Optional[float]:
-    """Largest difference in units in the last place of `a`'s dtype; None where that has no meaning."""
+    """Largest difference in units in the last place of `a`'s dtype; None where that has no
+    meaning.
+    """
     if not a.is_floating_point() or a.numel() == 0:
         return None
     finite = torch.isfinite(a) & torch.isfinite(b)
@@ -97,7 +102,9 @@ def _own(
     eager_off: Optional[float],
     origin: Optional[torch.dtype],
 ) -> bool:
-    """The same rule from our own numbers; `origin` is a coarser dtype that the computation ran in."""
+    """The same rule from our own numbers; `origin` is a coarser dtype that the computation ran
+    in.
+    """
     if _within(actual, reference, TOLERANCE, TOLERANCE):
         return True
     if off is None or eager_off is None or math.isnan(off):
@@ -114,12 +121,15 @@ def judge_values(
     tie: Optional[Dict[str, Any]] = None,
     random: bool = False,
 ) -> Dict[str, Any]:
-    """How two tensors of equal shape and dtype compare. `same` is the receiving side's rule, `tight` assert_close's.
+    """How two tensors of equal shape and dtype compare.
 
-    `exact` is the float64 result; `origin` the dtype the computation ran in, where that is coarser than the output's;
-    `tie` what the output indexes (see `probe`), if it is an index. Errors are absolute; `error_vs_fp64` and
-    `eager_error_vs_fp64` are root mean squares, for integers and booleans the share of unequal elements. A program
-    that draws random numbers may draw others in float64: then only a float64 result near eager's is a judge.
+    `same` is the receiving side's rule, `tight` assert_close's.
+
+    `exact` is the float64 result; `origin` the dtype the computation ran in, where that is coarser
+    than the output's; `tie` what the output indexes (see `probe`), if it is an index. Errors are
+    absolute; `error_vs_fp64` and `eager_error_vs_fp64` are root mean squares, for integers and
+    booleans the share of unequal elements. A program that draws random numbers may draw others in
+    float64: then only a float64 result near eager's is a judge.
     """
     if "float8" in str(reference.dtype):
         reference, actual = reference.float(), actual.float()
@@ -163,7 +173,9 @@ def _near(reference: torch.Tensor, exact: torch.Tensor) -> bool:
 def _finite(
     reference: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor
 ) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
-    """The elements that are finite on all sides, where the others (masked logits) agree; else no float64 result."""
+    """The elements that are finite on all sides, where the others (masked logits) agree; else no
+    float64 result.
+    """
     odd = ~(torch.isfinite(reference) & torch.isfinite(actual) & torch.isfinite(exact))
     if not bool(odd.any()):
         return reference, actual, exact
@@ -202,10 +214,11 @@ def _judge_floats(
 
 
 def tied(reference: torch.Tensor, actual: torch.Tensor, tie: Dict[str, Any]) -> bool:
-    """Whether two index tensors choose equal values: `tie` has the indexed `values`, their `dim`, and `stable`.
+    """Whether two index tensors choose equal values: `tie` has the indexed `values`, their `dim`,
+    and `stable`.
 
-    Values are equal within what rounding may do to them; under a stable sort exact ties have one right order, and
-    an index may not appear twice where eager has it once.
+    Values are equal within what rounding may do to them; under a stable sort exact ties have one
+    right order, and an index may not appear twice where eager has it once.
     """
     values, dim = tie["values"], int(tie["dim"])
     a, b = reference, actual

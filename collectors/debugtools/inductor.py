@@ -1,4 +1,5 @@
-"""Inductor's debug folder (TORCH_COMPILE_DEBUG): each graph before and after its passes, before and after fusion, and its code.
+"""Inductor's debug folder (TORCH_COMPILE_DEBUG): each graph before and after its passes, before and
+after fusion, and its code.
 
 A compile that is answered from a cache writes none, so the caches are off here.
 """
@@ -21,7 +22,9 @@ WANTED = (
 
 
 class InductorFolder(Tool):
-    """`torch_compile_debug/…/torchinductor/<graph>/` as torch writes it, the list of its graphs, and the vector ISA in use."""
+    """`torch_compile_debug/…/torchinductor/<graph>/` as torch writes it, the list of its graphs,
+    and the vector ISA in use.
+    """
 
     name = "inductor"
 

@@ -1,7 +1,8 @@
 """All of TORCH_LOGS in one run and one file, split by what each line says it is.
 
-Debug includes info, and artifacts (guards, recompiles, graph breaks, generated code, schedule) carry their name in
-brackets, so one run answers what would be a run per setting. torch 2.0 has two levels and no artifacts.
+Debug includes info, and artifacts (guards, recompiles, graph breaks, generated code, schedule)
+carry their name in brackets, so one run answers what would be a run per setting. torch 2.0 has two
+levels and no artifacts.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ _MAX_FILE = 64 << 20
 
 
 class Logs(Tool):
-    """`all.log` (info and debug of Dynamo, AOTAutograd and inductor) and a file for each artifact that was written."""
+    """`all.log` (info and debug of Dynamo, AOTAutograd and inductor) and a file for each artifact
+    that was written.
+    """
 
     name = "logs"
 
@@ -86,7 +89,9 @@ class Logs(Tool):
 
 
 def split(path: str, folder: str) -> Dict[str, Any]:
-    """Writes `<artifact>.log` for each artifact in a log; returns `levels` and `artifacts` (name -> lines)."""
+    """Writes `<artifact>.log` for each artifact in a log; returns `levels` and `artifacts` (name ->
+    lines).
+    """
     with open(path, encoding="utf-8", errors="replace") as source:
         lines = source.read(_MAX_FILE).splitlines()
     levels: Dict[str, int] = {}

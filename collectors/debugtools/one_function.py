@@ -1,6 +1,8 @@
-"""Debugging one function by name: Dynamo compiles that function and leaves every other one to Python.
+"""Debugging one function by name: Dynamo compiles that function and leaves every other one to
+Python.
 
-TORCHDYNAMO_DEBUG_FUNCTION is read anew for each frame on every release, so it can be set in a running process.
+TORCHDYNAMO_DEBUG_FUNCTION is read anew for each frame on every release, so it can be set in a
+running process.
 """
 
 from __future__ import annotations

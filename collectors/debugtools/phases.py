@@ -1,6 +1,8 @@
-"""Where the compile time went: torch times its own phases in every release, under names that changed.
+"""Where the compile time went: torch times its own phases in every release, under names that
+changed.
 
-Seconds are wall time and nested: a phase contains those that it calls, so they do not add up to the whole.
+Seconds are wall time and nested: a phase contains those that it calls, so they do not add up to the
+whole.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from typing import Any, Dict, Mapping
 
 from .tool import Missing, Tool
 
-#: The functions torch times, in the order they run, and what a reader calls them. Several names for one phase: by release.
+#: The functions torch times, in the order they run, and what a reader calls them. Several names for
+#: one phase: by release.
 PHASES = (
     ("dynamo", ("_compile.compile_inner", "_compile", "bytecode_tracing")),
     ("backend", ("OutputGraph.call_user_compiler",)),

@@ -1,7 +1,8 @@
-"""What stops tracing and what compiles again: `explain` and the recompilation profiler, of what the program really did.
+"""What stops tracing and what compiles again: `explain` and the recompilation profiler, of what the
+program really did.
 
-`torch._dynamo.explain` traces once more with arguments of its own, and the profiler class went after 2.0; the observer sees
-the same things while the program itself runs, on every release.
+`torch._dynamo.explain` traces once more with arguments of its own, and the profiler class went
+after 2.0; the observer sees the same things while the program itself runs, on every release.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from .tool import Tool
 
 
 class Profiler(Tool):
-    """`graphs`, `operations` (per graph), `graph_breaks` with reason and place, `recompiles` with the guard that failed."""
+    """`graphs`, `operations` (per graph), `graph_breaks` with reason and place, `recompiles` with
+    the guard that failed.
+    """
 
     name = "explain"
 

@@ -1,4 +1,6 @@
-"""The two places where tools are switched on: a fork of the recorded call, and a fresh process with a public repro."""
+"""The two places where tools are switched on: a fork of the recorded call, and a fresh process with
+a public repro.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TOOLS = (OneFunction, Logs, StructuredTrace, InductorFolder, Phases, Profiler)
 
 
 def session(request: Dict[str, Any]) -> Session:
-    """The tools that `request["tools"]` names, in their folders below `request["folder"]`; `options` are for all of them."""
+    """The tools that `request["tools"]` names, in their folders below `request["folder"]`;
+    `options` are for all of them.
+    """
     names = request.get("tools") or [tool.name for tool in TOOLS]
     chosen = [tool for tool in TOOLS if tool.name in names]
     options = request.get("options") or {}
@@ -28,7 +32,8 @@ def session(request: Dict[str, Any]) -> Session:
 
 
 def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Repeats a recorded call in this (forked) process, compiled afresh as the user did, with the tools on.
+    """Repeats a recorded call in this (forked) process, compiled afresh as the user did, with the
+    tools on.
 
     Answer: `found` (see `Session.stop`) and `raised`, the class of what the call raised.
     """
@@ -50,7 +55,9 @@ def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Runs a repro as `__main__` in this process with the tools on; its exit code is part of the answer."""
+    """Runs a repro as `__main__` in this process with the tools on; its exit code is part of the
+    answer.
+    """
     import torch._dynamo  # noqa: F401  the tools patch what the program will use
 
     tools = session(spec)
@@ -70,7 +77,9 @@ def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def main(arguments: List[str]) -> int:
-    """`… run SPEC.json`: a request with `script`; the answer goes to `answer.json` in its folder."""
+    """`… run SPEC.json`: a request with `script`; the answer goes to `answer.json` in its
+    folder.
+    """
     with open(arguments[0], encoding="utf-8") as source:
         spec = json.load(source)
     answer = of_script(spec)

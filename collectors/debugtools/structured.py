@@ -1,7 +1,8 @@
-"""The structured trace (TORCH_TRACE, what tlparse reads): one file of JSON lines that holds the whole program.
+"""The structured trace (TORCH_TRACE, what tlparse reads): one file of JSON lines that holds the
+whole program.
 
-The handler is put in place by hand, since the variable is read once when torch is imported. Such a log contains every
-graph, every kernel and every path, so it never leaves the private folder.
+The handler is put in place by hand, since the variable is read once when torch is imported. Such a
+log contains every graph, every kernel and every path, so it never leaves the private folder.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class StructuredTrace(Tool):
 
 
 def _kind(line: str) -> str:
-    """What an entry is about: the one key that is not bookkeeping; payload lines, which are indented, are none."""
+    """What an entry is about: the one key that is not bookkeeping; payload lines, which are
+    indented, are none.
+    """
     start = line.find("] {")
     if line.startswith(("\t", " ")) or start < 0:
         return ""

@@ -1,7 +1,8 @@
-"""One way to switch a debugging tool on and off, whatever it is: start before the program, stop after it, a folder between.
+"""One way to switch a debugging tool on and off, whatever it is: start before the program, stop
+after it, a folder between.
 
-What a tool wrote stays in its folder even where the program takes the process down; `stop` then never runs, and the
-files are the evidence.
+What a tool wrote stays in its folder even where the program takes the process down; `stop` then
+never runs, and the files are the evidence.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import Any, Dict, List, Sequence
 
 
 class Missing(Exception):
-    """Raised by `start` or `stop`: this release has no such tool, or it has nothing to say. Its text is the reason."""
+    """Raised by `start` or `stop`: this release has no such tool, or it has nothing to say.
+
+    Its text is the reason.
+    """
 
 
 class Tool:
@@ -52,7 +56,10 @@ class Session:
             self._step(tool, "start")
 
     def stop(self) -> Dict[str, Dict[str, Any]]:
-        """Switches them off in reverse order. Returns name -> `facts` or `skipped`, with the `seconds` both steps took."""
+        """Switches them off in reverse order.
+
+        Returns name -> `facts` or `skipped`, with the `seconds` both steps took.
+        """
         for tool in reversed(list(self._running)):
             self._step(tool, "stop")
         return self.found

@@ -1,7 +1,9 @@
-"""The Dynamo graph of a recorded call as plain data (graph IR, JSON), with no name of the user's program in it.
+"""The Dynamo graph of a recorded call as plain data (graph IR, JSON), with no name of the user's
+program in it.
 
-A pass-through backend receives each graph; nodes become public names found by *identity* in torch's own modules, so
-a private function can never slip in under a public name. What has no public name makes the capture say so.
+A pass-through backend receives each graph; nodes become public names found by *identity* in torch's
+own modules, so a private function can never slip in under a public name. What has no public name
+makes the capture say so.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class _PassThrough:
 
 
 def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Runs the call under a pass-through backend and returns `{"graphs": [IR, …]}` of the graphs it ran.
+    """Runs the call under a pass-through backend and returns `{"graphs": [IR, …]}` of the graphs it
+    ran.
 
     A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
     """
@@ -67,7 +70,9 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 def _run(
     call: rungs.Call, request: Dict[str, Any], backend: _PassThrough
 ) -> Tuple[List[int], Optional[str]]:
-    """Runs the call, after those before it if wanted; returns each graph's runs before it, and the error's class."""
+    """Runs the call, after those before it if wanted; returns each graph's runs before it, and the
+    error's class.
+    """
     torch._dynamo.reset()
     options = {key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options}
     if request.get("dynamic", "unset") != "unset":
@@ -105,7 +110,9 @@ def _translated(
 
 
 def _bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:
-    """What each call gave the symbolic sizes of a graph, oldest first: calls of other graphs of the same code included."""
+    """What each call gave the symbolic sizes of a graph, oldest first: calls of other graphs of the
+    same code included.
+    """
     dims = []
     tensors = 0
     for node in module.graph.nodes:

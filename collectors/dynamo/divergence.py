@@ -1,8 +1,10 @@
-"""Prefixes of the recorded call's Dynamo graph, in eager, compiled and in float64: where the two first part.
+"""Prefixes of the recorded call's Dynamo graph, in eager, compiled and in float64: where the two
+first part.
 
-A prefix is cut, and handed to the call's own compiler, at the moment Dynamo hands over the graph, so shapes,
-guards and settings are those of the call; it is measured at the moment the call would run that graph, on the
-very tensors it would get. The user's function goes no further, and nothing of its code is edited.
+A prefix is cut, and handed to the call's own compiler, at the moment Dynamo hands over the graph,
+so shapes, guards and settings are those of the call; it is measured at the moment the call would
+run that graph, on the very tensors it would get. The user's function goes no further, and nothing
+of its code is edited.
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ _COARSE = (torch.float16, torch.bfloat16)
 
 
 def divergence(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    """`ask` "nodes": the graphs the call runs. Else measures `positions` of graph `graph`, one JSON line each in `results`.
+    """`ask` "nodes": the graphs the call runs.
 
-    Both take `replay` and `config`; measuring also `grads`, `backend` and `coarse_from` (see `_measured`).
+    Else measures `positions` of graph `graph`, one JSON line each in `results`.
+
+    Both take `replay` and `config`; measuring also `grads`, `backend` and `coarse_from` (see
+    `_measured`).
     """
     rungs.quiet_compile_workers()
     rungs.set_config(request.get("config") or {})
@@ -48,11 +53,15 @@ def divergence(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
     return {"outcome": "ok"}
 
 
-# -- following the call to one of its graphs -----------------------------------------------------------------------
+# -- following the call to one of its graphs
+# -----------------------------------------------------------------------
 
 
 class Reached(BaseException):
-    """The call has come to the graph in question. Not an Exception, so that the user's code lets it through."""
+    """The call has come to the graph in question.
+
+    Not an Exception, so that the user's code lets it through.
+    """
 
     def __init__(self, inputs: Tuple[Any, ...]) -> None:
         self.inputs = inputs
@@ -67,7 +76,8 @@ def _follow(
 ) -> None:
     """Runs the call. `received(index, graph, inputs)` sees each graph when Dynamo compiles it.
 
-    What it returns runs instead of the graph when the recorded call itself (not one replayed before it) gets there.
+    What it returns runs instead of the graph when the recorded call itself (not one replayed before
+    it) gets there.
     """
     now = {"recorded": False, "graphs": 0}
 
@@ -131,7 +141,9 @@ def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
 
 
 def compiler(function: Any, options: Dict[str, Any]) -> Any:
-    """What torch.compile makes of a backend, a mode and options: taken from torch.compile itself."""
+    """What torch.compile makes of a backend, a mode and options: taken from torch.compile
+    itself.
+    """
     kept: List[Any] = []
 
     def optimize(*args: Any, **kwargs: Any) -> Any:
@@ -151,11 +163,14 @@ def compiler(function: Any, options: Dict[str, Any]) -> Any:
     return kept[0]
 
 
-# -- measuring one prefix --------------------------------------------------------------------------------------------
+# -- measuring one prefix
+# --------------------------------------------------------------------------------------------
 
 
 def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]) -> Dict[str, Any]:
-    """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision noise is expected."""
+    """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision
+    noise is expected.
+    """
     made: Dict[str, Any] = {}
     compile_graph = _compiler(call, request.get("backend"))
 
@@ -205,7 +220,9 @@ class _Bench:
         self.flows: Optional[List[torch.Tensor]] = None
 
     def compare(self, compiled: Any, coarse: bool) -> Dict[str, Any]:
-        """The worst difference of eager and compiled, with float64 as the judge where they differ at all."""
+        """The worst difference of eager and compiled, with float64 as the judge where they differ
+        at all.
+        """
         eager = self._run(self.plain, self.inputs, self.tensors, self.state)
         random = not torch.equal(torch.get_rng_state(), self.rng)
         actual = self._run(compiled, self.inputs, self.tensors, self.state)
@@ -229,7 +246,9 @@ class _Bench:
     def _run(
         self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: Dict[str, Any]
     ) -> List[Optional[torch.Tensor]]:
-        """The prefix's tensors and the inputs it changed, or else the gradients of everything that requires one."""
+        """The prefix's tensors and the inputs it changed, or else the gradients of everything that
+        requires one.
+        """
         torch.set_rng_state(self.rng)
         before = [outputs.version(tensor) for tensor in tensors]
         try:
@@ -320,7 +339,9 @@ def _worst(
     exact: Optional[List[Optional[torch.Tensor]]],
     origin: Optional[torch.dtype],
 ) -> Dict[str, Any]:
-    """The comparison of the tensor that is furthest off: one that the rule minds before one that it does not."""
+    """The comparison of the tensor that is furthest off: one that the rule minds before one that it
+    does not.
+    """
     if len(eager) != len(actual):
         return {"equal": False, "same": False}
     judged = []

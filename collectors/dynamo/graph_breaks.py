@@ -1,8 +1,9 @@
-"""What slows a compiled program down without breaking it: graph breaks, recompiles, the recompile limit.
+"""What slows a compiled program down without breaking it: graph breaks, recompiles, the recompile
+limit.
 
-The script's own process only keeps count, of what torch keeps count of anyway. The details are found in a fork,
-which compiles afresh and calls again with the shapes seen before — without `fullgraph`, which stops at the first
-break instead of finding all of them.
+The script's own process only keeps count, of what torch keeps count of anyway. The details are
+found in a fork, which compiles afresh and calls again with the shapes seen before — without
+`fullgraph`, which stops at the first break instead of finding all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _LIMIT = re.compile(r"cache_size_limit|recompile[_ ]limit", re.IGNORECASE)
 
 
 def counted() -> Dict[str, Any]:
-    """What this process has on record: `graph_breaks`, `recompiles` (counts), `limit_hit` and `failed` (guards).
+    """What this process has on record: `graph_breaks`, `recompiles` (counts), `limit_hit` and
+    `failed` (guards).
 
     Costs a look at a few dictionaries and never imports torch.
     """
@@ -47,14 +49,18 @@ def counted() -> Dict[str, Any]:
 
 
 def _limit() -> int:
-    """How many compiles of one function torch allows; what the setting is called depends on the release."""
+    """How many compiles of one function torch allows; what the setting is called depends on the
+    release.
+    """
     config = sys.modules.get("torch._dynamo.config")
     names = ("recompile_limit", "cache_size_limit")
     return int(next((getattr(config, name) for name in names if hasattr(config, name)), 1 << 30))
 
 
 def _broken(utils: Any) -> int:
-    """Breaks by torch's counters; a break they miss still leaves a function that resumes after it."""
+    """Breaks by torch's counters; a break they miss still leaves a function that resumes after
+    it.
+    """
     counters = utils.counters
     breaks = sum(counters.get("graph_break", {}).values())
     skipped = sum(
@@ -68,7 +74,9 @@ def _broken(utils: Any) -> int:
 
 
 def _entry(reason: str) -> Tuple[str, str]:
-    """(id of the earlier compile that did not fit, its failed guard in one line); 2.0 gives no ids."""
+    """(id of the earlier compile that did not fit, its failed guard in one line); 2.0 gives no
+    ids.
+    """
     match = re.match(r"(\[?\d+/\d+\]?): (.*)", reason, re.DOTALL)
     name, guard = match.groups() if match else ("", reason)
     line = next((line.strip() for line in guard.splitlines() if line.strip()), "")
@@ -81,10 +89,11 @@ def _times(names: List[str]) -> int:
 
 
 def collect(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Compiles afresh in this (forked) process, replays the history and the call, and reports what Dynamo met.
+    """Compiles afresh in this (forked) process, replays the history and the call, and reports what
+    Dynamo met.
 
-    `request`: `backend` (another one instead of the user's own, or None). Answer: `complaints` with `graphs`,
-    `graph_breaks`, `recompiles`, `limit`, `limit_hit`.
+    `request`: `backend` (another one instead of the user's own, or None). Answer: `complaints` with
+    `graphs`, `graph_breaks`, `recompiles`, `limit`, `limit_hit`.
     """
     import torch
 
@@ -187,7 +196,9 @@ def _recompiles(observer: Any, call: Any) -> List[Dict[str, Any]]:
 
 
 def own_words(reason: str) -> str:
-    """The longest start of a reason that is torch's own: written so in Dynamo's source, then names of torch and Python."""
+    """The longest start of a reason that is torch's own: written so in Dynamo's source, then names
+    of torch and Python.
+    """
     source = _dynamo_source()
     words = reason.strip("'\"").split(" ")
     for count in range(len(words), 0, -1):
@@ -204,7 +215,9 @@ def own_words(reason: str) -> str:
 
 
 def _known(word: str, source: str) -> bool:
-    """Whether a word is a builtin's name, a method of Tensor, or one of Dynamo's variables around such a name."""
+    """Whether a word is a builtin's name, a method of Tensor, or one of Dynamo's variables around
+    such a name.
+    """
     import torch
 
     if hasattr(builtins, word):

@@ -1,7 +1,9 @@
-"""Torch's guard texts without the user's names: argument positions instead, and nothing that cannot be vouched for.
+"""Torch's guard texts without the user's names: argument positions instead, and nothing that cannot
+be vouched for.
 
-A text is rebuilt word by word; it ends at the first word that is neither torch's, nor Python's, nor a name whose
-position among the arguments is known. Values that are texts or fractions are the user's data and end it too.
+A text is rebuilt word by word; it ends at the first word that is neither torch's, nor Python's, nor
+a name whose position among the arguments is known. Values that are texts or fractions are the
+user's data and end it too.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from ..call import failure, rungs
 
 
 class Labels(Dict[str, str]):
-    """Parameter name → `argument N` in the frame of `code`; `star` is its `*args`, whose first is argument `base`."""
+    """Parameter name → `argument N` in the frame of `code`; `star` is its `*args`, whose first is
+    argument `base`.
+    """
 
     def __init__(self, call: rungs.Call) -> None:
         super().__init__()
@@ -40,7 +44,9 @@ def labels(call: rungs.Call) -> Labels:
 
 
 def labels_in(code: Any, call: rungs.Call) -> Labels:
-    """The labels in a compiled frame: the call's own, torch's `(*args, **kwargs)` around it, or none that are known."""
+    """The labels in a compiled frame: the call's own, torch's `(*args, **kwargs)` around it, or
+    none that are known.
+    """
     own = labels(call)
     if code is own.code:
         return own
@@ -69,11 +75,12 @@ def _name_parameters(found: Labels, code: Any, bound: bool) -> None:
 
 #: Words of torch's and Python's own in guard texts.
 _WORDS = frozenset(
-    "tensor size mismatch at index expected actual stride strides rank dtype device requires_grad dispatch key set type "
-    "of any and or not is None True False Eq Ne Mod Min Max isinstance hasattr len size storage_offset shape "
-    "FloorDiv PythonMod math Float Double Half BFloat16 Int Long Short Byte Char Bool ComplexFloat ComplexDouble "
-    "GLOBAL_STATE changed grad_mode autocast_state deterministic_algorithms default_dtype torch_function "
-    "Duplicate tensors found cpu cuda int float bool str NoneType dict list tuple Tensor Parameter".split()
+    "tensor size mismatch at index expected actual stride strides rank dtype device requires_grad"
+    " dispatch key set type of any and or not is None True False Eq Ne Mod Min Max isinstance"
+    " hasattr len size storage_offset shape FloorDiv PythonMod math Float Double Half BFloat16 Int"
+    " Long Short Byte Char Bool ComplexFloat ComplexDouble GLOBAL_STATE changed grad_mode"
+    " autocast_state deterministic_algorithms default_dtype torch_function Duplicate tensors found"
+    " cpu cuda int float bool str NoneType dict list tuple Tensor Parameter".split()
 )
 _ACCESS = r"(?:\.[A-Za-z_]\w*(?:\(\))?|\[[^\[\]]*\])*"
 _TOKEN = re.compile(
@@ -91,7 +98,9 @@ _TOKEN = re.compile(
 
 
 def publish(text: str, names: Labels) -> Tuple[str, bool]:
-    """A guard's text with argument positions for names; cut (second value True) where a word cannot be vouched for."""
+    """A guard's text with argument positions for names; cut (second value True) where a word cannot
+    be vouched for.
+    """
     made = ""
     position = 0
     while position < len(text):
@@ -150,7 +159,9 @@ def _local(name: str, access: str, names: Labels) -> str:
 
 
 def _access(text: str) -> str:
-    """How a value is reached from a labelled one: sizes and numeric indices stay, names become `.…`."""
+    """How a value is reached from a labelled one: sizes and numeric indices stay, names become
+    `.…`.
+    """
     known = ("size()", "stride()", "storage_offset()", "shape", "dtype", "device", "requires_grad")
     made = ""
     for piece in re.findall(r"\.[A-Za-z_]\w*(?:\(\))?|\[[^\[\]]*\]", text):

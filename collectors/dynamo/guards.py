@@ -1,8 +1,9 @@
 """Which guard is missing: a compiled graph was reused where something it depends on had changed.
 
-A reused graph passed all its guards, so whatever differs between the call it was compiled for and the call that
-reused it is unguarded. Of these changes the graph's own size expressions say which it depends on, and holding one
-of them static — so that its change does cause a compile — says whether that guard is the missing one.
+A reused graph passed all its guards, so whatever differs between the call it was compiled for and
+the call that reused it is unguarded. Of these changes the graph's own size expressions say which it
+depends on, and holding one of them static — so that its change does cause a compile — says whether
+that guard is the missing one.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ _MAX_LISTED = 12
 
 
 def find(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Replays the history and the call with the user's own backend and tells what the last call reused.
+    """Replays the history and the call with the user's own backend and tells what the last call
+    reused.
 
-    `request`: `snapshot` (file for what the call leaves behind), `static` (changes, as given before, to hold static)
-    and `vary` (changes that alone are to differ in the history; everything else in it is as in the call).
+    `request`: `snapshot` (file for what the call leaves behind), `static` (changes, as given
+    before, to hold static) and `vary` (changes that alone are to differ in the history; everything
+    else in it is as in the call).
     """
     rungs.quiet_compile_workers()
     observer = Observer().install()
@@ -86,7 +89,9 @@ def _run(
 
 
 def _isolated(call: rungs.Call, vary: List[Dict[str, Any]]) -> List[Tuple[Any, Any]]:
-    """The sequence in which only the places of `vary` change: does the graph depend on these alone?"""
+    """The sequence in which only the places of `vary` change: does the graph depend on these
+    alone?
+    """
     places = {(change["where"], change["dimension"]) for change in vary}
     earlier = []
     for args, kwargs in call.history:
@@ -121,7 +126,8 @@ def _unique(texts: Any) -> List[str]:
     return list(dict.fromkeys(texts))
 
 
-# -- what changed -----------------------------------------------------------------------------------
+# -- what changed
+# -----------------------------------------------------------------------------------
 
 
 def _leaves(call: rungs.Call, args: Any, kwargs: Any) -> Dict[str, Any]:
@@ -139,7 +145,9 @@ def _leaves(call: rungs.Call, args: Any, kwargs: Any) -> Dict[str, Any]:
 def _mapped(
     call: rungs.Call, change: Callable[[str, Any], Any], args: Any = None, kwargs: Any = None
 ) -> Tuple[Any, Any]:
-    """Arguments (the call's own unless given) with each leaf replaced by what `change` makes of its label and value."""
+    """Arguments (the call's own unless given) with each leaf replaced by what `change` makes of its
+    label and value.
+    """
     args = call.args if args is None else args
     kwargs = call.kwargs if kwargs is None else kwargs
 
@@ -205,7 +213,9 @@ def _symbol_labels(reused: List[Graph], call: rungs.Call) -> Dict[str, Tuple[str
 def _dependent_first(
     changed: List[Dict[str, Any]], reused: List[Graph], call: rungs.Call
 ) -> List[Dict[str, Any]]:
-    """The changes with `used`: the size expressions of the reused graphs that hold their symbol; most used first."""
+    """The changes with `used`: the size expressions of the reused graphs that hold their symbol;
+    most used first.
+    """
     symbols = {place: symbol for symbol, place in _symbol_labels(reused, call).items()}
     expressions = _unique(text for graph in reused for text in graph.sizes)
     for change in changed:
@@ -216,7 +226,9 @@ def _dependent_first(
 
 
 def _about_sizes(reused: List[Graph], call: rungs.Call) -> List[str]:
-    """The guards of the reused entries that say something about sizes or values, with public words only."""
+    """The guards of the reused entries that say something about sizes or values, with public words
+    only.
+    """
     found = []
     for graph in reused:
         names = _names_in(graph, call)

@@ -1,8 +1,9 @@
-"""What the pictures of a report show, measured on the finished public repro in a process of its own, never on the recording.
+"""What the pictures of a report show, measured on the finished public repro in a process of its
+own, never on the recording.
 
-The repro's own `run` is repeated with another `torch.compile`: one that looks at the graph, measures its prefixes in eager, compiled
-and float64, or asks Dynamo where it broke. One JSON line each goes to a file, so what was measured before the
-process died is there.
+The repro's own `run` is repeated with another `torch.compile`: one that looks at the graph,
+measures its prefixes in eager, compiled and float64, or asks Dynamo where it broke. One JSON line
+each goes to a file, so what was measured before the process died is there.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Json = Dict[str, Any]
 def show(text: str, path: str, wish: Json, tell: Callable[[Json], None]) -> None:
     """Measures the repro `text`, as the file `path`; `tell` gets the findings as they come.
 
-    `wish`: `values` (run it as it is, for the map of the error), `positions` (at most so many operations of the graph),
-    `seconds` (for these; one that is begun is finished).
+    `wish`: `values` (run it as it is, for the map of the error), `positions` (at most so many
+    operations of the graph), `seconds` (for these; one that is begun is finished).
     """
     repro = _Repro(text, path)
     if wish.get("values"):
@@ -78,10 +79,13 @@ class _Repro:
         self.options: Json = {}
         self.backward = ".backward(" in text
 
-    # -- as it is --------------------------------------------------------------------------------------------------
+    # -- as it is
+    # --------------------------------------------------------------------------------------------------
 
     def results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
-        """What eager, compiled and (if the repro asks for it) float64 gave; None where not both ran."""
+        """What eager, compiled and (if the repro asks for it) float64 gave; None where not both
+        ran.
+        """
         seen: Dict[str, List[Any]] = {}
         genuine = torch.compile
 
@@ -141,10 +145,13 @@ class _Repro:
         finally:
             self.module.__dict__["run"] = self.run
 
-    # -- with another torch.compile ----------------------------------------------------------------------------------
+    # -- with another torch.compile
+    # ----------------------------------------------------------------------------------
 
     def _again(self, make: Callable[[Any, Json], Any]) -> Optional[str]:
-        """The run that compiles once more, `make(model, options)` in the place of torch.compile; the error it ends in."""
+        """The run that compiles once more, `make(model, options)` in the place of torch.compile;
+        the error it ends in.
+        """
         assert self.compiled is not None
         args, kwargs = self.compiled
         genuine = torch.compile
@@ -166,7 +173,9 @@ class _Repro:
     def _followed(
         self, received: Callable[[int, Any, Any, Json], Optional[divergence.Run]]
     ) -> None:
-        """The run with a backend that shows each graph to `received`; what that returns runs instead of the graph."""
+        """The run with a backend that shows each graph to `received`; what that returns runs
+        instead of the graph.
+        """
         count = [0]
 
         def make(model: Any, options: Json) -> Any:
@@ -195,7 +204,9 @@ class _Repro:
         return found
 
     def measured(self, graph: int, position: int) -> Json:
-        """Errors after one operation, or the exception's class where compiling up to there raises."""
+        """Errors after one operation, or the exception's class where compiling up to there
+        raises.
+        """
         made: Json = {}
 
         def received(
@@ -257,7 +268,9 @@ class _Repro:
 
 
 def _errors(bench: Any, compiled: Any, error: Optional[str]) -> Json:
-    """Root mean square errors against float64 of the tensor where the compiled one is furthest off."""
+    """Root mean square errors against float64 of the tensor where the compiled one is furthest
+    off.
+    """
 
     def run(function: Any) -> List[Any]:
         found: List[Any] = bench._run(function, bench.inputs, bench.tensors, bench.state)
@@ -307,7 +320,9 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -> Optional[Json]:
-    """Where the worst output is off: the largest absolute error in each cell of the tensor, laid out as rows by last dimension."""
+    """Where the worst output is off: the largest absolute error in each cell of the tensor, laid
+    out as rows by last dimension.
+    """
     judge = exact if exact is not None and len(exact) == len(eager) else eager
     worst, where = -1.0, None
     for index, (value, reference) in enumerate(zip(actual, judge)):
@@ -350,7 +365,9 @@ _RTOL = {torch.float16: 1e-3, torch.bfloat16: 1.6e-2, torch.float32: 1.3e-6}
 
 
 def _pooled(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
-    """The largest value of each block, so that no side has more than `CELLS` of them, and the blocks' sides."""
+    """The largest value of each block, so that no side has more than `CELLS` of them, and the
+    blocks' sides.
+    """
     step = [-(-side // CELLS) for side in flat.shape]
     rows = [block.amax(0) for block in flat.split(step[0], 0)]
     pooled = torch.stack([block.amax(1) for block in torch.stack(rows).split(step[1], 1)], 1)
@@ -358,7 +375,9 @@ def _pooled(flat: torch.Tensor) -> Tuple[torch.Tensor, List[int]]:
 
 
 def _spaced(graph: Json, count: int) -> List[int]:
-    """Positions that can be measured, evenly spaced where there are too many; the last one always."""
+    """Positions that can be measured, evenly spaced where there are too many; the last one
+    always.
+    """
     usable = [index for index, node in enumerate(graph["nodes"]) if node["measurable"]]
     if len(usable) <= count:
         return usable

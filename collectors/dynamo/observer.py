@@ -1,9 +1,11 @@
-"""What Dynamo does while a sequence of calls runs: breaks, recompiles, graphs, guards, and which graphs each call used.
+"""What Dynamo does while a sequence of calls runs: breaks, recompiles, graphs, guards, and which
+graphs each call used.
 
-One set of wrappers serves every release, because these names never changed: `convert_frame._compile` (a frame is
-compiled), `OutputGraph.compile_subgraph` and `call_user_compiler` (a graph ends, and goes to the backend),
-`CheckFunctionManager` (its guards), and `utils.guard_failures` (why an earlier one did not fit). Nothing is parsed
-from logs except that the recompile limit was hit, which torch tells nobody else.
+One set of wrappers serves every release, because these names never changed:
+`convert_frame._compile` (a frame is compiled), `OutputGraph.compile_subgraph` and
+`call_user_compiler` (a graph ends, and goes to the backend), `CheckFunctionManager` (its guards),
+and `utils.guard_failures` (why an earlier one did not fit). Nothing is parsed from logs except that
+the recompile limit was hit, which torch tells nobody else.
 
 The wrappers stay: an observer belongs in a forked child that ends after its answer.
 """
@@ -24,7 +26,10 @@ _TERSE = ("generic_jump", "step_unsupported")
 
 
 class Break:
-    """A place where tracing stopped. `whole`: the function around it was left to Python altogether."""
+    """A place where tracing stopped.
+
+    `whole`: the function around it was left to Python altogether.
+    """
 
     def __init__(self, reason: str, place: Tuple[str, int, str], whole: bool) -> None:
         self.reason = reason
@@ -33,7 +38,9 @@ class Break:
 
 
 class Compile:
-    """One compilation of a code object during call `call`; `reasons`: why earlier entries did not fit, newest first."""
+    """One compilation of a code object during call `call`; `reasons`: why earlier entries did not
+    fit, newest first.
+    """
 
     def __init__(self, code: Any, call: int, reasons: List[str]) -> None:
         self.code = code
@@ -87,7 +94,8 @@ class Observer:
             logger.setLevel(logging.WARNING)
         return self
 
-    # -- what the wrappers do -----------------------------------------------------------------------
+    # -- what the wrappers do
+    # -----------------------------------------------------------------------
 
     def _compiling(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         code = args[0] if args else kwargs["code"]
@@ -168,7 +176,9 @@ class Observer:
         return result
 
     def _shape_guarding(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Since 2.1 relations between sizes are compiled into a check of their own that does not name its parts."""
+        """Since 2.1 relations between sizes are compiled into a check of their own that does not
+        name its parts.
+        """
         result = original(*args, **kwargs)
         parts = list(result)[:1]
         if self._open and parts:
@@ -191,7 +201,9 @@ def sequence(call: rungs.Call) -> List[Tuple[Any, Any]]:
 
 
 class _Limit(logging.Handler):
-    """Hears torch say `torch._dynamo hit config.recompile_limit (8)`; `cache_size_limit` in old releases."""
+    """Hears torch say `torch._dynamo hit config.recompile_limit (8)`; `cache_size_limit` in old
+    releases.
+    """
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(logging.WARNING)
@@ -230,13 +242,17 @@ def code_place(code: Any) -> Tuple[str, int, str]:
 
 
 def function_name(name: str) -> str:
-    """The user's name of a function; the part after a graph break is a function of its own to Dynamo."""
+    """The user's name of a function; the part after a graph break is a function of its own to
+    Dynamo.
+    """
     match = re.fullmatch(r"torch_dynamo_resume_in_(.*)_at_\d+|<graph break in (.*)>", name)
     return (match.group(1) or match.group(2)) if match else name
 
 
 def _examples(output: Any, module: Any) -> List[Tuple[Any, Any, Any]]:
-    """(node, what it computes for shapes, source of an input); 2.0 keeps only the inputs' shapes, beside the graph."""
+    """(node, what it computes for shapes, source of an input); 2.0 keeps only the inputs' shapes,
+    beside the graph.
+    """
     nodes = list(module.graph.nodes)
     if any("example_value" in node.meta for node in nodes):
         return [

@@ -1,7 +1,9 @@
-"""The call's Dynamo graph up to one of its operations: which operations there are, in public words, and the cut.
+"""The call's Dynamo graph up to one of its operations: which operations there are, in public words,
+and the cut.
 
-Dynamo's own notes on graphs and nodes (shapes, sources, what is static) are kept, so that a backend treats a prefix
-as it treats the graph. What is open at the cut, autocast for one, is left as the graph would leave it.
+Dynamo's own notes on graphs and nodes (shapes, sources, what is static) are kept, so that a backend
+treats a prefix as it treats the graph. What is open at the cut, autocast for one, is left as the
+graph would leave it.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ _IN_PLACE = {getattr(operator, name) for name in dir(operator) if name.startswit
 def describe(module: Any, names: Dict[int, str]) -> Dict[str, Any]:
     """`{"nodes": […], "outputs": [positions]}` in public words only.
 
-    A node: `operator` (None if it has no public name), `dtype`, `measurable`, `differentiable`, `inputs`
-    (positions it reads) and `writes` (it changes a tensor in place, so what comes later may depend on it).
+    A node: `operator` (None if it has no public name), `dtype`, `measurable`, `differentiable`,
+    `inputs` (positions it reads) and `writes` (it changes a tensor in place, so what comes later
+    may depend on it).
     """
     positions: Dict[Any, int] = {}
     nodes: List[Dict[str, Any]] = []
@@ -58,7 +61,9 @@ def describe(module: Any, names: Dict[int, str]) -> Dict[str, Any]:
 
 
 def _with_depth(module: Any) -> Iterator[Tuple[Any, int]]:
-    """Nodes with how many functorch transforms are open after them: inside one, values are no plain tensors."""
+    """Nodes with how many functorch transforms are open after them: inside one, values are no plain
+    tensors.
+    """
     depth = 0
     for node in module.graph.nodes:
         name = _short(node)
@@ -68,7 +73,9 @@ def _with_depth(module: Any) -> Iterator[Tuple[Any, int]]:
 
 
 def note_values(module: Any, example_inputs: Any) -> None:
-    """Notes what each node computes, on fake tensors, for releases whose Dynamo does not hand that over (2.0)."""
+    """Notes what each node computes, on fake tensors, for releases whose Dynamo does not hand that
+    over (2.0).
+    """
     calls = [node for node in module.graph.nodes if node.op in _CALLS]
     modes = [tensor.fake_mode for tensor in example_inputs if hasattr(tensor, "fake_mode")]
     if not modes or any(_value(node) is not None for node in calls):
@@ -102,7 +109,9 @@ def _value(node: Any) -> Any:
 
 
 def _source(node: Any) -> Any:
-    """The node that holds what `node` computed: for an assignment to a part of a tensor, that tensor."""
+    """The node that holds what `node` computed: for an assignment to a part of a tensor, that
+    tensor.
+    """
     if node.op == "call_function" and node.target is operator.setitem:
         return node.args[0]
     return node
@@ -126,7 +135,9 @@ def _writes(module: Any, node: Any) -> bool:
 
 
 def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str]:
-    """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything not torch's own."""
+    """A node's public name: `torch.softmax`, `Tensor.view`, `torch.nn.Linear`; None for anything
+    not torch's own.
+    """
     if node.op == "call_method":
         return "Tensor." + node.target if hasattr(torch.Tensor, node.target) else None
     if node.op == "call_module":
@@ -154,7 +165,8 @@ def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str
 def cut(module: Any, position: Optional[int]) -> Any:
     """The graph up to its `position`-th call, returning that call's tensors; all of it for None.
 
-    Autocast and inference-mode regions that are open there are left again, and grad mode is put back.
+    Autocast and inference-mode regions that are open there are left again, and grad mode is put
+    back.
     """
     graph = torch.fx.Graph()
     copies: Dict[Any, Any] = {}
@@ -190,7 +202,9 @@ def cut(module: Any, position: Optional[int]) -> Any:
 
 
 def _with_notes(made: Any, original: Any) -> None:
-    """Attributes that Dynamo hangs on graphs and nodes for its backends: no copy takes them along."""
+    """Attributes that Dynamo hangs on graphs and nodes for its backends: no copy takes them
+    along.
+    """
     for name, value in getattr(original, "__dict__", {}).items():
         vars(made).setdefault(name, value)
 

@@ -1,7 +1,8 @@
 """How a stock torch.nn layer was constructed, read back from its attributes.
 
-A layer keeps most of its constructor's arguments under their names; the exceptions are listed here. What cannot be
-read back is not guessed: the caller then treats the layer as any other module and rewrites what it does.
+A layer keeps most of its constructor's arguments under their names; the exceptions are listed here.
+What cannot be read back is not guessed: the caller then treats the layer as any other module and
+rewrites what it does.
 """
 
 from __future__ import annotations
@@ -62,15 +63,19 @@ _READERS: Mapping[str, Callable[[Any], Dict[str, Any]]] = {
     "EmbeddingBag": _embedding_bag,
     "PReLU": lambda module: {"init": 0.25},
 }
-#: Layers whose parameters are not made by their constructor, or that hold modules which need not be stock.
+#: Layers whose parameters are not made by their constructor, or that hold modules which need not be
+#: stock.
 _NEVER = frozenset(
-    "Transformer TransformerEncoder TransformerDecoder Sequential ModuleList ModuleDict ParameterList ParameterDict Module Container "
-    "AdaptiveLogSoftmaxWithLoss".split()
+    "Transformer TransformerEncoder TransformerDecoder Sequential ModuleList ModuleDict"
+    " ParameterList ParameterDict Module Container AdaptiveLogSoftmaxWithLoss".split()
 )
 
 
 def constructor(module: nn.Module) -> Dict[str, Any]:
-    """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out. Raises Unsupported."""
+    """`{"class", "kwargs", "training"}` of a stock layer; arguments at their defaults are left out.
+
+    Raises Unsupported.
+    """
     cls = type(module)
     name = cls.__name__
     if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):

@@ -1,8 +1,8 @@
 """One Dynamo graph as plain data (graph IR, JSON).
 
-Targets become public names found by *identity* in torch's own modules, so a private function can never slip in under
-a public name. An operator that nobody can look into stays as `opaque`, of which only the results are known; what else has no
-public name raises `Unsupported`.
+Targets become public names found by *identity* in torch's own modules, so a private function can
+never slip in under a public name. An operator that nobody can look into stays as `opaque`, of which
+only the results are known; what else has no public name raises `Unsupported`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def _symbols(value: torch.Tensor) -> List[Any]:
 
 
 def tensor_meta(value: torch.Tensor) -> Dict[str, Any]:
-    """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as numbers."""
+    """Shape, stride, dtype, device type and requires_grad of a real or fake tensor, sizes as
+    numbers.
+    """
     return {
         "shape": [_hint(size) for size in value.shape],
         "stride": (
@@ -70,7 +72,9 @@ _CASTS = frozenset("to type int long short byte char type_as _to_copy convert_el
 
 
 def _is_cast(node: Any) -> bool:
-    """Whether some user converts the node's values to integers: C++ leaves that undefined for most of the floats."""
+    """Whether some user converts the node's values to integers: C++ leaves that undefined for most
+    of the floats.
+    """
     for user in node.users:
         result = user.meta.get("example_value")
         short = getattr(user.target, "__name__", str(user.target)).split(".")[0]
@@ -86,7 +90,9 @@ _WRITES = ("mutation", "functionalized", "effects")
 
 
 def _is_opaque(node: Any) -> bool:
-    """Whether a node may be left as something that only returns results: an operator that changes none of its arguments."""
+    """Whether a node may be left as something that only returns results: an operator that changes
+    none of its arguments.
+    """
     target = node.target
     if node.op != "call_function":
         return False
@@ -99,7 +105,8 @@ def _is_opaque(node: Any) -> bool:
 
 
 class Translator:
-    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results` what `Watching` noted then.
+    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results`
+    what `Watching` noted then.
 
     `allowed` are the ids of tensors whose values may leave.
     """
@@ -218,7 +225,9 @@ class Translator:
             self.storages[key] = (entry["name"], value)
 
     def _size(self, node: Any) -> None:
-        """A size that arrives as an input of its own becomes `tensor.size(dim)` of the input that carries it."""
+        """A size that arrives as an input of its own becomes `tensor.size(dim)` of the input that
+        carries it.
+        """
         size = self.sizes[node.name]
         for entry in self.inputs:
             for dim, symbol in enumerate(entry.get("symbols", ())):

@@ -1,4 +1,5 @@
-"""What the stand-ins of a graph's tensors must respect: a few numbers of each, never the values themselves.
+"""What the stand-ins of a graph's tensors must respect: a few numbers of each, never the values
+themselves.
 
 Those of intermediates are noted while the graph runs.
 """
@@ -17,10 +18,11 @@ LITERAL = 1024
 
 
 def span(tensor: torch.Tensor) -> Optional[Dict[str, Any]]:
-    """The few numbers that an intermediate's stand-in must respect; None where there is nothing to respect.
+    """The few numbers that an intermediate's stand-in must respect; None where there is nothing to
+    respect.
 
-    Taken of every intermediate while the graph runs, and nothing else is kept of it: so a graph of thousands
-    of operations needs no more memory than its own run.
+    Taken of every intermediate while the graph runs, and nothing else is kept of it: so a graph of
+    thousands of operations needs no more memory than its own run.
     """
     data = tensor.detach()
     plain = not data.is_complex() and data.dtype != torch.bool and data.layout == torch.strided
@@ -72,7 +74,9 @@ def statistics(tensor: torch.Tensor) -> Dict[str, Any]:
 
 
 def literal(tensor: torch.Tensor) -> Optional[List[Any]]:
-    """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too many to be read."""
+    """The values themselves, in order, of a tensor whose owner has allowed it; None if they are too
+    many to be read.
+    """
     if tensor.numel() > LITERAL or tensor.is_complex() or tensor.layout != torch.strided:
         return None
     flat = tensor.detach().cpu().reshape(-1)
@@ -80,7 +84,9 @@ def literal(tensor: torch.Tensor) -> Optional[List[Any]]:
 
 
 def _shortest(value: Any, dtype: torch.dtype) -> Any:
-    """The number with the fewest digits that is this value in its dtype; a text for what JSON has no number for."""
+    """The number with the fewest digits that is this value in its dtype; a text for what JSON has
+    no number for.
+    """
     if not isinstance(value, float):
         return value
     if value - value != 0:
@@ -106,7 +112,8 @@ def _without_data(value: Any) -> Any:
 class Watching(torch.fx.Interpreter):  # type: ignore[misc]
     """Runs a graph as it is and notes the `span` of every result under its node's name.
 
-    `results` are the results themselves without their data, for releases that forget them (torch 2.0).
+    `results` are the results themselves without their data, for releases that forget them (torch
+    2.0).
     """
 
     def __init__(self, module: Any) -> None:

@@ -1,7 +1,9 @@
-"""A program that runs already asks for a report itself: it starts the tool, and from then on is watched like a script.
+"""A program that runs already asks for a report itself: it starts the tool, and from then on is
+watched like a script.
 
-The compiled callables of such a program go through a `Switch`, which hands their calls to the recorder of the moment, if
-there is one. The tool is another process, found by `BUGREPORT_COMMAND`, on PATH, or beside this file.
+The compiled callables of such a program go through a `Switch`, which hands their calls to the
+recorder of the moment, if there is one. The tool is another process, found by `BUGREPORT_COMMAND`,
+on PATH, or beside this file.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class ToolMissing(RuntimeError):
 
 
 class Switch:
-    """What hooked callables see in place of a recorder; without an active one their calls go straight through."""
+    """What hooked callables see in place of a recorder; without an active one their calls go
+    straight through.
+    """
 
     def __init__(self) -> None:
         self.local = threading.local()
@@ -76,7 +80,8 @@ def tool() -> List[str]:
         if os.access(beside, os.X_OK) and not os.path.isdir(beside):
             return [beside]
     raise ToolMissing(
-        "the command `bugreport` is not on PATH; install it (pipx install torch-bugreport), or name it in BUGREPORT_COMMAND"
+        "the command `bugreport` is not on PATH; install it (pipx install torch-bugreport), or name"
+        " it in BUGREPORT_COMMAND"
     )
 
 
@@ -129,7 +134,10 @@ class Host:
         return text
 
     def wait(self, say: Callable[[str], Any]) -> int:
-        """Waits for the report, passing on what the tool says. Returns its exit code. Ctrl-C ends it first."""
+        """Waits for the report, passing on what the tool says. Returns its exit code.
+
+        Ctrl-C ends it first.
+        """
         try:
             while self.process.poll() is None:
                 say(self.words())
@@ -203,7 +211,9 @@ def _about() -> Dict[str, Any]:
 
 
 class Watch:
-    """The watching of a long run: a tool in the background, a recorder with a stride, and a thread that waits for the end."""
+    """The watching of a long run: a tool in the background, a recorder with a stride, and a thread
+    that waits for the end.
+    """
 
     def __init__(
         self, options: Sequence[Any], every: int, with_output: Any, say: Callable[[str], None]
@@ -230,8 +240,8 @@ class Watch:
     def _found(self) -> None:
         switch().active = None
         self.say(
-            "a compiled call raises or differs from eager; the program goes on, and a report is made beside it: {} "
-            "(log: {})".format(self.folder, self.host.log)
+            "a compiled call raises or differs from eager; the program goes on, and a report is"
+            " made beside it: {} (log: {})".format(self.folder, self.host.log)
         )
 
     def _program_ends(self) -> None:

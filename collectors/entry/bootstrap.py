@@ -1,7 +1,9 @@
-"""Runs the user's program as it always runs (see `record.starting`), with the recorder waiting for torch.
+"""Runs the user's program as it always runs (see `record.starting`), with the recorder waiting for
+torch.
 
-This file is executed by location and loads its own package under a private name from its own folder, which never
-reaches `sys.path`: the script's own `collectors.py`, `reporter/` or `templates/` stay what they are.
+This file is executed by location and loads its own package under a private name from its own
+folder, which never reaches `sys.path`: the script's own `collectors.py`, `reporter/` or
+`templates/` stay what they are.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ def main() -> None:
 
 
 def _recorder(spec: Dict[str, Any]) -> Any:
-    """What watches the calls; where the program is only run again up to one of them, what makes that call."""
+    """What watches the calls; where the program is only run again up to one of them, what makes
+    that call.
+    """
     if "descriptor" in spec:
         return importlib.import_module(PACKAGE + ".record.rerun").Rerun(spec)
     channel = importlib.import_module(PACKAGE + ".record.channel").Channel(spec["socket"])

@@ -1,4 +1,5 @@
-"""Entry point of tools that get a fresh process of the user's interpreter: `tool_main.py debugtools|triton SPEC.json`.
+"""Entry point of tools that get a fresh process of the user's interpreter: `tool_main.py
+debugtools|triton SPEC.json`.
 
 Like the candidates' entry point, it finds its package without touching `sys.path`.
 """

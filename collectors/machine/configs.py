@@ -1,7 +1,8 @@
-"""Which settings of torch's compiler are not what torch ships: values are compared with defaults, not "was it set".
+"""Which settings of torch's compiler are not what torch ships: values are compared with defaults,
+not "was it set".
 
-A setting or variable is shown only when its name is on an allow-list *and* its value looks harmless; anything else
-that is set reads `<set>`.
+A setting or variable is shown only when its name is on an allow-list *and* its value looks
+harmless; anything else that is set reads `<set>`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def variables() -> Dict[str, Any]:
-    """The environment variables that decide how torch and its compilers work, those with a path left out."""
+    """The environment variables that decide how torch and its compilers work, those with a path
+    left out.
+    """
     chosen = {name: value for name, value in os.environ.items() if _VARIABLES.fullmatch(name)}
     return {
         name: _shown(name, chosen[name])
@@ -55,15 +58,18 @@ def variables() -> Dict[str, Any]:
 
 
 def configs() -> Dict[str, Any]:
-    """Settings of torch's compiler that differ from their default, `torch._inductor.config.x` -> value.
+    """Settings of torch's compiler that differ from their default, `torch._inductor.config.x` ->
+    value.
 
-    Only modules that are loaded: the others can hold no change. Values are compared, not "was it set".
+    Only modules that are loaded: the others can hold no change. Values are compared, not "was it
+    set".
     """
     return {name: _shown(name, value) for name, value in changed_settings().items()}
 
 
 def choices() -> List[str]:
-    """The changed settings whose value is a string that torch's own configuration file spells out: a choice it offers.
+    """The changed settings whose value is a string that torch's own configuration file spells out:
+    a choice it offers.
 
     Any other string is the user's (a path, a name), and no report may repeat it.
     """
@@ -79,7 +85,10 @@ def choices() -> List[str]:
 
 
 def changed_settings() -> Dict[str, Any]:
-    """The same with the values themselves. They are those of the calling thread: since 2.13 each thread has its own."""
+    """The same with the values themselves.
+
+    They are those of the calling thread: since 2.13 each thread has its own.
+    """
     found = {}
     for module_name in _CONFIGS:
         module = sys.modules.get(module_name)
@@ -119,7 +128,9 @@ def _current(entry: Any) -> Any:
 
 
 def _settings_by_reload(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
-    """torch 2.0 keeps no defaults: its configuration file is executed once more under another name."""
+    """torch 2.0 keeps no defaults: its configuration file is executed once more under another
+    name.
+    """
     name = module.__name__.rpartition(".")[0] + "._bugreport_defaults"
     loader = importlib.machinery.SourceFileLoader(name, module.__file__)
     spec = importlib.util.spec_from_file_location(name, module.__file__, loader=loader)
@@ -137,7 +148,9 @@ def _settings_by_reload(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[
 
 
 def caches() -> Dict[str, Any]:
-    """Whether compiled code may come from an earlier run; empty when the compiler was not loaded."""
+    """Whether compiled code may come from an earlier run; empty when the compiler was not
+    loaded.
+    """
     found = {}
     for module_name, names in (
         (

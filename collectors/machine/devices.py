@@ -1,7 +1,8 @@
-"""Accelerators, read from the driver's files: a process that initialises CUDA cannot be forked any more.
+"""Accelerators, read from the driver's files: a process that initialises CUDA cannot be forked any
+more.
 
-Only where the program itself has already initialised a device is torch asked for it. Nothing here has been seen on a
-machine that has a GPU.
+Only where the program itself has already initialised a device is torch asked for it. Nothing here
+has been seen on a machine that has a GPU.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import torch
 
 
 def devices() -> Dict[str, Any]:
-    """`cuda_available`, `gpus` (names), `driver`, `cudnn`, `rocm` and `xpu` (what is known of them, or None)."""
+    """`cuda_available`, `gpus` (names), `driver`, `cudnn`, `rocm` and `xpu` (what is known of them,
+    or None).
+    """
     names = gpus()
     return {
         "cuda_available": _cuda_available(names),
@@ -94,7 +97,9 @@ def _rocm() -> Dict[str, Optional[str]]:
 
 
 def _xpu_available() -> Optional[bool]:
-    """Whether an XPU is in use; False without asking its runtime where torch was not built for one."""
+    """Whether an XPU is in use; False without asking its runtime where torch was not built for
+    one.
+    """
     if not getattr(torch.version, "xpu", None):
         return False
     with contextlib.suppress(Exception):

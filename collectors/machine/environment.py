@@ -1,9 +1,10 @@
-"""What a maintainer needs to know about the machine, in under two seconds and without naming anyone.
+"""What a maintainer needs to know about the machine, in under two seconds and without naming
+anyone.
 
-`torch.utils.collect_env` asks pip, conda, lscpu and nvidia-smi and takes seconds; it leaves out what decides most
-compiler bugs (non-default configurations, the compiler inductor calls, the instruction set it vectorises for). Here
-everything is read in-process but for the versions of a few tools, asked at the same time. Nothing that may hold a
-path, a host or a person is passed on.
+`torch.utils.collect_env` asks pip, conda, lscpu and nvidia-smi and takes seconds; it leaves out
+what decides most compiler bugs (non-default configurations, the compiler inductor calls, the
+instruction set it vectorises for). Here everything is read in-process but for the versions of a few
+tools, asked at the same time. Nothing that may hold a path, a host or a person is passed on.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ __all__ = ["changed_settings", "configs", "environment", "internals", "vocabular
 
 
 def environment() -> Dict[str, Any]:
-    """The machine and its torch, JSON-able. Call it in the thread of the user: configurations are per thread."""
+    """The machine and its torch, JSON-able.
+
+    Call it in the thread of the user: configurations are per thread.
+    """
     processor = machine.cpu()
     tools = machine.toolchain()
     found = devices.devices()

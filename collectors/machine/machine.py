@@ -1,4 +1,6 @@
-"""The computer below torch: system, processor, toolchain. All of the tools are asked at the same time, for at most 0.8 s.
+"""The computer below torch: system, processor, toolchain.
+
+All of the tools are asked at the same time, for at most 0.8 s.
 
 What Linux tells in files is read from files; only a compiler's own version needs its process.
 """
@@ -27,7 +29,9 @@ _VECTOR_FLAGS = re.compile(
 
 
 def system() -> str:
-    """The operating system with the number of its kernel, without the local part that names who built it."""
+    """The operating system with the number of its kernel, without the local part that names who
+    built it.
+    """
     if sys.platform.startswith("linux"):
         kernel = re.match(r"[\d.]+", platform.release())
         found = re.search(
@@ -42,7 +46,9 @@ def system() -> str:
 
 
 def cpu() -> Dict[str, Any]:
-    """The processor as lscpu has it, as far as a compiler cares; vulnerabilities and serial numbers are left out."""
+    """The processor as lscpu has it, as far as a compiler cares; vulnerabilities and serial numbers
+    are left out.
+    """
     text = _read("/proc/cpuinfo").partition("\n\n")[0]
     facts = {
         key.strip().lower(): value.strip()
@@ -77,7 +83,10 @@ def _cpu_caches() -> Dict[str, str]:
 
 
 def cpu_capability() -> Optional[str]:
-    """The instruction set torch dispatches on. Asked by name since 2.1, before that read from its build settings."""
+    """The instruction set torch dispatches on.
+
+    Asked by name since 2.1, before that read from its build settings.
+    """
     with contextlib.suppress(AttributeError, RuntimeError):
         return str(torch.backends.cpu.get_cpu_capability())
     found = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
@@ -85,7 +94,9 @@ def cpu_capability() -> Optional[str]:
 
 
 def vector_isa() -> Optional[str]:
-    """The instruction set inductor vectorises for, where this process has chosen it; choosing compiles test programs."""
+    """The instruction set inductor vectorises for, where this process has chosen it; choosing
+    compiles test programs.
+    """
     for name in ("torch._inductor.cpu_vec_isa", "torch._inductor.codecache"):
         module = sys.modules.get(name)
         chosen = getattr(module, "valid_vec_isa_list", None)
@@ -123,7 +134,9 @@ def toolchain() -> Dict[str, Optional[str]]:
 
 
 def _gcc(said: str) -> Optional[str]:
-    """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`; whoever else built it is left out."""
+    """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`; whoever else built it is left
+    out.
+    """
     line = said.partition("\n")[0]
     version = re.search(r"\s(\d+\.[\d.]+)", line.partition(")")[2] or line)
     builder = re.search(r"\(((?:Debian|Ubuntu|GCC|Red Hat|SUSE|conda-forge)[\w.+~ -]*)\)", line)
@@ -145,7 +158,9 @@ def _ldconfig() -> str:
 
 
 def _cudnn_library(listing: str) -> Optional[str]:
-    """The versions of the cuDNN libraries that the linker knows; their folders are nobody's business."""
+    """The versions of the cuDNN libraries that the linker knows; their folders are nobody's
+    business.
+    """
     found = set()
     for path in re.findall(r"=> (\S*libcudnn\.so\S*)", listing):
         version = re.search(r"libcudnn\.so\.([\d.]+)$", os.path.realpath(path))
@@ -185,7 +200,9 @@ def _ask(commands: Dict[str, Sequence[str]]) -> Dict[str, str]:
 
 
 def libraries() -> List[str]:
-    """What torch was built with, by name: a switched-off oneDNN or OpenMP explains many a difference."""
+    """What torch was built with, by name: a switched-off oneDNN or OpenMP explains many a
+    difference.
+    """
     found = []
     for name, attribute in (("MKL", "mkl"), ("oneDNN", "mkldnn"), ("OpenMP", "openmp")):
         with contextlib.suppress(Exception):

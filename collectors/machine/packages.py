@@ -1,6 +1,8 @@
-"""Installed packages by a list of public names: what is called `somecompany-torch` is nobody's business.
+"""Installed packages by a list of public names: what is called `somecompany-torch` is nobody's
+business.
 
-The names are those that `torch.utils.collect_env` looks for by pattern, as far as they are on PyPI or conda-forge.
+The names are those that `torch.utils.collect_env` looks for by pattern, as far as they are on PyPI
+or conda-forge.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def public_version(version: str) -> str:
 
 
 def pip_packages() -> Dict[str, str]:
-    """Public packages that this interpreter imports from, by normalised name; the first on its path wins."""
+    """Public packages that this interpreter imports from, by normalised name; the first on its path
+    wins.
+    """
     found: Dict[str, str] = {}
     for item in metadata.distributions():
         with contextlib.suppress(Exception):
@@ -67,7 +71,9 @@ def pip_version() -> str:
 
 
 def triton() -> Dict[str, Any]:
-    """Triton without importing it: `version`, `backends` (folders of its package) and `interpret`; empty if missing."""
+    """Triton without importing it: `version`, `backends` (folders of its package) and `interpret`;
+    empty if missing.
+    """
     with contextlib.suppress(Exception):
         spec = importlib.util.find_spec("triton")
         origin = spec.origin if spec is not None else None

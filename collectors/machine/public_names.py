@@ -1,4 +1,6 @@
-"""Public names of torch's functions and layers, found by identity, so that no private thing slips in under a public name."""
+"""Public names of torch's functions and layers, found by identity, so that no private thing slips
+in under a public name.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ NAMESPACES = frozenset(
 
 
 class Unsupported(Exception):
-    """A node that the graph IR cannot express; the message names what it is (torch's words only)."""
+    """A node that the graph IR cannot express; the message names what it is (torch's words
+    only).
+    """
 
 
 _MODULES = (

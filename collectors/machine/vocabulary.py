@@ -1,4 +1,6 @@
-"""torch's own words, read from the torch that is installed: what a report may say without giving anything away."""
+"""torch's own words, read from the torch that is installed: what a report may say without giving
+anything away.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,18 @@ _INTERNALS = (
 )
 
 
-#: Words of torch.fx graphs that no signature holds: opcodes, keys of `meta`, the arguments of a backend.
+#: Words of torch.fx graphs that no signature holds: opcodes, keys of `meta`, the arguments of a
+#: backend.
 _GRAPHS = (
-    "example_inputs example_value call_function call_method call_module get_attr placeholder output "
-    "nn_module_stack stack_trace tensor_meta val gm graph_module sample_inputs hint expr"
+    "example_inputs example_value call_function call_method call_module get_attr placeholder output"
+    " nn_module_stack stack_trace tensor_meta val gm graph_module sample_inputs hint expr"
 )
 
 
 def vocabulary() -> List[str]:
-    """The names of torch's public interface: modules, functions, layers and the names of their parameters."""
+    """The names of torch's public interface: modules, functions, layers and the names of their
+    parameters.
+    """
     words: Set[str] = set()
     for module in _public_modules():
         words.update(dir(module))
@@ -74,7 +79,9 @@ def vocabulary() -> List[str]:
 
 
 def _config_names() -> Set[str]:
-    """Settings of torch's compiler, read from the text of its configuration files: importing those takes seconds."""
+    """Settings of torch's compiler, read from the text of its configuration files: importing those
+    takes seconds.
+    """
     names: Set[str] = set()
     for package in ("_dynamo", "_inductor", "_functorch"):
         path = os.path.join(os.path.dirname(torch.__file__), package, "config.py")
@@ -93,8 +100,14 @@ def _config_names() -> Set[str]:
 
 
 def _public_modules() -> List[Any]:
-    names = "nn nn.functional nn.init nn.utils linalg fft special autograd optim utils.data amp compiler backends"
-    names += " backends.cpu backends.cudnn backends.mkldnn cuda testing distributions _dynamo sparse nested return_types"
+    names = (
+        "nn nn.functional nn.init nn.utils linalg fft special autograd optim utils.data amp"
+        " compiler backends"
+    )
+    names += (
+        " backends.cpu backends.cudnn backends.mkldnn cuda testing distributions _dynamo sparse"
+        " nested return_types"
+    )
     names += " fx library utils.checkpoint autograd.function"
     found: List[Any] = [
         torch,
@@ -123,7 +136,9 @@ def _add_parameters(value: Any, words: Set[str]) -> None:
 
 
 def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
-    """Names a traceback through a compiler shows: functions, classes and variables of its modules that are loaded now."""
+    """Names a traceback through a compiler shows: functions, classes and variables of its modules
+    that are loaded now.
+    """
     words: Set[str] = set()
     for module_name, module in list(sys.modules.items()):
         if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):

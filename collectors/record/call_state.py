@@ -1,4 +1,6 @@
-"""What a recorded call can reach, kept in a file, and put back where the program makes the call once more."""
+"""What a recorded call can reach, kept in a file, and put back where the program makes the call
+once more.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Any, Dict, List, Tuple
 
 from ..call import context, outputs
 
-#: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to make the same.
+#: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
+#: make the same.
 _MOST_KEPT = 1 << 30
 
 
@@ -17,7 +20,9 @@ class Changed(Exception):
 
 
 def keep(call: Any, path: str) -> None:
-    """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few enough, random states."""
+    """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few
+    enough, random states.
+    """
     import torch
 
     reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
@@ -60,7 +65,9 @@ def restore(call: Any, path: str) -> None:
 
 
 def _put(label: str, tensor: Any, value: Any) -> None:
-    """Gives a tensor the value it had, below autograd's sight; what is equal already is left alone."""
+    """Gives a tensor the value it had, below autograd's sight; what is equal already is left
+    alone.
+    """
     import torch
 
     with torch.no_grad(), torch.inference_mode(bool(tensor.is_inference())):

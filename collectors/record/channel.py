@@ -1,4 +1,6 @@
-"""Messages between target and host: JSON lines over a Unix socket of their own, so the script's stdio stays the script's."""
+"""Messages between target and host: JSON lines over a Unix socket of their own, so the script's
+stdio stays the script's.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Any, Dict, Optional
 class Channel:
     """One connection to the host. `send` and `receive` carry one JSON object each.
 
-    `patience`: seconds after which a host that does not answer counts as gone; None: it is waited for.
+    `patience`: seconds after which a host that does not answer counts as gone; None: it is waited
+    for.
     """
 
     def __init__(self, path: str, patience: Optional[float] = None) -> None:

@@ -1,4 +1,6 @@
-"""How a program came to its end: with which exception, raised where, in words that are the same without torch."""
+"""How a program came to its end: with which exception, raised where, in words that are the same
+without torch.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def account(error: BaseException) -> Dict[str, Any]:
 
 
 def _place(frames: List[Tuple[str, int]]) -> str:
-    """Where the innermost frame of the user's own stands: `train.py, line 7`, `train.ipynb, cell 3, line 2`."""
+    """Where the innermost frame of the user's own stands: `train.py, line 7`, `train.ipynb, cell 3,
+    line 2`.
+    """
     own = FOLDER
     roots = [os.path.dirname(os.__file__) + os.sep, own, "<"]
     for path, line in reversed(frames):

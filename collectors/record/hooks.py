@@ -1,7 +1,9 @@
-"""Puts the recorder around torch.compile the moment the script imports torch — not before, since import order matters.
+"""Puts the recorder around torch.compile the moment the script imports torch — not before, since
+import order matters.
 
-A script may set environment variables before its first `import torch`; importing torch on its behalf would change
-what it does. So a finder on `sys.meta_path` waits for that import and patches the finished module.
+A script may set environment variables before its first `import torch`; importing torch on its
+behalf would change what it does. So a finder on `sys.meta_path` waits for that import and patches
+the finished module.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from .watched import Watched
 
 
 class _AfterImport:
-    """Meta-path finder which calls `then(module)` once, right after the named module was executed."""
+    """Meta-path finder which calls `then(module)` once, right after the named module was
+    executed.
+    """
 
     def __init__(self, name: str, then: Callable[[Any], None]) -> None:
         self.name = name
@@ -49,7 +53,9 @@ class _AfterImport:
 
 
 def install(recorder: Any) -> None:
-    """Arranges for torch.compile and torch._dynamo.optimize to be watched, now or once torch is imported."""
+    """Arranges for torch.compile and torch._dynamo.optimize to be watched, now or once torch is
+    imported.
+    """
     for name, patch in (("torch._dynamo", _patch_optimize), ("torch", _patch_compile)):
         if name in sys.modules:
             patch(sys.modules[name], recorder)
@@ -75,7 +81,8 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
         except Exception:
             if not callable(model) or not _takes(original, args, kwargs):
                 raise
-            # the compiler's failure on this function, so it is told at the first call, which can be repeated
+            # the compiler's failure on this function, so it is told at the first call, which can be
+            # repeated
             compiled = _refused(original, model, args, kwargs)
         finally:
             recorder.local.compiling = False

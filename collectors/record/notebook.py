@@ -1,10 +1,13 @@
-"""A notebook is its code cells in order, each a file of its own to the tracebacks: `train.ipynb, cell 3`, line 2.
+"""A notebook is its code cells in order, each a file of its own to the tracebacks: `train.ipynb,
+cell 3`, line 2.
 
-Where IPython is installed, as in every environment that a kernel runs in, cells run in its shell, so magics, shell
-lines and top-level `await` do what they do in Jupyter. Without it the few magics that only look or measure are
-taken out and all others are refused. Cells are numbered as Jupyter does after "Restart and run all".
+Where IPython is installed, as in every environment that a kernel runs in, cells run in its shell,
+so magics, shell lines and top-level `await` do what they do in Jupyter. Without it the few magics
+that only look or measure are taken out and all others are refused. Cells are numbered as Jupyter
+does after "Restart and run all".
 
-The host runs `survey` by location in the user's interpreter, so this file imports nothing of its package.
+The host runs `survey` by location in the user's interpreter, so this file imports nothing of its
+package.
 """
 
 from __future__ import annotations
@@ -36,7 +39,10 @@ class Refused(Exception):
 
 
 class Cell:
-    """One code cell that is not empty. `number` counts from 1; `skip` and `may_fail` are what its tags say."""
+    """One code cell that is not empty.
+
+    `number` counts from 1; `skip` and `may_fail` are what its tags say.
+    """
 
     def __init__(self, path: str, number: int, text: str, tags: List[str]) -> None:
         self.name = "{}, cell {}".format(path, number)
@@ -83,7 +89,9 @@ def _language(metadata: Dict[str, Any]) -> str:
 
 
 def survey(path: str) -> Dict[str, Any]:
-    """Whether a notebook can be run here: `problem` (None: it can), `texts` by name, `left_out` lines."""
+    """Whether a notebook can be run here: `problem` (None: it can), `texts` by name, `left_out`
+    lines.
+    """
     try:
         cells, prose = read(path)
         left_out = []
@@ -100,9 +108,11 @@ def survey(path: str) -> Dict[str, Any]:
 
 
 def adapted(cell: Cell) -> Tuple[str, List[str]]:
-    """The cell without the lines that install packages, since it is this environment that is reported on; and those lines.
+    """The cell without the lines that install packages, since it is this environment that is
+    reported on; and those lines.
 
-    A cell that is timed loses that as well: IPython compiles such a one where no source can be found again.
+    A cell that is timed loses that as well: IPython compiles such a one where no source can be
+    found again.
     """
     if _is_python(cell.text):
         return cell.text, []
@@ -152,11 +162,15 @@ def _parse(text: str, cell: Cell) -> None:
         raise Refused("cell {} is not valid Python ({})".format(cell.number, error)) from None
 
 
-# -- without IPython ---------------------------------------------------------------------------------
+# -- without IPython
+# ---------------------------------------------------------------------------------
 
 
 def _without_ipython(cell: Cell, text: str) -> str:
-    """The cell as Python, line for line. A magic is never valid Python, so the parser says where one stands."""
+    """The cell as Python, line for line.
+
+    A magic is never valid Python, so the parser says where one stands.
+    """
     lines = text.split("\n")
     if lines[0].startswith("%%"):
         lines[0] = _cell_magic(cell, lines[0])
@@ -218,13 +232,17 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-# -- running -----------------------------------------------------------------------------------------
+# -- running
+# -----------------------------------------------------------------------------------------
 
 
 def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[BaseException]:
-    """Runs the cells in a fresh `__main__`. `entering` hears of each cell, `folder` is for IPython's own files.
+    """Runs the cells in a fresh `__main__`.
 
-    Returns the exception that ended the notebook if its traceback was shown already. Raises what ends it otherwise.
+    `entering` hears of each cell, `folder` is for IPython's own files.
+
+    Returns the exception that ended the notebook if its traceback was shown already. Raises what
+    ends it otherwise.
     """
     cells, _ = read(path)
     main = types.ModuleType("__main__")

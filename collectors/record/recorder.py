@@ -1,8 +1,9 @@
 """Watches every outermost compiled call of the user's script without touching what the script sees.
 
-Before a watched call the process is forked into a standby (see `standby`). After it the host is told how the
-call ended and answers whether to keep watching; the eager reference runs in the standby, never here. Gradients
-that flow into the outputs are noted by hooks, so that both sides can be given the same ones later.
+Before a watched call the process is forked into a standby (see `standby`). After it the host is
+told how the call ended and answers whether to keep watching; the eager reference runs in the
+standby, never here. Gradients that flow into the outputs are noted by hooks, so that both sides can
+be given the same ones later.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ class _Pending:
 class Recorder:
     """The hub of one script run. `call` is what hooked compiled callables go through.
 
-    `spec`: `socket` and `folder` of the host; `check_first` calls of each callable are looked at in any case; with
-    `every`, only each `every`-th one is, and those that raise; `cache` is the compiler cache of all repetitions.
-    With `isolation` "rerun" nothing is forked: what a call can reach is kept, for a program that is run again (`rerun`).
+    `spec`: `socket` and `folder` of the host; `check_first` calls of each callable are looked at in
+    any case; with `every`, only each `every`-th one is, and those that raise; `cache` is the
+    compiler cache of all repetitions. With `isolation` "rerun" nothing is forked: what a call can
+    reach is kept, for a program that is run again (`rerun`).
     """
 
     def __init__(self, channel: Channel, spec: Dict[str, Any]) -> None:
@@ -53,7 +55,9 @@ class Recorder:
         self.found: Optional[Callable[[], None]] = None
 
     def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
-        """Sends an event and waits for the host's word; a vanished host means: carry on unwatched."""
+        """Sends an event and waits for the host's word; a vanished host means: carry on
+        unwatched.
+        """
         self.channel.send(message)
         answer = self.channel.receive()
         if answer is None:
@@ -75,7 +79,9 @@ class Recorder:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
     ) -> Any:
-        """Runs one compiled call, watched if it is an outermost one of this process and worth a look."""
+        """Runs one compiled call, watched if it is an outermost one of this process and worth a
+        look.
+        """
         if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
         watched.watched_by(self)
@@ -89,7 +95,9 @@ class Recorder:
             self.local.inside = False
 
     def _worth_checking(self, watched: Watched, shapes: str) -> bool:
-        """The first calls, every new shape, then ever fewer: a training loop must not run twice as long for ever."""
+        """The first calls, every new shape, then ever fewer: a training loop must not run twice as
+        long for ever.
+        """
         count = watched.calls
         return bool(
             self.every
@@ -105,7 +113,10 @@ class Recorder:
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
     ) -> Any:
-        """A call whose turn it is not. If it raises, the moment after it is looked at instead of the one before."""
+        """A call whose turn it is not.
+
+        If it raises, the moment after it is looked at instead of the one before.
+        """
         number = self.calls
         self.calls += 1
         watched.calls += 1
@@ -124,7 +135,9 @@ class Recorder:
             raise
 
     def _settle(self) -> None:
-        """Ends the waiting for gradients: a standby that waits for some that never come holds memory for nothing."""
+        """Ends the waiting for gradients: a standby that waits for some that never come holds
+        memory for nothing.
+        """
         with self.lock, contextlib.suppress(Exception):
             self.flush_gradients()
             for entry in self.pending:
@@ -238,8 +251,8 @@ class Recorder:
             and "ranks"
         )
         if unsupported:
-            # a fork cannot use a device its parent has initialised, nor take another rank's part: no answer is
-            # better than a wrong one
+            # a fork cannot use a device its parent has initialised, nor take another rank's part:
+            # no answer is better than a wrong one
             self.ask({"event": "unsupported", "call": number, "reason": unsupported})
             self.watching = False
             return
@@ -266,7 +279,9 @@ class Recorder:
             self.standbys.append(fork_from_fresh_thread(server.serve))
 
     def _reap(self) -> None:
-        """Takes leave of the standbys that have ended: a long run must not collect dead processes."""
+        """Takes leave of the standbys that have ended: a long run must not collect dead
+        processes.
+        """
         for pid in list(self.standbys):
             try:
                 ended = os.waitpid(pid, os.WNOHANG)[0] != 0
@@ -305,7 +320,9 @@ class Recorder:
             self.pending = (self.pending + [entry])[-_MAX_PENDING:]
 
     def flush_gradients(self) -> None:
-        """Hands over the gradients noted so far; called before the next call and at the end of the script."""
+        """Hands over the gradients noted so far; called before the next call and at the end of the
+        script.
+        """
         import sys
 
         if "torch" not in sys.modules or not self.pending:
@@ -354,7 +371,9 @@ def _cuda_in_use() -> bool:
 
 
 def _settled() -> None:
-    """Waits for what a call has begun on a CUDA device, so that a kernel's failure is that call's and not a later one's."""
+    """Waits for what a call has begun on a CUDA device, so that a kernel's failure is that call's
+    and not a later one's.
+    """
     if _cuda_in_use():
         import torch
 

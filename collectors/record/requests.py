@@ -1,6 +1,7 @@
 """What the host may ask of a recorded call, each kind of request by its name.
 
-A request is done in a fork of its own, and most need a module that no other needs: it is imported there and then.
+A request is done in a fork of its own, and most need a module that no other needs: it is imported
+there and then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ _COLLECTORS = str(__package__).rpartition(".")[0]
 
 
 def perform(call: rungs.Call, request: Json) -> Json:
-    """Does one request about a call in this (forked) process. Raises ValueError for a kind that is not in KINDS."""
+    """Does one request about a call in this (forked) process.
+
+    Raises ValueError for a kind that is not in KINDS.
+    """
     kind = KINDS.get(request["op"])
     if kind is None:
         raise ValueError("unknown request " + str(request["op"]))
@@ -23,7 +27,9 @@ def perform(call: rungs.Call, request: Json) -> Json:
 
 
 def _of(module: str, function: str) -> Callable[[rungs.Call, Json], Json]:
-    """A function of another module, named from the top of the collectors, that takes the call and the request."""
+    """A function of another module, named from the top of the collectors, that takes the call and
+    the request.
+    """
 
     def do(call: rungs.Call, request: Json) -> Json:
         loaded = import_module(_COLLECTORS + "." + module)
@@ -38,7 +44,9 @@ def _run(call: rungs.Call, request: Json) -> Json:
 
 
 def _compare(call: rungs.Call, request: Json) -> Json:
-    """Compares two saved results, each a path below `reference` and `actual`; `exact` and `ties` may help to judge."""
+    """Compares two saved results, each a path below `reference` and `actual`; `exact` and `ties`
+    may help to judge.
+    """
     from ..call import comparison, context, outputs
 
     def load(name: str) -> Any:

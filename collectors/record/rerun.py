@@ -1,9 +1,10 @@
 """The program run again up to one recorded call, which is then made as the host asks.
 
-A fork cannot use a CUDA device that its parent has initialised, and not every system can fork a program with threads. There
-the program itself is the recording: each question about a call starts it anew. What the call could reach is put back to what
-it was in the recorded run, so a program that draws other numbers each time still makes the same call; one whose
-tensors have other shapes is not asked, since nothing that it answered would be about the recorded call.
+A fork cannot use a CUDA device that its parent has initialised, and not every system can fork a
+program with threads. There the program itself is the recording: each question about a call starts
+it anew. What the call could reach is put back to what it was in the recorded run, so a program that
+draws other numbers each time still makes the same call; one whose tensors have other shapes is not
+asked, since nothing that it answered would be about the recorded call.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from .recorder import Recorder
 
 
 class Rerun(Recorder):
-    """Takes the recorder's place in a program that is run again: calls are counted, and call number `spec["call"]` is asked about.
+    """Takes the recorder's place in a program that is run again: calls are counted, and call number
+    `spec["call"]` is asked about.
 
-    `spec`: `descriptor` of the channel, `folder` of the host, `kept`: the file of `keep`, `cache`: the compiler cache.
+    `spec`: `descriptor` of the channel, `folder` of the host, `kept`: the file of `keep`, `cache`:
+    the compiler cache.
     """
 
     def __init__(self, spec: Dict[str, Any]) -> None:
@@ -49,7 +52,8 @@ class Rerun(Recorder):
             ValueError
         ):  # a program's own handler can be put aside in the main thread only
             signal.signal(stopping.SIGNAL, signal.SIG_DFL)
-        # a new thread has torch's switches at their defaults, as in a standby: the call's own come from its state
+        # a new thread has torch's switches at their defaults, as in a standby: the call's own come
+        # from its state
         thread = threading.Thread(target=self._serve, args=(call, _device()))
         thread.start()
         thread.join()

@@ -1,10 +1,12 @@
 """A fork of the process as it was just before one compiled call, waiting to repeat that call.
 
-The standby is the recording: no pickling, every closure, global and random state in place. It does no work of
-its own; each request is done by a child forked from it, so a crash, an abort or a hang costs one child.
+The standby is the recording: no pickling, every closure, global and random state in place. It does
+no work of its own; each request is done by a child forked from it, so a crash, an abort or a hang
+costs one child.
 
-It must be forked from a *fresh* thread of the script's process: libgomp keeps its thread pool per thread, and a
-child forked from a thread that has run a parallel region waits for pool threads that no longer exist.
+It must be forked from a *fresh* thread of the script's process: libgomp keeps its thread pool per
+thread, and a child forked from a thread that has run a parallel region waits for pool threads that
+no longer exist.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from .channel import Channel
 
 
 def leave_the_program() -> None:
-    """Cuts a fork off from what the program still does with its streams, its signals and the machine's memory.
+    """Cuts a fork off from what the program still does with its streams, its signals and the
+    machine's memory.
 
-    A print of the repeated call must not end up in a log that the program writes, or in what pytest has captured; a
-    signal handler that saves a checkpoint must not run twice; and when memory runs out it is the copy that has to go.
+    A print of the repeated call must not end up in a log that the program writes, or in what pytest
+    has captured; a signal handler that saves a checkpoint must not run twice; and when memory runs
+    out it is the copy that has to go.
     """
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -49,7 +53,8 @@ def leave_the_program() -> None:
             with contextlib.suppress(
                 AttributeError
             ):  # logging's own last resort asks for sys.stderr
-                # setStream would flush what the program has not written; a handler may close what it has
+                # setStream would flush what the program has not written; a handler may close what
+                # it has
                 handler.stream = open(2, "w", buffering=1, errors="replace", closefd=False)
     for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
@@ -59,12 +64,15 @@ def leave_the_program() -> None:
 
 
 _LEFT: List[Any] = []  # closing them would write what they hold
-#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have a hundred of them.
+#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have
+#: a hundred of them.
 _MOST_OF_LOG = 30_000
 
 
 class Standby:
-    """Serves requests of the host about one recorded call until told to stop or the host is gone."""
+    """Serves requests of the host about one recorded call until told to stop or the host is
+    gone.
+    """
 
     def __init__(
         self, call: rungs.Call, number: int, socket_path: str, folder: str, cache: str = ""
@@ -77,7 +85,10 @@ class Standby:
         self.children: Dict[int, Dict[str, Any]] = {}
 
     def serve(self) -> None:
-        """The loop. A request is `{"op": one of asked.KINDS or "stop", "id": n, "timeout": seconds, …}`."""
+        """The loop.
+
+        A request is `{"op": one of asked.KINDS or "stop", "id": n, "timeout": seconds, …}`.
+        """
         leave_the_program()
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
@@ -135,7 +146,9 @@ class Standby:
         os.replace(path + ".part", path)
 
     def _reap(self) -> None:
-        """Answers for the children that have ended; one that has reached its limit first says where it is."""
+        """Answers for the children that have ended; one that has reached its limit first says where
+        it is.
+        """
         for pid, child in list(self.children.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
             now = time.monotonic()
@@ -147,7 +160,8 @@ class Standby:
                 if not done:
                     _kill_group(pid)
                     os.waitpid(pid, 0)
-                # The compilers that it has started as well. Its own number may be another process's by now.
+                # The compilers that it has started as well. Its own number may be another process's
+                # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
                 self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})

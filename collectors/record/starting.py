@@ -1,6 +1,8 @@
-"""The ways a program is started: what follows is what `python`, Jupyter or torchrun would have done with it.
+"""The ways a program is started: what follows is what `python`, Jupyter or torchrun would have done
+with it.
 
-Each runner makes `__main__`, `sys.argv` and `sys.path` what the program knows, and then is out of the way.
+Each runner makes `__main__`, `sys.argv` and `sys.path` what the program knows, and then is out of
+the way.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import sys
 import types
 from typing import Any, Callable, Dict, Optional
 
-#: Where the program is now, for people: the cell of a notebook. A test's name is found in the environment.
+#: Where the program is now, for people: the cell of a notebook. A test's name is found in the
+#: environment.
 _PLACE = {"now": ""}
 
 
@@ -30,7 +33,8 @@ def place() -> str:
 def run(spec: Dict[str, Any]) -> Optional[BaseException]:
     """Runs the program that `spec["way"]` and `sys.argv` name.
 
-    Returns the exception that ended it if its traceback was shown already. Raises what ends it otherwise, and Unusable.
+    Returns the exception that ended it if its traceback was shown already. Raises what ends it
+    otherwise, and Unusable.
     """
     runners: Dict[str, Callable[[Dict[str, Any]], Optional[BaseException]]] = {
         "script": _script,
@@ -123,6 +127,8 @@ def _mind_arguments(name: str, function: Any) -> None:
     ]
     if required:
         raise Unusable(
-            "{} needs the argument{} {}, and bugreport calls it without any; give defaults, or name a "
-            "function that needs none".format(name, "s" * (len(required) > 1), ", ".join(required))
+            "{} needs the argument{} {}, and bugreport calls it without any; give defaults, or name"
+            " a function that needs none".format(
+                name, "s" * (len(required) > 1), ", ".join(required)
+            )
         )

@@ -1,4 +1,6 @@
-"""What is known of a compiled callable and of one call of it, so that no call is looked at that can show nothing new."""
+"""What is known of a compiled callable and of one call of it, so that no call is looked at that can
+show nothing new.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Seen:
 
 
 class Watched:
-    """One result of torch.compile: the original callable, the options, and the shapes it has been called with."""
+    """One result of torch.compile: the original callable, the options, and the shapes it has been
+    called with.
+    """
 
     def __init__(self, function: Any, options: Dict[str, Any]) -> None:
         self.function = function
@@ -33,7 +37,9 @@ class Watched:
         self.watcher: Any = None
 
     def watched_by(self, recorder: Any) -> None:
-        """A new recorder knows nothing of what an earlier one has seen: it looks at this callable anew."""
+        """A new recorder knows nothing of what an earlier one has seen: it looks at this callable
+        anew.
+        """
         if self.watcher is not recorder:
             self.watcher = recorder
             self.calls = 0
@@ -41,7 +47,9 @@ class Watched:
 
 
 def signature(value: Any) -> Any:
-    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures need no second look."""
+    """Shapes and dtypes of a structure of arguments, small values as they are: equal signatures
+    need no second look.
+    """
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return (tuple(value.shape), str(value.dtype), bool(getattr(value, "requires_grad", False)))
     if isinstance(value, dict):

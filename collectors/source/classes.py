@@ -1,4 +1,6 @@
-"""Classes and objects as data: of a class what is mentioned, of an object the state it is in now."""
+"""Classes and objects as data: of a class what is mentioned, of an object the state it is in
+now.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ _FRESH = set(nn.Module().__dict__) | {"training"}
 
 
 class Objects:
-    """Tables of what was found. `wanted` are the attribute names mentioned so far; `later` waits for a mention."""
+    """Tables of what was found.
+
+    `wanted` are the attribute names mentioned so far; `later` waits for a mention.
+    """
 
     def __init__(self) -> None:
         self.functions: Dict[str, Any] = {}

@@ -1,7 +1,9 @@
-"""Whether a program rewritten from its source computes what the recorded call computes, from the same tensors.
+"""Whether a program rewritten from its source computes what the recorded call computes, from the
+same tensors.
 
-Like `equivalence`, for the other way of rewriting: there is no trace in between, so each tensor of the rewritten program is
-given by how it is reached there, beside the id that `source.gather` has for the private one.
+Like `equivalence`, for the other way of rewriting: there is no trace in between, so each tensor of
+the rewritten program is given by how it is reached there, beside the id that `source.gather` has
+for the private one.
 """
 
 from __future__ import annotations
@@ -20,16 +22,18 @@ from ..trace.torch_functions import replaced
 from . import source
 
 Json = Dict[str, Any]
-#: A tensor: how it is told apart (id, and its name in a stock layer), the private one, the public one.
+#: A tensor: how it is told apart (id, and its name in a stock layer), the private one, the public
+#: one.
 _Pair = Tuple[str, torch.Tensor, torch.Tensor]
 
 
 def check(call: rungs.Call, request: Json) -> Json:
     """Compares the call with the program in `request`.
 
-    `request`: `text` and `callable` make the callable, the function `inputs` in `text` its arguments; `tensors` are pairs of a
-    public expression and an id, as `anonymizer.source.paths` has them; `file` is a path for our own use. Returns `outcome` ok with
-    `outputs`, `gradients`, `buffers` and `operators` as `equivalence.check` does, or raises with its `detail`.
+    `request`: `text` and `callable` make the callable, the function `inputs` in `text` its
+    arguments; `tensors` are pairs of a public expression and an id, as `anonymizer.source.paths`
+    has them; `file` is a path for our own use. Returns `outcome` ok with `outputs`, `gradients`,
+    `buffers` and `operators` as `equivalence.check` does, or raises with its `detail`.
     """
     changed = next(replaced(), None)
     if changed is not None:
@@ -78,7 +82,10 @@ def _private(call: rungs.Call, request: Json, rng: torch.Tensor) -> Json:
 
 
 def _public(call: rungs.Call, request: Json, rng: torch.Tensor) -> Run:
-    """The rewritten program's run on the values of the private tensors. Raises ValueError where one has no counterpart."""
+    """The rewritten program's run on the values of the private tensors.
+
+    Raises ValueError where one has no counterpart.
+    """
     module = sys.modules["rewritten"] = types.ModuleType("rewritten")  # dataclasses look there
     namespace = module.__dict__
     exec(compile(request["text"], "<rewritten>", "exec"), namespace)

@@ -1,4 +1,6 @@
-"""Small questions about one live object: is it a constant, what kind of method or class is it, what was compiled."""
+"""Small questions about one live object: is it a constant, what kind of method or class is it, what
+was compiled.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def constant(value: Any) -> Optional[Ref]:
 
 
 def known(value: Any) -> bool:
-    """Whether a decorator may matter again: a user's has done its work already, torch's and Python's may."""
+    """Whether a decorator may matter again: a user's has done its work already, torch's and
+    Python's may.
+    """
     return (
         isinstance(value, types.ModuleType)
         and is_foreign(value.__name__)

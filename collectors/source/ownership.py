@@ -1,8 +1,8 @@
 """Who owns a live object: torch and Python, whose names everybody knows, or the user.
 
-Names are found by *identity* in public modules, or by a path that leads back to the same object; a private thing
-that merely claims a public module is not believed. Functions are judged by the file of their code, since
-`functools.wraps` makes torch's wrappers claim the user's module.
+Names are found by *identity* in public modules, or by a path that leads back to the same object; a
+private thing that merely claims a public module is not believed. Functions are judged by the file
+of their code, since `functools.wraps` makes torch's wrappers claim the user's module.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def _in_stdlib(path: str) -> bool:
 
 
 def user_code(function: Any) -> Optional[bool]:
-    """Whether a Python function was written by the user; None for code made from text, as dataclasses do."""
+    """Whether a Python function was written by the user; None for code made from text, as
+    dataclasses do.
+    """
     code = getattr(function, "__code__", None)
     if code is None:
         return False
@@ -74,7 +76,9 @@ def user_code(function: Any) -> Optional[bool]:
 
 
 def own_files() -> List[str]:
-    """The files of the user's modules: those that are loaded and belong neither to Python nor to an installed package."""
+    """The files of the user's modules: those that are loaded and belong neither to Python nor to an
+    installed package.
+    """
     ours = os.path.realpath(FOLDER) + os.sep
     found = set()
     for module in list(sys.modules.values()):
@@ -159,7 +163,9 @@ def public_reference(value: Any) -> Optional[Dict[str, Any]]:
 
 
 def _shortest(module: str, qualname: str, value: Any) -> str:
-    """The name that people write: of the outermost package that offers the object, not of the module that defines it."""
+    """The name that people write: of the outermost package that offers the object, not of the
+    module that defines it.
+    """
     parts = module.split(".")
     for length in range(1, len(parts)):
         dotted = ".".join(parts[:length] + [qualname])

@@ -1,9 +1,10 @@
-"""Everything a failing callable reaches, as data: functions as text, objects as the state they are in now.
+"""Everything a failing callable reaches, as data: functions as text, objects as the state they are
+in now.
 
-No constructor of the user's is ever needed: a module is what its attributes are at this moment. So `__init__`, with
-its configuration files and credentials, is not even looked at, and of a class only the methods and attributes
-whose names some gathered function mentions. Torch and the standard library are named, everything else is
-followed; what cannot be followed is `opaque` with a reason.
+No constructor of the user's is ever needed: a module is what its attributes are at this moment. So
+`__init__`, with its configuration files and credentials, is not even looked at, and of a class only
+the methods and attributes whose names some gathered function mentions. Torch and the standard
+library are named, everything else is followed; what cannot be followed is `opaque` with a reason.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from .ownership import is_foreign, public_reference, user_code
 Ref = Dict[str, Any]
 
 _LARGE = 400
-#: More functions than a program to rewrite has: a library was reached that leads to all of itself and what it imports.
+#: More functions than a program to rewrite has: a library was reached that leads to all of itself
+#: and what it imports.
 _MOST_FUNCTIONS = 1000
 _NOTHING = object()
 
@@ -48,7 +50,10 @@ def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, An
 
 
 def gathered_objects(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:
-    """The live objects behind the ids that `gather` gives them in a process of the same state. Raises TooMuch."""
+    """The live objects behind the ids that `gather` gives them in a process of the same state.
+
+    Raises TooMuch.
+    """
     work = _Gatherer()
     _gathered(work, fn, args, kwargs, backend)
     return {work.known[id(value)]: value for value in work.alive}
@@ -97,7 +102,9 @@ class _Gatherer(Objects):
                 return
 
     def _constructors(self) -> bool:
-        """`__init__` of the classes that gathered code may call; of modules only if no live one shows the state."""
+        """`__init__` of the classes that gathered code may call; of modules only if no live one
+        shows the state.
+        """
         for key in sorted(self.constructed):
             record = self.classes[key]
             if record["init_seen"] or (record["module"] and key in self.with_instances):
@@ -251,7 +258,9 @@ class _Gatherer(Objects):
         return {"kind": "function", "id": key}
 
     def _names(self, record: Dict[str, Any], value: types.FunctionType, node: Any) -> None:
-        """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a module does)."""
+        """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a
+        module does).
+        """
         live: Dict[str, Any] = {}
         body = text.global_names(value.__code__)
         for name in body | text.decorator_names(node):

@@ -1,8 +1,10 @@
-"""Where a live function stands in its file: found by line and shape, handed on as text without comments.
+"""Where a live function stands in its file: found by line and shape, handed on as text without
+comments.
 
-`inspect.getsource` guesses by regular expression and returns half statements for lambdas. The code object knows the
-line, the syntax tree of the whole file knows what is there, and `ast.unparse` writes it down again without
-comments and indentation. Name mangling (`self.__x`) is undone here, where the class is known.
+`inspect.getsource` guesses by regular expression and returns half statements for lambdas. The code
+object knows the line, the syntax tree of the whole file knows what is there, and `ast.unparse`
+writes it down again without comments and indentation. Name mangling (`self.__x`) is undone here,
+where the class is known.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def _tree(function: types.FunctionType) -> Optional[ast.Module]:
 
 
 def find_node(function: types.FunctionType) -> Optional[ast.AST]:
-    """The FunctionDef, AsyncFunctionDef or Lambda the function was made from, or None without source text."""
+    """The FunctionDef, AsyncFunctionDef or Lambda the function was made from, or None without
+    source text.
+    """
     tree = _tree(function)
     if tree is None:
         return None
@@ -135,7 +139,9 @@ def chains(node: ast.AST) -> Set[Tuple[str, ...]]:
 
 
 def used_names(node: ast.AST) -> Tuple[Set[str], bool]:
-    """Attribute names and text that may name one; and whether any attribute at all may be reached."""
+    """Attribute names and text that may name one; and whether any attribute at all may be
+    reached.
+    """
     names: Set[str] = set()
     every = False
     for part in ast.walk(node):

@@ -1,8 +1,8 @@
 """Live torch objects as data: what a tensor looks like, and how to construct a stock layer again.
 
-Values never leave through here: a tensor is its shape, layout, type and range, and whether it is one of the usual
-patterns (`arange`, all equal, a triangle). A stock layer is its constructor call, checked on the meta
-device: what is built from it must print the same and hold the same parameters.
+Values never leave through here: a tensor is its shape, layout, type and range, and whether it is
+one of the usual patterns (`arange`, all equal, a triangle). A stock layer is its constructor call,
+checked on the meta device: what is built from it must print the same and hold the same parameters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _RECURRENT = {
 
 
 def tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
-    """Shape, stride, offset, dtype, device, requires_grad, stats of a strided tensor; `layout` says if it is another.
+    """Shape, stride, offset, dtype, device, requires_grad, stats of a strided tensor; `layout` says
+    if it is another.
 
     Without `values` the contents are not looked at: a stock layer fills its own parameters.
     """
@@ -61,7 +62,9 @@ def tensor_spec(value: torch.Tensor, values: bool = True) -> Dict[str, Any]:
 
 
 def statistics(value: torch.Tensor) -> Dict[str, Any]:
-    """Range, special values and pattern; `small` are the values of a tiny tensor of small whole numbers."""
+    """Range, special values and pattern; `small` are the values of a tiny tensor of small whole
+    numbers.
+    """
     found: Dict[str, Any] = {"numel": int(value.numel())}
     if not value.numel() or value.is_complex() or value.is_quantized:
         return found
@@ -112,7 +115,9 @@ def stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
 
 
 def twin(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
-    """A layer of the stock class with the module's settings, on the meta device where it can be; and its arguments."""
+    """A layer of the stock class with the module's settings, on the meta device where it can be;
+    and its arguments.
+    """
     arguments = _arguments(module, layer)
     state = torch.get_rng_state()
     try:
@@ -175,7 +180,10 @@ def _arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
 
 
 def _collapsed(name: str, value: Any, usual: Any) -> Any:
-    """`kernel_size=(3, 3)` as people write it: 3. Only where the constructor would repeat the number itself."""
+    """`kernel_size=(3, 3)` as people write it: 3.
+
+    Only where the constructor would repeat the number itself.
+    """
     if (
         isinstance(value, tuple)
         and value

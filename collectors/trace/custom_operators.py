@@ -1,4 +1,6 @@
-"""Operators that a program registers with torch.library from Python: what there is of them to be written down again."""
+"""Operators that a program registers with torch.library from Python: what there is of them to be
+written down again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ Ref = Dict[str, Any]
 
 
 def definition(value: Any) -> Any:
-    """The `CustomOpDef` of an operator, given as that, as a packet or as an overload; None for all others."""
+    """The `CustomOpDef` of an operator, given as that, as a packet or as an overload; None for all
+    others.
+    """
     module = sys.modules.get("torch._library.custom_ops")  # since torch 2.4
     known = getattr(module, "OPDEFS", None)
     if known is None:
@@ -28,7 +32,8 @@ _ARGUMENT = re.compile(r"(?P<type>[^ ]+) (?P<name>\w+)(?:=(?P<default>[^\"']*))?
 
 
 def reference(found: Any, ref: Callable[[Any], Ref]) -> Optional[Ref]:
-    """An operator as data: its functions as references, the types of its arguments and results in torch's notation.
+    """An operator as data: its functions as references, the types of its arguments and results in
+    torch's notation.
 
     None where it has more than that, such as a kernel for one device alone or a text as a default.
     """

@@ -1,10 +1,12 @@
-"""Whether a rewritten model computes what the recorded call computes: same weights in, same values out.
+"""Whether a rewritten model computes what the recorded call computes: same weights in, same values
+out.
 
-The recorded call runs as it is, in a fork of its own. The rewritten model gets the values that the call was given, the
-same random numbers and the same gradients of its outputs; results, gradients, changed buffers and the operators that
-reached the dispatcher are compared. Nothing here knows how the rewriting was done. Where values are neither the same nor
-within torch.testing's tolerances, the recorded call in float64 is the referee: the rewritten model may be as far from it as
-the private one is, and not much farther.
+The recorded call runs as it is, in a fork of its own. The rewritten model gets the values that the
+call was given, the same random numbers and the same gradients of its outputs; results, gradients,
+changed buffers and the operators that reached the dispatcher are compared. Nothing here knows how
+the rewriting was done. Where values are neither the same nor within torch.testing's tolerances, the
+recorded call in float64 is the referee: the rewritten model may be as far from it as the private
+one is, and not much farther.
 """
 
 from __future__ import annotations
@@ -32,10 +34,12 @@ _SEED = 1
 def check(call: rungs.Call, request: Json) -> Json:
     """Compares the call with the model in `request`.
 
-    `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and `arguments` (traced names) say
-    what goes where, `layers` (public path -> module number) which of its layers stand for which, `training` is its mode,
-    `stand_ins` names functions of the text for which the call's own opaque operations are put in, `opaque` says that the
-    trace did not look into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what `_Compared.document` says.
+    `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and
+    `arguments` (traced names) say what goes where, `layers` (public path -> module number) which of
+    its layers stand for which, `training` is its mode, `stand_ins` names functions of the text for
+    which the call's own opaque operations are put in, `opaque` says that the trace did not look
+    into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what
+    `_Compared.document` says.
     """
     changed = next(replaced(), None)
     if changed is not None:
@@ -44,7 +48,8 @@ def check(call: rungs.Call, request: Json) -> Json:
     rng = torch.get_rng_state()
     if not Waiting(lambda: torch.save(Run.of_call(call, rng).saved(), request["file"])).wanted():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
-    # what computes in this process may keep a later fork of it from computing, so this one is made in advance
+    # what computes in this process may keep a later fork of it from computing, so this one is made
+    # in advance
     referee = Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
     tracer.look_inside = not request.get("opaque")
@@ -79,14 +84,18 @@ _PARTS = ("outputs", "gradients", "buffers")
 
 
 def _exact(call: rungs.Call, rng: torch.Tensor) -> Run:
-    """The recorded call in float64; this process has to be a fork, since it changes what the call was given."""
+    """The recorded call in float64; this process has to be a fork, since it changes what the call
+    was given.
+    """
     rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
     with rungs.promoted():
         return Run.of_call(call, rng, {**call.state, "autocast": {}})
 
 
 class Waiting:
-    """A fork of this moment that does something only if that is wanted later; it ends with this process."""
+    """A fork of this moment that does something only if that is wanted later; it ends with this
+    process.
+    """
 
     def __init__(self, body: Callable[[], None]) -> None:
         reader, self.writer = os.pipe()
@@ -106,11 +115,14 @@ class Waiting:
 
 
 class Run:
-    """One run: its tensors, the gradients of what it was given, what it changed, and what reached the dispatcher.
+    """One run: its tensors, the gradients of what it was given, what it changed, and what reached
+    the dispatcher.
 
-    `freed`: the call itself has gone back through its graph, so the gradients are those that it left in `grad`.
+    `freed`: the call itself has gone back through its graph, so the gradients are those that it
+    left in `grad`.
 
-    `tensors` are what it was given, by a key that tells the two runs' tensors apart from each other.
+    `tensors` are what it was given, by a key that tells the two runs' tensors apart from each
+    other.
     """
 
     def __init__(self, tensors: Mapping[Any, torch.Tensor]) -> None:
@@ -163,7 +175,8 @@ class Run:
                 except RuntimeError as error:
                     if "second time" not in str(error):
                         raise
-                    # the call has gone back through its graph by itself: what counts is what it left behind
+                    # the call has gone back through its graph by itself: what counts is what it
+                    # left behind
                     self.freed = True
                     found = [tensor.grad for tensor in wanted.values()]
             self.gradients = dict(zip(wanted, found))
@@ -261,9 +274,12 @@ class _Compared:
         self.model = model
 
     def document(self) -> Json:
-        """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`; `layer`.
+        """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`;
+        `layer`.
 
-        `how` is bitwise, close (torch.testing's tolerances), refereed (by float64) or differ. `layer` is the public path of the first layer that computes something else, where values differ.
+        `how` is bitwise, close (torch.testing's tolerances), refereed (by float64) or differ.
+        `layer` is the public path of the first layer that computes something else, where values
+        differ.
         """
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
@@ -314,7 +330,9 @@ class _Compared:
 
 
 def gradients_how(compared: Json, private: Json, public: Run) -> str:
-    """What may be said of gradients: "not compared" where the call goes back through its graph by itself and leaves none."""
+    """What may be said of gradients: "not compared" where the call goes back through its graph by
+    itself and leaves none.
+    """
     if private["freed"] != public.freed:
         return "differ"
     left = any(gradient is not None for gradient in public.gradients.values())
@@ -324,7 +342,9 @@ def gradients_how(compared: Json, private: Json, public: Run) -> str:
 
 
 def operators(private: Mapping[str, int], public: Mapping[str, int]) -> Json:
-    """`{"same", "count", "changed"}` of what reached the dispatcher in two runs; `changed` is before and after by name."""
+    """`{"same", "count", "changed"}` of what reached the dispatcher in two runs; `changed` is
+    before and after by name.
+    """
     before, after = _public(private), _public(public)
     names = sorted(set(before) | set(after))
     changed = {

@@ -1,9 +1,10 @@
-"""A user's `autograd.Function` in a trace: its forward and its backward, each as operations on what it was given.
+"""A user's `autograd.Function` in a trace: its forward and its backward, each as operations on what
+it was given.
 
-torch calls the forward with gradients off and asks the backward much later. Here the backward runs once, right after the
-forward, on made-up gradients and a stand-in for `ctx` that holds what the forward left there. A Function that cannot be
-followed is taken apart instead: its operations stand where it was called, and whether that is the same is for the
-equivalence check to say.
+torch calls the forward with gradients off and asks the backward much later. Here the backward runs
+once, right after the forward, on made-up gradients and a stand-in for `ctx` that holds what the
+forward left there. A Function that cannot be followed is taken apart instead: its operations stand
+where it was called, and whether that is the same is for the equivalence check to say.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Json = Dict[str, Any]
 
 
 def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
-    """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its forward and backward."""
+    """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its
+    forward and backward.
+    """
     if torch_owned(cls) or tracer.function is not None or kwargs:
         return original(*args, **kwargs)
     record = _Record(tracer, cls)
@@ -46,7 +49,10 @@ def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: A
 
 
 class _Record:
-    """One application. Inside, its arguments have names of their own: `parameters`; outside, `outer`."""
+    """One application.
+
+    Inside, its arguments have names of their own: `parameters`; outside, `outer`.
+    """
 
     def __init__(self, tracer: Any, cls: Any) -> None:
         self.tracer = tracer
@@ -73,7 +79,9 @@ class _Record:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """The class with a forward that tells us what it is given and what it leaves; this process is a fork."""
+        """The class with a forward that tells us what it is given and what it leaves; this process
+        is a fork.
+        """
         cls = self.cls
         kept = {name: vars(cls).get(name) for name in ("forward", "setup_context")}
         forward, setup = cls.forward, cls.setup_context
@@ -150,7 +158,9 @@ class _Record:
         return found
 
     def _returned(self, result: Any) -> None:
-        """Notes what the forward returned, and what it asked of its ctx, which torch forgets afterwards."""
+        """Notes what the forward returned, and what it asked of its ctx, which torch forgets
+        afterwards.
+        """
         self.single = isinstance(result, torch.Tensor)
         leaves = (result,) if self.single else result if isinstance(result, tuple) else ()
         self.results = [name for _, name in self._named(leaves)]
@@ -226,7 +236,9 @@ class _Record:
         self.back["returned"] = refs
 
     def holds(self, name: str) -> bool:
-        """Whether the backward has this value at hand: a gradient, what was saved, or what it made itself."""
+        """Whether the backward has this value at hand: a gradient, what was saved, or what it made
+        itself.
+        """
         if self.back is None or "state" not in self.back:
             return True
         own = [item.get("name") for item in self.back["items"]]

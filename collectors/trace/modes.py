@@ -1,4 +1,5 @@
-"""Two modes under which a call is traced: one sees what the program asks of torch, the other what tensors come of it.
+"""Two modes under which a call is traced: one sees what the program asks of torch, the other what
+tensors come of it.
 
 A tensor that only the second has seen was made where torch functions are not seen.
 """
@@ -38,7 +39,9 @@ def overrides(cls: Any) -> bool:
 
 
 class Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Notes every tensor that an operator makes: one that no torch function returned was made out of sight."""
+    """Notes every tensor that an operator makes: one that no torch function returned was made out
+    of sight.
+    """
 
     def __init__(self, born: Dict[int, Any]) -> None:
         super().__init__()

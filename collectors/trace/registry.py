@@ -1,7 +1,9 @@
-"""What a traced call was given, and the names by which the trace speaks of it: modules, parameters, buffers, constants.
+"""What a traced call was given, and the names by which the trace speaks of it: modules, parameters,
+buffers, constants.
 
-A tensor is known by its identity for as long as it lives. One that is neither known nor older than the call was made where
-torch functions are not seen, and is refused rather than taken for a constant.
+A tensor is known by its identity for as long as it lives. One that is neither known nor older than
+the call was made where torch functions are not seen, and is refused rather than taken for a
+constant.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ Json = Dict[str, Any]
 
 
 class Registry:
-    """Modules and values of one traced run by their names in the trace; `keep` makes copies of what was given."""
+    """Modules and values of one traced run by their names in the trace; `keep` makes copies of what
+    was given.
+    """
 
     def __init__(self, call: rungs.Call, keep: bool) -> None:
         self.call = call
@@ -39,7 +43,8 @@ class Registry:
         self.allowed: Collection[int] = ()  # whose values may leave
         self.before: Dict[int, Any] = {}  # the tensors that there were before the call
 
-    # -- modules ------------------------------------------------------------------------------------
+    # -- modules
+    # ------------------------------------------------------------------------------------
 
     def _module(self, module: Any) -> int:
         key = id(module)
@@ -87,13 +92,16 @@ class Registry:
         self._bind(tensor, name)
         return name
 
-    # -- values -------------------------------------------------------------------------------------
+    # -- values
+    # -------------------------------------------------------------------------------------
 
     def _bind(self, tensor: torch.Tensor, name: str) -> None:
         self.known[id(tensor)] = (weakref.ref(tensor), name)
 
     def name_of(self, tensor: torch.Tensor) -> str:
-        """The trace name of a tensor; one that was there before the call and that nobody registered is a constant."""
+        """The trace name of a tensor; one that was there before the call and that nobody registered
+        is a constant.
+        """
         found = self.known.get(id(tensor))
         if found is not None and found[0]() is tensor:
             return found[1]
@@ -144,7 +152,8 @@ class Registry:
         owned = torch_owned(type(value))
         raise Unsupported("an argument of type " + (type(value).__name__ if owned else "object"))
 
-    # -- for the document ---------------------------------------------------------------------------
+    # -- for the document
+    # ---------------------------------------------------------------------------
 
     def _shapes(self, args: Any, kwargs: Any) -> List[List[int]]:
         """The shapes of the tensors of an earlier call, in the order of the arguments."""
@@ -152,7 +161,9 @@ class Registry:
         return [list(leaf.shape) for _, leaf in leaves if isinstance(leaf, torch.Tensor)]
 
     def _private(self) -> Json:
-        """What the user calls the modules and what is in them; this goes into the private mapping and nowhere else."""
+        """What the user calls the modules and what is in them; this goes into the private mapping
+        and nowhere else.
+        """
         found: Json = {"modules": {}, "tensors": {}}
         function = getattr(self.call.function, "__self__", self.call.function)
         paths = {}

@@ -1,7 +1,9 @@
-"""Integers that remember where they were read, so that size arithmetic of a traced program stays arithmetic.
+"""Integers that remember where they were read, so that size arithmetic of a traced program stays
+arithmetic.
 
-`x.size(1) // 2` gives a `Size` whose origin says so; only one that a later operation takes becomes part of the trace.
-To everything else it is an `int`: comparing, indexing and counting with it see nothing unusual.
+`x.size(1) // 2` gives a `Size` whose origin says so; only one that a later operation takes becomes
+part of the trace. To everything else it is an `int`: comparing, indexing and counting with it see
+nothing unusual.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ Origin = Tuple[Any, ...]
 
 
 class Size(int):
-    """An int read from a tensor. `origin`: ("size", tensor's trace name, dimension), ("op", operator's name, operands), or ("item", trace name)."""
+    """An int read from a tensor.
+
+    `origin`: ("size", tensor's trace name, dimension), ("op", operator's name, operands), or
+    ("item", trace name).
+    """
 
     origin: Origin
 

@@ -1,8 +1,9 @@
 """Operations that nobody can look into: operators that only the dispatcher knows, Triton kernels.
 
-In the trace such a call is one opaque step with the tensors that it was given, those that it changed and what it returned.
-The rewritten model has a stand-in of stock functions there. That the rest of the model is the same is proved with the private
-operation in the stand-in's place, which is why `Opaque` keeps it callable.
+In the trace such a call is one opaque step with the tensors that it was given, those that it
+changed and what it returned. The rewritten model has a stand-in of stock functions there. That the
+rest of the model is the same is proved with the private operation in the stand-in's place, which is
+why `Opaque` keeps it callable.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Json = Dict[str, Any]
 def call(
     tracer: Any, what: str, func: Callable[..., Any], args: Any, kwargs: Any, again: Any = None
 ) -> Any:
-    """Runs an opaque operation and notes it; `what` says in public words what it is, `again` repeats it unseen by us."""
+    """Runs an opaque operation and notes it; `what` says in public words what it is, `again`
+    repeats it unseen by us.
+    """
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
         named = [{"ref": tracer.name_of(tensor)} for tensor in tensors]
@@ -48,7 +51,9 @@ def call(
 
 
 class Opaque:
-    """A private operation that can be called again, on other tensors in place of those that it got."""
+    """A private operation that can be called again, on other tensors in place of those that it
+    got.
+    """
 
     def __init__(self, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.func = func
@@ -100,7 +105,9 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 @contextlib.contextmanager
 def kernels(tracer: Any) -> Iterator[None]:
-    """Where launches of Triton kernels are seen by the tracer; nothing happens where the program has no Triton."""
+    """Where launches of Triton kernels are seen by the tracer; nothing happens where the program
+    has no Triton.
+    """
     changed: List[Any] = []
     inside: List[bool] = []
 

@@ -18,14 +18,16 @@ from .sizes import Size
 
 Json = Dict[str, Any]
 
-#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does not ask for.
+#: Attributes of a tensor that are tensors; all others are facts, which the rewritten program does
+#: not ask for.
 VIEWS = frozenset("T mT H mH real imag grad data".split())
 #: Calls that compute nothing, or answer the program with a fact.
 SILENT = frozenset(
-    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension is_floating_point is_complex "
-    "element_size numel nelement stride storage_offset data_ptr is_contiguous get_device "
-    "_is_view is_inference is_tensor is_nonzero is_same_size result_type can_cast get_default_dtype "
-    "retain_grad register_hook _log_api_usage_once is_storage untyped_storage _version has_names __dir__".split()
+    "_set_grad_enabled __len__ __format__ __repr__ __hash__ __contains__ dim ndimension"
+    " is_floating_point is_complex element_size numel nelement stride storage_offset data_ptr"
+    " is_contiguous get_device _is_view is_inference is_tensor is_nonzero is_same_size result_type"
+    " can_cast get_default_dtype retain_grad register_hook _log_api_usage_once is_storage"
+    " untyped_storage _version has_names __dir__".split()
 )
 
 
@@ -134,7 +136,8 @@ def metas(result: Any) -> List[Any]:
 
 
 def replaced() -> Iterator[str]:
-    """Names of torch that the program has given another meaning: with them stock layers are not what they say.
+    """Names of torch that the program has given another meaning: with them stock layers are not
+    what they say.
 
     Both models would call the replacement and be equal here, and nowhere else.
     """

@@ -1,8 +1,10 @@
-"""The recorded call, run in eager under a torch function mode: every operation, within the module call that made it.
+"""The recorded call, run in eager under a torch function mode: every operation, within the module
+call that made it.
 
-Dynamo's graph is flat, ends at a graph break, and there is none where Dynamo itself fails. This sees what the program
-asks of torch whatever Dynamo makes of it, and knows which module asked. Names are made here; nothing of the user's
-program but numbers, torch's own words and the order of things goes into the result.
+Dynamo's graph is flat, ends at a graph break, and there is none where Dynamo itself fails. This
+sees what the program asks of torch whatever Dynamo makes of it, and knows which module asked. Names
+are made here; nothing of the user's program but numbers, torch's own words and the order of things
+goes into the result.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
 def trace(call: rungs.Call, request: Json) -> Json:
-    """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see `Tracer.document`."""
+    """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see
+    `Tracer.document`.
+    """
     tracer = Tracer(call)
     given = context.named(call.function, call.args, call.kwargs)
     tracer.look_inside = not request.get("stand_ins")
@@ -52,7 +56,10 @@ def trace(call: rungs.Call, request: Json) -> Json:
 
 
 class Tracer(Registry):
-    """One traced run. `tensors` are what the program was given: arguments, parameters, buffers, constants."""
+    """One traced run.
+
+    `tensors` are what the program was given: arguments, parameters, buffers, constants.
+    """
 
     def __init__(self, call: rungs.Call, keep: bool = False) -> None:
         super().__init__(call, keep)
@@ -162,7 +169,9 @@ class Tracer(Registry):
         return original(watched, *args, **kwargs)
 
     def _maybe_value(self, value: Any) -> Any:
-        """An argument of a module, which may be anything; what the IR cannot hold is told by `{"opaque": 1}`."""
+        """An argument of a module, which may be anything; what the IR cannot hold is told by
+        `{"opaque": 1}`.
+        """
         try:
             return self.encode(value)
         except Unsupported:
@@ -179,7 +188,9 @@ class Tracer(Registry):
         return None
 
     def note(self, reason: str) -> None:
-        """Something that the trace cannot say faithfully; the equivalence check decides whether it matters."""
+        """Something that the trace cannot say faithfully; the equivalence check decides whether it
+        matters.
+        """
         if reason not in self.why:
             self.why.append(reason)
 
@@ -212,7 +223,8 @@ class Tracer(Registry):
         """The blocks whose values the present one can read."""
         return self.stack if self.function is None else [*self.stack, self.function.forward]
 
-    # -- operations ---------------------------------------------------------------------------------
+    # -- operations
+    # ---------------------------------------------------------------------------------
 
     def operation(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs one torch function and notes it."""
@@ -254,7 +266,9 @@ class Tracer(Registry):
         return result
 
     def _decision(self, func: Any, short: str, args: Tuple[Any, ...], kwargs: Any) -> Any:
-        """A tensor's value that Python gets to see: asked for again where the rewritten program stands there."""
+        """A tensor's value that Python gets to see: asked for again where the rewritten program
+        stands there.
+        """
         with contextlib.suppress(Unsupported):
             encoded = [self.encode(args[0])]
             if short == "tolist":
@@ -364,14 +378,15 @@ class Tracer(Registry):
             self.states.append(now)
         return self.states.index(now)
 
-    # -- the document -------------------------------------------------------------------------------
+    # -- the document
+    # -------------------------------------------------------------------------------
 
     def document(self, result: Any) -> Json:
         """The trace as JSON.
 
-        `root`: a tree of `{"call": module, "items"}` and nodes as in the graph IR, with `state` (index into `states`) and
-        `same` (the name of the value that an operation changed in place). `modules`: by number. `tensors`: what was given.
-        `reasons`: what could not be followed.
+        `root`: a tree of `{"call": module, "items"}` and nodes as in the graph IR, with `state`
+        (index into `states`) and `same` (the name of the value that an operation changed in place).
+        `modules`: by number. `tensors`: what was given. `reasons`: what could not be followed.
         """
         leaves = []
         for _, leaf in outputs.flatten(result):

@@ -1,8 +1,10 @@
-"""The Triton kernels that inductor writes for a program, caught on their way to Triton's compiler, on a machine without a GPU too.
+"""The Triton kernels that inductor writes for a program, caught on their way to Triton's compiler,
+on a machine without a GPU too.
 
-On the CPU inductor can be asked for Triton code; compiling that for the CPU takes a Triton that few have, and is not what anybody
-runs. So each text is taken instead of compiled, with what inductor says about its arguments, and the program goes on with
-whatever its outputs hold. The same texts are then compiled for GPUs that need not be there.
+On the CPU inductor can be asked for Triton code; compiling that for the CPU takes a Triton that few
+have, and is not what anybody runs. So each text is taken instead of compiled, with what inductor
+says about its arguments, and the program goes on with whatever its outputs hold. The same texts are
+then compiled for GPUs that need not be there.
 """
 
 from __future__ import annotations
@@ -17,13 +19,16 @@ from typing import Any, Callable, Dict, List, Optional
 from .launches import OPTIONS, _described
 
 _MOST = 24
-#: Elements of a block along one dimension and of all together, where inductor would measure which is best.
+#: Elements of a block along one dimension and of all together, where inductor would measure which
+#: is best.
 _BLOCK, _ELEMENTS = 64, 1024
 _KEPT = ("triton", "torch._inductor.runtime")
 
 
 class Generated:
-    """What inductor wrote: `rows` as `launches.Launches` has them, with `text`, the kernel without inductor's launcher."""
+    """What inductor wrote: `rows` as `launches.Launches` has them, with `text`, the kernel without
+    inductor's launcher.
+    """
 
     def __init__(self) -> None:
         self.rows: List[Dict[str, Any]] = []
@@ -40,7 +45,9 @@ class Generated:
 
 
 class Noting:
-    """Stands for a compiled kernel: notes the arguments of its first launch, and computes nothing."""
+    """Stands for a compiled kernel: notes the arguments of its first launch, and computes
+    nothing.
+    """
 
     def __init__(self, row: Optional[Dict[str, Any]], name: str) -> None:
         self._row, self.name = row, name
@@ -57,7 +64,9 @@ class Noting:
 
 
 def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], Any]) -> None:
-    """Makes inductor write Triton code for every device and hand it to `found`. Raises AttributeError where it cannot.
+    """Makes inductor write Triton code for every device and hand it to `found`.
+
+    Raises AttributeError where it cannot.
 
     `launcher` makes what inductor's code launches, of a kernel's row and name.
     """
@@ -82,7 +91,8 @@ def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], 
 
 
 def described(name: str, source: str) -> Optional[Dict[str, Any]]:
-    """A generated text as a launch: `kernel`, `text`, `signature`, `constexprs`, `aligned`, `options`, `heuristics`.
+    """A generated text as a launch: `kernel`, `text`, `signature`, `constexprs`, `aligned`,
+    `options`, `heuristics`.
 
     Raises ValueError, KeyError where the text lacks what it usually has.
     """
@@ -194,7 +204,9 @@ def blocks(
 
 
 def _aligned(node: Optional[ast.expr]) -> List[int]:
-    """Places of the parameters that are multiples of 16: a dictionary by place, or the lists of older releases."""
+    """Places of the parameters that are multiples of 16: a dictionary by place, or the lists of
+    older releases.
+    """
     if node is None:
         return []
     text = ast.unparse(node)
@@ -204,7 +216,9 @@ def _aligned(node: Optional[ast.expr]) -> List[int]:
 
 
 def _alone(tree: ast.Module, kernel: ast.FunctionDef) -> str:
-    """The kernel with its helpers and imports, without inductor's launcher, which would ask for a GPU."""
+    """The kernel with its helpers and imports, without inductor's launcher, which would ask for a
+    GPU.
+    """
     kept: List[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.Import) or (

@@ -1,8 +1,10 @@
-"""The program with inductor's Triton kernels for its C++ ones, run by Triton's interpreter: does its failure show there too?
+"""The program with inductor's Triton kernels for its C++ ones, run by Triton's interpreter: does
+its failure show there too?
 
-What fails on the CPU and not here is a fault of the C++ code; what fails in both is older than the choice of a language. The
-interpreter does in numpy what a kernel says, program by program, on the very tensors of the run, so the script's own checks judge the
-outcome. What it cannot do (functions of CUDA's library that numpy and torch lack) is said, not guessed.
+What fails on the CPU and not here is a fault of the C++ code; what fails in both is older than the
+choice of a language. The interpreter does in numpy what a kernel says, program by program, on the
+very tensors of the run, so the script's own checks judge the outcome. What it cannot do (functions
+of CUDA's library that numpy and torch lack) is said, not guessed.
 """
 
 from __future__ import annotations
@@ -12,12 +14,15 @@ from typing import Any, Callable, Dict, Optional
 
 from . import generated, launches
 
-#: Elements that one program of the interpreter works on; it pays by the program, not by the element.
+#: Elements that one program of the interpreter works on; it pays by the program, not by the
+#: element.
 _ELEMENTS = 1 << 14
 
 
 class Interpreted:
-    """What was run: `launched` kernels, and `trouble`, the first reason why a kernel could not be."""
+    """What was run: `launched` kernels, and `trouble`, the first reason why a kernel could not
+    be.
+    """
 
     def __init__(self) -> None:
         self.launched = 0
@@ -85,7 +90,9 @@ class _Launcher:
     def _grid(
         row: Dict[str, Any], grid: Any, constants: Dict[str, Any], given: Dict[str, Any]
     ) -> Any:
-        """The number of programs along each dimension: torch's own arithmetic, handed to the launch until 2.6, looked up since."""
+        """The number of programs along each dimension: torch's own arithmetic, handed to the launch
+        until 2.6, looked up since.
+        """
         if grid is not None:
             found = grid(constants) if callable(grid) else grid
         else:
@@ -95,10 +102,12 @@ class _Launcher:
         return tuple(int(size) for size in found)
 
 
-#: Functions of CUDA's library and what computes the same on the CPU; most have the same name in torch.
+#: Functions of CUDA's library and what computes the same on the CPU; most have the same name in
+#: torch.
 _SAME = (
-    "abs acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc erfinv exp exp2 expm1 floor fmod hypot lgamma log log10 "
-    "log1p log2 nextafter pow round rsqrt sin sinh sqrt tan tanh trunc"
+    "abs acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc erfinv exp exp2"
+    " expm1 floor fmod hypot lgamma log log10 log1p log2 nextafter pow round rsqrt sin sinh sqrt"
+    " tan tanh trunc"
 ).split()
 _OTHERS = {
     "fabs": "abs",
@@ -130,7 +139,10 @@ _LONG = ("llrint", "llround")
 
 
 def teach_library() -> None:
-    """Gives the interpreter what it lacks of CUDA's library. Raises ImportError, AttributeError where this Triton is of another form."""
+    """Gives the interpreter what it lacks of CUDA's library.
+
+    Raises ImportError, AttributeError where this Triton is of another form.
+    """
     import torch
     import triton.language as tl
     from torch._inductor.runtime import triton_helpers
@@ -171,7 +183,9 @@ def teach_library() -> None:
 
 
 def outcome(found: Interpreted, ending: Dict[str, Any]) -> Dict[str, Any]:
-    """`outcome` passes or fails (with `exception` and `message`), as the script's own checks say, or `skipped` with the reason."""
+    """`outcome` passes or fails (with `exception` and `message`), as the script's own checks say,
+    or `skipped` with the reason.
+    """
     if found.trouble:
         return {"skipped": "the interpreter cannot run a kernel ({})".format(found.trouble)}
     if ending["exit"] == 0:

@@ -1,6 +1,8 @@
-"""Each launch of a kernel as data: what was passed, as Triton's compiler sees it, and the options it was launched with.
+"""Each launch of a kernel as data: what was passed, as Triton's compiler sees it, and the options
+it was launched with.
 
-Triton compiles a kernel anew for each combination of dtypes, constants and alignment, so one launch of each is kept.
+Triton compiles a kernel anew for each combination of dtypes, constants and alignment, so one launch
+of each is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 
 
 class Launches:
-    """The launches of one process, by kernel and specialisation. `kernels` keeps the jit objects themselves."""
+    """The launches of one process, by kernel and specialisation.
+
+    `kernels` keeps the jit objects themselves.
+    """
 
     def __init__(self) -> None:
         self.rows: List[Dict[str, Any]] = []
@@ -85,7 +90,9 @@ def is_constexpr(function: Any, name: str) -> bool:
 
 
 def _specialised(function: Any, bound: Dict[str, Any]) -> Dict[str, Any]:
-    """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of 16, in order of the parameters."""
+    """`signature` (name -> `*fp32`, `i32`), `constexprs`, and the names of what is a multiple of
+    16, in order of the parameters.
+    """
     signature: Dict[str, str] = {}
     constexprs: Dict[str, Any] = {}
     aligned: List[str] = []
@@ -138,7 +145,10 @@ def _described(value: Any) -> Any:
 
 
 def watch_interpreted(launches: Launches) -> None:
-    """Notes each launch under the interpreter, then lets it run. Raises AttributeError where there is none."""
+    """Notes each launch under the interpreter, then lets it run.
+
+    Raises AttributeError where there is none.
+    """
     from triton.runtime import interpreter
 
     executor = interpreter.GridExecutor
@@ -163,7 +173,9 @@ class _Plain:
 def watch_compiled(
     launches: Launches, then: Callable[[Any, Tuple[Any, ...], Dict[str, Any]], None]
 ) -> None:
-    """Notes each launch instead of making it, and hands it to `then`: there is no GPU to launch on."""
+    """Notes each launch instead of making it, and hands it to `then`: there is no GPU to launch
+    on.
+    """
     from triton.runtime import jit
 
     def run(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **kwargs: Any) -> Any:

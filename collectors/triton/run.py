@@ -1,5 +1,6 @@
-"""The questions to Triton: what does the script do under the interpreter, for which targets does each of its kernels compile, what
-becomes of both for the kernels that inductor writes, and does a candidate text still fail the same way? Each is a fresh process with a cache of its own.
+"""The questions to Triton: what does the script do under the interpreter, for which targets does
+each of its kernels compile, what becomes of both for the kernels that inductor writes, and does a
+candidate text still fail the same way? Each is a fresh process with a cache of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from . import generated, interpreted, launches, targets
 
 
 def main(arguments: List[str]) -> int:
-    """`… run SPEC.json`. `what`: interpret, compile, generated or interpret generated (of `script`), or candidates (`texts` for one `target`)."""
+    """`… run SPEC.json`.
+
+    `what`: interpret, compile, generated or interpret generated (of `script`), or candidates
+    (`texts` for one `target`).
+    """
     with open(arguments[0], encoding="utf-8") as source:
         spec = json.load(source)
     ways = {
@@ -68,7 +73,8 @@ def _interpret(spec: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs hold.
+    """Compiles each launch's kernel when it is met; the script goes on with whatever its outputs
+    hold.
 
     `missing` says that this interpreter has no Triton at all.
     """
@@ -105,7 +111,9 @@ def _internals() -> List[str]:
 
 
 def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Has inductor write Triton code for the script, and compiles each of its kernels for every target."""
+    """Has inductor write Triton code for the script, and compiles each of its kernels for every
+    target.
+    """
     if importlib.util.find_spec("triton") is None:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
     seen = generated.Generated()
@@ -138,7 +146,9 @@ def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
-    """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own checks say then."""
+    """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
+    checks say then.
+    """
     found = interpreted.Interpreted()
     try:
         interpreted.teach_library()
@@ -149,7 +159,9 @@ def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def vocabulary() -> List[str]:
-    """The names Triton's language has: its functions, their parameters, the methods of its tensors."""
+    """The names Triton's language has: its functions, their parameters, the methods of its
+    tensors.
+    """
     import inspect
 
     import triton

@@ -1,8 +1,10 @@
-"""One kernel for one GPU that need not be there, and what its compiler says: right, refused, or broken, by the pass that failed.
+"""One kernel for one GPU that need not be there, and what its compiler says: right, refused, or
+broken, by the pass that failed.
 
-A kernel that the language does not allow is refused by the front end with a sentence for its author, the same for every
-target. What fails behind it, in a pass of MLIR, in LLVM or in the assembler, is the compiler's. A target on which even
-an empty kernel fails is one that this installation cannot compile for.
+A kernel that the language does not allow is refused by the front end with a sentence for its
+author, the same for every target. What fails behind it, in a pass of MLIR, in LLVM or in the
+assembler, is the compiler's. A target on which even an empty kernel fails is one that this
+installation cannot compile for.
 """
 
 from __future__ import annotations
@@ -32,12 +34,14 @@ _MARKS = (
     re.compile(r"UNREACHABLE executed.*"),
 )
 _PASS = re.compile(
-    r"(?:Running|Failed after) \"?([\w-]+)\"?|pass '?([\w-]+)'? failed|Pipeline failed while executing \[`([\w-]+)`"
+    r"(?:Running|Failed after) \"?([\w-]+)\"?|pass '?([\w-]+)'? failed|Pipeline failed while"
+    r" executing \[`([\w-]+)`"
 )
 
 
 def compile_for(kernel: Any, row: Dict[str, Any], name: str) -> Dict[str, Any]:
-    """Compiles in a forked child: `outcome` ok, refused, raises, died, timeout or unsupported, `exception`, `message`, `pass`, `log`.
+    """Compiles in a forked child: `outcome` ok, refused, raises, died, timeout or unsupported,
+    `exception`, `message`, `pass`, `log`.
 
     `row` is a launch (see `launches.Launches.note`).
     """
@@ -75,7 +79,8 @@ def _wait(pid: int) -> Any:
 
 _TOLD = "\x01bugreport\x01"
 _CAUSE = "caused by "
-#: What the front end raises by mistake; whatever else it raises is a sentence for the author of the kernel.
+#: What the front end raises by mistake; whatever else it raises is a sentence for the author of the
+#: kernel.
 _MISTAKES = ("AttributeError", "KeyError", "IndexError", "UnboundLocalError", "RecursionError")
 
 
@@ -99,7 +104,10 @@ def _compile_and_tell(kernel: Any, row: Dict[str, Any], name: str) -> int:
 
 
 def compile_kernel(kernel: Any, row: Dict[str, Any], name: str) -> Any:
-    """What Triton does at a launch, for a target that is named instead of found. Raises whatever it raises."""
+    """What Triton does at a launch, for a target that is named instead of found.
+
+    Raises whatever it raises.
+    """
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -143,7 +151,10 @@ def _judged(text: str, status: int, late: bool) -> Dict[str, Any]:
 
 
 def _is_refusal(names: List[str], message: str) -> bool:
-    """Whether the front end said no in a sentence of its own. An internal error that it wrapped is none."""
+    """Whether the front end said no in a sentence of its own.
+
+    An internal error that it wrapped is none.
+    """
     if "CompilationError" not in names:
         return False
     _, _, cause = message.rpartition("\n" + _CAUSE)
@@ -189,7 +200,9 @@ CONTROL_ROW: Dict[str, Any] = {
 
 
 def usable(folder: str, wanted: Sequence[str] = tuple(TARGETS)) -> Dict[str, str]:
-    """Those of `wanted` that this installation cannot compile for, with the reason; Triton itself may be missing or too old."""
+    """Those of `wanted` that this installation cannot compile for, with the reason; Triton itself
+    may be missing or too old.
+    """
     try:
         import triton  # noqa: F401
         from triton.backends.compiler import GPUTarget  # noqa: F401

@@ -175,7 +175,9 @@ def _of_values(failure: dict[str, Any] | None) -> bool:
 
 
 def _undefined() -> list[str]:
-    """What the program meets in eager mode that torch leaves undefined; nothing where that cannot be found out."""
+    """What the program meets in eager mode that torch leaves undefined; nothing where that cannot
+    be found out.
+    """
     program = getattr(sys.modules["__main__"], "run", None)
     if program is None:
         return []
@@ -286,7 +288,9 @@ def _apply(overrides: dict[str, Any]) -> Any:
 
 
 def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
-    """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that contradicts them."""
+    """``torch.compile`` with ``arguments`` in place of what the text gives it, and nothing that
+    contradicts them.
+    """
 
     def compile(model: Any = None, **given: Any) -> Any:
         if arguments.get("mode") is not None:  # torch takes either

@@ -1,6 +1,8 @@
-"""Ends a candidate at the moment it starts a C++ compiler: a failure that comes before needs no compiler to be shown.
+"""Ends a candidate at the moment it starts a C++ compiler: a failure that comes before needs no
+compiler to be shown.
 
-Most of a compile's time on a CPU is g++. A graph that reaches it has passed everything of Inductor that may raise in Python.
+Most of a compile's time on a CPU is g++. A graph that reaches it has passed everything of Inductor
+that may raise in Python.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ class Reached(BaseException):
 
 
 def at_compiler() -> None:
-    """Raise `Reached` from now on where this process would start a C++ compiler; there is no way back."""
+    """Raise `Reached` from now on where this process would start a C++ compiler; there is no way
+    back.
+    """
     sys.addaudithook(_heard)
 
 

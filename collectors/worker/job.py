@@ -1,4 +1,6 @@
-"""One candidate in flight: how it is ended with all that it started, and what its answer is where it could not write one."""
+"""One candidate in flight: how it is ended with all that it started, and what its answer is where
+it could not write one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Job:
                 kill_group(self.pid)
 
     def reap(self) -> None:
-        """Wait for the end, then for the whole group: a group is killed while its leader still holds its id."""
+        """Wait for the end, then for the whole group: a group is killed while its leader still
+        holds its id.
+        """
         if hasattr(os, "waitid"):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with self.lock:
@@ -49,7 +53,9 @@ class Job:
 
 
 def kill_group(pid: int) -> None:
-    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group yet."""
+    """SIGKILL for the group of ``pid``, or for ``pid`` alone while it has not made its group
+    yet.
+    """
     for kill in (os.killpg, os.kill):
         try:
             kill(pid, signal.SIGKILL)

@@ -45,7 +45,9 @@ class Slot:
             os.makedirs(path, exist_ok=True)
 
     def purge(self, since: float) -> None:
-        """Delete what was written to the cache after ``since``: a killed compiler leaves half a file."""
+        """Delete what was written to the cache after ``since``: a killed compiler leaves half a
+        file.
+        """
         for path in self._written(since):
             try:
                 os.unlink(path)
@@ -53,11 +55,15 @@ class Slot:
                 pass  # a lock that went with its owner
 
     def produced(self, since: float) -> list[str]:
-        """The shared objects built after ``since``; call it only after a candidate that ended by itself."""
+        """The shared objects built after ``since``; call it only after a candidate that ended by
+        itself.
+        """
         return [path for path in self._written(since) if path.endswith(".so")]
 
     def borrow(self, published: Sequence[str]) -> None:
-        """Link what other places have built; ``published`` only ever grows, and is read from where it was left."""
+        """Link what other places have built; ``published`` only ever grows, and is read from where
+        it was left.
+        """
         for path in published[self._borrowed :]:
             owner = os.path.dirname(os.path.dirname(path))
             mine = os.path.join(self.cache, os.path.relpath(path, owner))

@@ -18,8 +18,8 @@ _SEED = 0
 def warm_up(backend: str) -> str:
     """Import torch and compile something small; returns the backend that worked, or ``import``.
 
-    Nothing that requires a gradient: even tracing a backward pass starts threads in some releases (2.15),
-    and autograd refuses to work in the forks of a process that has them.
+    Nothing that requires a gradient: even tracing a backward pass starts threads in some releases
+    (2.15), and autograd refuses to work in the forks of a process that has them.
     """
     import torch
     import torch._dynamo
@@ -47,9 +47,11 @@ def warm_up(backend: str) -> str:
 
 
 def _keep_headers() -> None:
-    """Precompile torch's C++ headers into this process's own cache, where the host knows whether they are complete.
+    """Precompile torch's C++ headers into this process's own cache, where the host knows whether
+    they are complete.
 
-    torch has one place for them for all of a user's programs; half a file that we left there would break them all.
+    torch has one place for them for all of a user's programs; half a file that we left there would
+    break them all.
     """
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     with contextlib.suppress(ImportError):
@@ -61,7 +63,8 @@ def _keep_headers() -> None:
 def settle() -> None:
     """Make a candidate independent of other compilations, of helper processes and of chance.
 
-    A fresh interpreter seeds its generators from the system; a search has to give the same result twice.
+    A fresh interpreter seeds its generators from the system; a search has to give the same result
+    twice.
     """
     import torch
     import torch._inductor.config as config

@@ -125,7 +125,9 @@ class Worker:
         ready.wait()  # nothing else may hold a lock while another thread forks
 
     def _watch(self, job: Job, start: Any, ready: threading.Event) -> None:
-        """The fresh thread: starts the candidate and stays until its end, for which PDEATHSIG needs it."""
+        """The fresh thread: starts the candidate and stays until its end, for which PDEATHSIG needs
+        it.
+        """
         try:
             start(job, ready)
             ready.set()
@@ -167,7 +169,9 @@ class Worker:
         job.pid = pid
 
     def _spawn(self, job: Job, ready: threading.Event) -> None:
-        """Hand the request to the slot's waiting process, and start the process for the next request."""
+        """Hand the request to the slot's waiting process, and start the process for the next
+        request.
+        """
         ready.set()  # nothing is forked here, and the import it may wait for takes seconds
         process = job.slot.standby or self._standby(job.slot)
         job.slot.standby = None
@@ -215,7 +219,9 @@ class Worker:
 
 
 def once(options: argparse.Namespace) -> int:
-    """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or with its host."""
+    """Run the one request on stdin in this process, which ends as an ordinary interpreter does, or
+    with its host.
+    """
     candidate.die_with_parent(os.getppid())
     if options.warm:
         import torch

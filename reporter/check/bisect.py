@@ -1,8 +1,8 @@
 """`bugreport bisect`: the first release, then the first nightly, that broke or fixed a repro.
 
-Both ends are verified before anything else. Each step compares signatures, so another failure on the way is no answer but an
-unknown point, and each answer is that of fresh processes. Every answer is in the store at once: a search that was killed goes
-on where it was.
+Both ends are verified before anything else. Each step compares signatures, so another failure on
+the way is no answer but an unknown point, and each answer is that of fresh processes. Every answer
+is in the store at once: a search that was killed goes on where it was.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 @dataclass(frozen=True)
 class Request:
-    """One search as the command line asks for it. `python` are interpreters to search in, instead of releases.
+    """One search as the command line asks for it.
+
+    `python` are interpreters to search in, instead of releases.
 
     `trust` runs the program of an issue without a sandbox; `person` is then shown it, and asked.
     """
@@ -61,7 +63,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Bisected:
-    """The end of a search: the two neighbours, everything that was asked, and the command that asks again."""
+    """The end of a search: the two neighbours, everything that was asked, and the command that asks
+    again.
+    """
 
     subject: Subject
     what: What
@@ -128,7 +132,10 @@ def _build(check: Check) -> str:
 
 
 def bisect(request: Request, options: Options, engine: Engine | None = None) -> Bisected:
-    """Search for the change. Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged."""
+    """Search for the change.
+
+    Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
+    """
     with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
         named = issue_subject.named(request.repro, request.trust, request.person)
         subject = with_references([named], store)[0]
@@ -152,7 +159,9 @@ def _searched(
     progress: Progress,
     known: Sequence[Check] = (),
 ) -> Bisected:
-    """One search among `points`, kept in the store under its own run; `known` was found out before."""
+    """One search among `points`, kept in the store under its own run; `known` was found out
+    before.
+    """
     if len(points) < 2:
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
     what: What = "fixed" if request.find_fix else "broke"

@@ -1,7 +1,7 @@
 """`bugreport check`: plan, run what is not known yet, and say what it means.
 
-Everything that a check finds goes into the store at once, so nothing is lost on Ctrl-C or kill -9, and the same command goes on
-where it was.
+Everything that a check finds goes into the store at once, so nothing is lost on Ctrl-C or kill -9,
+and the same command goes on where it was.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """One `check` as the command line asks for it; `all` takes every report of the store besides `repros`.
+    """One `check` as the command line asks for it; `all` takes every report of the store besides
+    `repros`.
 
-    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues without a sandbox; `person` is then shown them, and asked.
+    `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues
+    without a sandbox; `person` is then shown them, and asked.
     """
 
     repros: tuple[str, ...]
@@ -53,7 +55,10 @@ class Request:
 
 
 def check(request: Request, options: Options, engine: Engine | None = None) -> Checked:
-    """Check repros on releases. Raises BugreportError where there is nothing to check, or nothing to check it with."""
+    """Check repros on releases.
+
+    Raises BugreportError where there is nothing to check, or nothing to check it with.
+    """
     with open_progress(options) as progress, _store(request.all, progress) as store:
         plan = planned(request, options, store)
         with contextlib.ExitStack() as stack:
@@ -149,7 +154,9 @@ def _run(
 
 
 def changes(results: Sequence[Check], before: dict[Cell, Check]) -> tuple[Change, ...]:
-    """The cells that show something else than the last time; what cannot be judged now has not changed."""
+    """The cells that show something else than the last time; what cannot be judged now has not
+    changed.
+    """
     return tuple(
         Change(before[check.cell].outcome, check)
         for check in results
@@ -159,7 +166,10 @@ def changes(results: Sequence[Check], before: dict[Cell, Check]) -> tuple[Change
 
 
 def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
-    """Whether a cell is one of shard i of n. All cells of a repro are in the same shard, so that they can be compared."""
+    """Whether a cell is one of shard i of n.
+
+    All cells of a repro are in the same shard, so that they can be compared.
+    """
     if shard is None:
         return True
     import hashlib

@@ -1,7 +1,9 @@
-"""Checks on a Dask cluster: it moves tasks, retries and balances; all that is added here is that a result counts once and none is lost.
+"""Checks on a Dask cluster: it moves tasks, retries and balances; all that is added here is that a
+result counts once and none is lost.
 
-Workers need the tool and build their environments themselves. What has been computed is with us (and in the store) the moment it is
-done, so a lost worker costs its current task and a lost scheduler the tasks under way; both are handed out again.
+Workers need the tool and build their environments themselves. What has been computed is with us
+(and in the store) the moment it is done, so a lost worker costs its current task and a lost
+scheduler the tasks under way; both are handed out again.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _POLL = 0.5
 
 @dataclass
 class _Flight:
-    """What is under way: `futures` by key, `since` when anything was last heard, `deaths` of workers by cell."""
+    """What is under way: `futures` by key, `since` when anything was last heard, `deaths` of
+    workers by cell.
+    """
 
     tasks: dict[Cell, Task]
     futures: dict[str, tuple[Cell, Any]] = field(default_factory=dict)
@@ -39,7 +43,8 @@ class _Flight:
 
 
 class Cluster:
-    """The engine behind `--executor dask`; `slow` is after how many silent seconds tasks get a second copy elsewhere.
+    """The engine behind `--executor dask`; `slow` is after how many silent seconds tasks get a
+    second copy elsewhere.
 
     `clock` tells the seconds that pass while nothing is heard.
     """
@@ -59,7 +64,10 @@ class Cluster:
         self._slow = slow if slow is not None else 4 * options.timeout + 600
 
     def run(self, tasks: Sequence[Task], keep: Keep) -> None:
-        """See `Engine`. Raises UsageError without dask, CannotJudgeError if the scheduler is gone for good."""
+        """See `Engine`.
+
+        Raises UsageError without dask, CannotJudgeError if the scheduler is gone for good.
+        """
         distributed = _distributed()
         flight = _Flight({task.cell: task for task in tasks})
         while flight.tasks:
@@ -78,8 +86,9 @@ class Cluster:
             except (OSError, TimeoutError, ValueError) as error:
                 if self._clock() > end:
                     raise CannotJudgeError(
-                        f"the scheduler {self._address} does not answer ({type(error).__name__}) and {left} checks are left; "
-                        "start it and give the same command again, which goes on where this one was"
+                        f"the scheduler {self._address} does not answer ({type(error).__name__})"
+                        f" and {left} checks are left; start it and give the same command again,"
+                        " which goes on where this one was"
                     ) from None
                 time.sleep(1)
 
@@ -128,7 +137,9 @@ class Cluster:
         return self._again(client, flight, cell)  # cancelled or lost
 
     def _failed(self, client: Any, flight: _Flight, cell: Cell, future: Any, keep: Keep) -> bool:
-        """The task raised, which it never does by itself: its worker died with it, or cannot run it at all."""
+        """The task raised, which it never does by itself: its worker died with it, or cannot run it
+        at all.
+        """
         error = future.exception(timeout=self._patience)
         flight.deaths[cell] = flight.deaths.get(cell, 0) + 1
         if type(error).__name__ == "KilledWorker" and flight.deaths[cell] < _DEATHS:
@@ -155,7 +166,9 @@ class Cluster:
         return True
 
     def _copy(self, client: Any, flight: _Flight) -> None:
-        """Nothing has come for long: what is under way gets one copy each on workers that do not have it."""
+        """Nothing has come for long: what is under way gets one copy each on workers that do not
+        have it.
+        """
         flight.since = self._clock()
         busy = {key: worker for worker, keys in client.processing().items() for key in keys}
         workers = set(client.scheduler_info(n_workers=-1)["workers"])

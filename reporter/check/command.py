@@ -1,4 +1,6 @@
-"""What `check` was asked for becomes a request, an engine and files; options that contradict each other are refused first."""
+"""What `check` was asked for becomes a request, an engine and files; options that contradict each
+other are refused first.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Asked:
 
 
 def run(asked: Asked, options: Options, person: Person) -> Checked:
-    """Check, or put shards together, write the files that were asked for, and tell issues what is news. Raises BugreportError."""
+    """Check, or put shards together, write the files that were asked for, and tell issues what is
+    news. Raises BugreportError.
+    """
     _refuse_contradictions(asked)
     if asked.comment:
         from reporter.check.notify import refuse_early
@@ -158,5 +162,6 @@ def _put(path: Path, text: str) -> None:
         part.replace(path)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written ({error.strerror}); the results are in the store, name another file"
+            f"{path} cannot be written ({error.strerror}); the results are in the store, name"
+            " another file"
         ) from None

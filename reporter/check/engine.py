@@ -1,7 +1,8 @@
-"""Where checks run is one question, what they find another: an engine takes tasks and hands results over as they come.
+"""Where checks run is one question, what they find another: an engine takes tasks and hands results
+over as they come.
 
-The engine of one machine is a handful of threads over the warm workers of one process. Results come in any order; whoever asked
-keeps the first one of each cell.
+The engine of one machine is a handful of threads over the warm workers of one process. Results come
+in any order; whoever asked keeps the first one of each cell.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ Keep = Callable[[Check], None]
 
 
 class Engine(Protocol):
-    """Runs tasks somewhere and calls `keep` with each result, in the caller's thread; at least one result per task."""
+    """Runs tasks somewhere and calls `keep` with each result, in the caller's thread; at least one
+    result per task.
+    """
 
     def run(self, tasks: Sequence[Task], keep: Keep) -> None: ...
 

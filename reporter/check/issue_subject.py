@@ -1,8 +1,10 @@
-"""An issue is a repro without an exit code: what it says goes wrong is what its program has to show, and it runs in the sandbox.
+"""An issue is a repro without an exit code: what it says goes wrong is what its program has to
+show, and it runs in the sandbox.
 
-Reading the issue and judging its program are triage's (`reporter.triage`), so `check` and `triage` never disagree. A run that raises in torch as
-the issue states is enough; anything else needs the verdict of `diagnose`: most programs of issues print their results and check nothing, or
-assert what need not hold.
+Reading the issue and judging its program are triage's (`reporter.triage`), so `check` and `triage`
+never disagree. A run that raises in torch as the issue states is enough; anything else needs the
+verdict of `diagnose`: most programs of issues print their results and check nothing, or assert what
+need not hold.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _OUTCOMES: dict[Status, Outcome] = {
 
 
 def is_issue(name: str) -> bool:
-    """Whether a word of the command line means an issue: an address, OWNER/REPO#N, or a file that holds one."""
+    """Whether a word of the command line means an issue: an address, OWNER/REPO#N, or a file that
+    holds one.
+    """
     path = Path(name)
     return path.suffix.lower() in _TEXTS if path.exists() else parse_issue(name) is not None
 
@@ -58,7 +62,10 @@ def named(name: str, trust: bool = False, person: Person | None = None) -> Subje
 
 
 def fetched(name: str, trust: bool = False, person: Person | None = None) -> Subject:
-    """The program of an issue. `person` sees the code before it runs without a sandbox. Raises as `named`."""
+    """The program of an issue. `person` sees the code before it runs without a sandbox.
+
+    Raises as `named`.
+    """
     from reporter.tracker.session import Session
     from reporter.triage.thread import fetch, read_file
 
@@ -70,7 +77,9 @@ def fetched(name: str, trust: bool = False, person: Person | None = None) -> Sub
 
 
 def of_thread(thread: Thread, trust: bool = False, person: Person | None = None) -> Subject:
-    """The program of a thread, and what the thread says goes wrong; without a program a subject that cannot be judged."""
+    """The program of a thread, and what the thread says goes wrong; without a program a subject
+    that cannot be judged.
+    """
     from reporter.triage.extract import Refusal, extract
     from reporter.triage.service import show
     from reporter.triage.stated import stated
@@ -98,7 +107,8 @@ def judged(
     jobs: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Decision:
-    """What an issue's program shows in one interpreter; `timeout` is in seconds per run, `memory` in GiB.
+    """What an issue's program shows in one interpreter; `timeout` is in seconds per run, `memory`
+    in GiB.
 
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
@@ -141,7 +151,9 @@ def _looked_at(
     jobs: int,
     stopped: Callable[[], bool],
 ) -> tuple[Runs, Judged | None]:
-    """The runs of the program as it was posted, and the tool's verdict where they do not say it all."""
+    """The runs of the program as it was posted, and the tool's verdict where they do not say it
+    all.
+    """
     from reporter.triage.attempt import run
     from reporter.triage.flow import RUN_SECONDS
     from reporter.triage.verdict import judge
@@ -149,7 +161,8 @@ def _looked_at(
     says, trust = foreign.stated, foreign.trust
     seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout
     size = int((memory + 4) * GIB)
-    # where nothing is stated that a run could be compared with, the verdict decides, and one run is enough
+    # where nothing is stated that a run could be compared with, the verdict decides, and one run is
+    # enough
     times = 1 if says.sort == "unknown" else RUNS
     runs = run(info, text, says, seconds=seconds, memory=size, trust=trust, times=times)
     if stopped():

@@ -1,7 +1,9 @@
-"""One run is read in one place: what it showed, against what was wanted, and whether that settles it.
+"""One run is read in one place: what it showed, against what was wanted, and whether that settles
+it.
 
-The failure that was reported is believed as soon as a run shows it: nothing else gives the same signature. So is what a repro did
-at the same place the last time. Everything else is decided by fresh processes, and if those differ, the answer is that it is flaky.
+The failure that was reported is believed as soon as a run shows it: nothing else gives the same
+signature. So is what a repro did at the same place the last time. Everything else is decided by
+fresh processes, and if those differ, the answer is that it is flaky.
 """
 
 from __future__ import annotations
@@ -18,23 +20,28 @@ from reporter.core.candidate import seen as shown_by
 from reporter.core.signature import Signature, same_failure
 
 Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
-#: Fresh processes that decide where runs differ; and at most, where a failure is known to come and go.
+#: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
+#: go.
 RUNS, MOST_RUNS = 3, 10
 #: How sure a pass of a flaky repro has to be no accident.
 _DOUBT = 0.05
 _NO_DEVICE = re.compile(
-    r"Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|No HIP GPUs|not compiled with XPU|needs? (CUDA|a GPU|XPU)|"
+    r"Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|No HIP GPUs|not compiled with"
+    r" XPU|needs? (CUDA|a GPU|XPU)|"
     r"CUDA is not available",
     re.IGNORECASE,
 )
 _NO_COMPILER = re.compile(
-    r"InvalidCxxCompiler|No working C\+\+ compiler|Failed to find C compiler|g\+\+: (command )?not found"
+    r"InvalidCxxCompiler|No working C\+\+ compiler|Failed to find C compiler|g\+\+: (command )?not"
+    r" found"
 )
 _NOT_THERE = ("ImportError", "ModuleNotFoundError")
-#: What Python says of a name that torch does not have, and torch of a setting; other attributes are the program's own.
+#: What Python says of a name that torch does not have, and torch of a setting; other attributes are
+#: the program's own.
 _LACKS = re.compile(
     r"^(?:partially initialized )?module '(?:torch|functorch|triton)\b[^']*' has no attribute"
-    r"|^'(?:Tensor|Parameter|Generator|OpOverloadPacket|_OpNamespace' '\w+)' object has no attribute"
+    r"|^'(?:Tensor|Parameter|Generator|OpOverloadPacket|_OpNamespace' '\w+)' object has no"
+    r" attribute"
     r"|^type object '(?:Tensor|Module)' has no attribute"
     r"|\bconfig\b\S* does not exist"
 )
@@ -42,7 +49,10 @@ _LACKS = re.compile(
 
 @dataclass(frozen=True)
 class Sight:
-    """What one run showed. `signature` is the failure, if it was one; `cold` says whether a fresh process showed it."""
+    """What one run showed.
+
+    `signature` is the failure, if it was one; `cold` says whether a fresh process showed it.
+    """
 
     outcome: Outcome
     detail: str = ""
@@ -107,7 +117,9 @@ def _excuse(
 
 
 def _is_from_the_text(frames: Sequence[dict[str, object]]) -> bool:
-    """Whether the innermost frame is the repro's own, or that of a module that was asked for a name it lacks."""
+    """Whether the innermost frame is the repro's own, or that of a module that was asked for a name
+    it lacks.
+    """
     own = [frame for frame in frames if frame.get("function") != "__getattr__"]
     return bool(own) and not own[-1].get("torch")
 
@@ -115,8 +127,8 @@ def _is_from_the_text(frames: Sequence[dict[str, object]]) -> bool:
 def same(wanted: Signature, found: Signature) -> bool:
     """Whether a run shows the wanted failure, perhaps of another release.
 
-    Of a message that the repro's own code composed only the class is compared: torch's frames around it differ from release to
-    release. A report that tells no frames is taken at its words.
+    Of a message that the repro's own code composed only the class is compared: torch's frames
+    around it differ from release to release. A report that tells no frames is taken at its words.
     """
     if wanted.kind == "crash_on_recompile":
         wanted = replace(wanted, kind="crash")
@@ -146,8 +158,9 @@ def settled(
 ) -> Decision | None:
     """What the runs so far say, or None if another fresh process has to run.
 
-    `expected` is what the place showed the last time; `reported` is in how many of how many runs the repro failed at first;
-    `is_known` says whether the wanted failure is known, so that showing it is no accident.
+    `expected` is what the place showed the last time; `reported` is in how many of how many runs
+    the repro failed at first; `is_known` says whether the wanted failure is known, so that showing
+    it is no accident.
     """
     if not sights:
         return None
@@ -178,7 +191,9 @@ def settled(
 def _settled_if_flaky(
     sights: Sequence[Sight], cold: Sequence[Sight], reported: tuple[int, int]
 ) -> Decision | None:
-    """A failure that was flaky from the start: one sight is enough, and its absence needs enough runs."""
+    """A failure that was flaky from the start: one sight is enough, and its absence needs enough
+    runs.
+    """
     hit = next((item for item in sights if item.outcome == "reproduces"), None)
     if hit is not None:
         return _decision(hit, sights)
@@ -192,7 +207,9 @@ def _comes_and_goes(reported: tuple[int, int]) -> bool:
 
 
 def runs_for(reported: tuple[int, int]) -> int:
-    """How many passes make sure that a failure seen in n of m runs is gone (to 95 %), at most ten."""
+    """How many passes make sure that a failure seen in n of m runs is gone (to 95 %), at most
+    ten.
+    """
     chance = reported[0] / reported[1]
     return min(MOST_RUNS, math.ceil(math.log(_DOUBT) / math.log(1 - chance)))
 

@@ -1,6 +1,8 @@
-"""One search over one list of releases: verify the ends, ask until the neighbours are known, compare signatures all along.
+"""One search over one list of releases: verify the ends, ask until the neighbours are known,
+compare signatures all along.
 
-An answer is kept the moment it is known, so the search can be killed at any time and goes on from what is kept.
+An answer is kept the moment it is known, so the search can be killed at any time and goes on from
+what is kept.
 """
 
 from __future__ import annotations
@@ -44,13 +46,17 @@ class Search:
         for point, check in ((0, first), (last, final)):
             if self.known[point] is Mark.UNKNOWN:
                 raise CannotJudgeError(
-                    f"torch {check.release} cannot be an end of the search: {said(check)}; choose another one"
+                    f"torch {check.release} cannot be an end of the search: {said(check)}; choose"
+                    " another one"
                 )
         if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:
             return ""
         if self.known[0] is self.known[last]:
             word = "fails" if final.outcome == "reproduces" else "is right"
-            return f"it {word} on torch {first.torch} and on torch {final.torch}, so nothing changed between them"
+            return (
+                f"it {word} on torch {first.torch} and on torch {final.torch}, so nothing changed"
+                " between them"
+            )
         order = (
             "fails on the later and is right on the earlier"
             if self.what == "fixed"
@@ -69,7 +75,9 @@ class Search:
                 self.progress.note(f"between torch {early} and torch {late}")
 
     def ask(self, points: Sequence[int]) -> None:
-        """Check some points, side by side, in fresh processes: each of them may be the one that decides."""
+        """Check some points, side by side, in fresh processes: each of them may be the one that
+        decides.
+        """
         cells = {(self.subject.key, self.releases[point].label): point for point in points}
         tasks = [
             Task(self.subject, self.releases[point], fresh=True, timeout=self.timeout)

@@ -1,8 +1,10 @@
-"""An issue hears about a repro when its state on a release has changed, once, and not while somebody else has just said so.
+"""An issue hears about a repro when its state on a release has changed, once, and not while
+somebody else has just said so.
 
-What has to be said is worked out here, from results, from what was said before and from what stands in the issue; saying it is the
-business of a `Tracker`. A comment carries the number of the change that it tells, so that a run that was killed behind the request
-finds its comment instead of writing a second one.
+What has to be said is worked out here, from results, from what was said before and from what stands
+in the issue; saying it is the business of a `Tracker`. A comment carries the number of the change
+that it tells, so that a run that was killed behind the request finds its comment instead of writing
+a second one.
 """
 
 from __future__ import annotations
@@ -29,8 +31,10 @@ _MARK = re.compile(r"<!-- bugreport-state: \S+ \d+ (?P<outcome>\w+) -->")
 _QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _GONE = re.compile(
-    r"(?:\bno longer|\bnot|n['’]t|\bcannot|\bunable to|\bfail(?:s|ed)? to)\s+(?:\w+\s+){0,2}?(?:repro\w*|happen\w*|fail\w*|occur\w*)"
-    r"|\b(?:fixed|gone|resolved|works)\s+(?:now|for me|on|in|with|by)\b|\b(?:is|was|got|been|seems|looks)\s+(?:now\s+)?(?:fixed|resolved|gone)\b",
+    r"(?:\bno longer|\bnot|n['’]t|\bcannot|\bunable to|\bfail(?:s|ed)?"
+    r" to)\s+(?:\w+\s+){0,2}?(?:repro\w*|happen\w*|fail\w*|occur\w*)"
+    r"|\b(?:fixed|gone|resolved|works)\s+(?:now|for"
+    r" me|on|in|with|by)\b|\b(?:is|was|got|been|seems|looks)\s+(?:now\s+)?(?:fixed|resolved|gone)\b",
     re.IGNORECASE,
 )
 _STILL = re.compile(
@@ -42,7 +46,9 @@ _STILL = re.compile(
 
 @dataclass(frozen=True)
 class Standing:
-    """What an issue says of itself: whether it is closed, and the comments that were written lately."""
+    """What an issue says of itself: whether it is closed, and the comments that were written
+    lately.
+    """
 
     is_closed: bool
     heard: tuple[str, ...] = ()
@@ -50,7 +56,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comment:
-    """What one issue is to be told: `place` is its project, `said` how many changes it was told before, `before` what it believes."""
+    """What one issue is to be told: `place` is its project, `said` how many changes it was told
+    before, `before` what it believes.
+    """
 
     key: str
     place: str
@@ -62,7 +70,9 @@ class Comment:
 
     @property
     def mark(self) -> str:
-        """What the comment is found by; the same for every attempt to tell this change, on whatever release it was seen."""
+        """What the comment is found by; the same for every attempt to tell this change, on whatever
+        release it was seen.
+        """
         return f"<!-- bugreport-state: {self.key} {self.said} {self.check.outcome} -->"
 
     @property
@@ -109,7 +119,9 @@ class Tracker(Protocol):
         """The issue, with what was written there since; raises BugreportError."""
 
     def say(self, comment: Comment) -> str:
-        """Write the comment unless it stands there already, and return its address; raises BugreportError if it was not written."""
+        """Write the comment unless it stands there already, and return its address; raises
+        BugreportError if it was not written.
+        """
 
     def alone(self, comment: Comment) -> AbstractContextManager[None]:
         """Held by one process at a time for each issue."""
@@ -118,7 +130,8 @@ class Tracker(Protocol):
 def places(store: sqlite3.Connection) -> list[str]:
     """The projects in which reports were filed."""
     rows = store.execute(
-        "SELECT DISTINCT repository FROM filings WHERE number IS NOT NULL AND instr(repository, '#') = 0 ORDER BY repository"
+        "SELECT DISTINCT repository FROM filings WHERE number IS NOT NULL AND instr(repository,"
+        " '#') = 0 ORDER BY repository"
     )
     return [str(row["repository"]) for row in rows]
 
@@ -129,10 +142,11 @@ def due(
     results: Sequence[Check],
     trouble: Callable[[str], None] = lambda _: None,
 ) -> list[Comment]:
-    """The comments that are due: of each report that has an issue the newest release that could be judged, if its outcome is news.
+    """The comments that are due: of each report that has an issue the newest release that could be
+    judged, if its outcome is news.
 
-    What somebody else has said lately is remembered as said. An issue that cannot be read is told of as `trouble`, and its news
-    stays due.
+    What somebody else has said lately is remembered as said. An issue that cannot be read is told
+    of as `trouble`, and its news stays due.
     """
     found = []
     for key, check in _newest(results).items():
@@ -153,7 +167,9 @@ def tell(
     comments: Sequence[Comment],
     hear: Callable[[Told], None] = lambda _: None,
 ) -> list[Told]:
-    """Say what is due, one after the other, and remember each one at once; what could not be said is said the next time."""
+    """Say what is due, one after the other, and remember each one at once; what could not be said
+    is said the next time.
+    """
     told = []
     for comment in comments:
         try:
@@ -171,7 +187,9 @@ def tell(
 
 
 def confirms(text: str, outcome: str) -> bool:
-    """Whether a comment says, by its mark or in words, what `outcome` says; what it quotes does not count."""
+    """Whether a comment says, by its mark or in words, what `outcome` says; what it quotes does not
+    count.
+    """
     marks = [found["outcome"] for found in _MARK.finditer(text)]
     if marks:
         return outcome in marks
@@ -213,7 +231,8 @@ def _said(store: sqlite3.Connection, key: str, place: str) -> sqlite3.Row | None
 def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
     with transaction(store):
         store.execute(
-            "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO comments (key, repository, release, outcome, time, said) VALUES"
+            " (?, ?, ?, ?, ?, ?)",
             (comment.key, comment.place, comment.check.release, comment.check.outcome, now(), said),
         )
 

@@ -1,4 +1,5 @@
-"""`check --comment`: issues are told by the same desk that files reports, so what holds for an issue holds for a comment on it.
+"""`check --comment`: issues are told by the same desk that files reports, so what holds for an
+issue holds for a comment on it.
 
 Everything is shown before it is sent, and sent after a yes, or with --yes where nobody can answer.
 """
@@ -27,13 +28,15 @@ from reporter.tracker.session import Session
 
 
 def refuse_early(person: Person, is_sure: bool, issues: Sequence[str] = ()) -> None:
-    """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for where it would be said.
+    """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for
+    where it would be said.
 
     Raises UsageError, AuthenticationError.
     """
     if not is_sure and not person.is_there:
         raise UsageError(
-            "--comment asks before it posts, and nobody can answer here; run it on a terminal, or add --yes"
+            "--comment asks before it posts, and nobody can answer here; run it on a terminal, or"
+            " add --yes"
         )
     with opened() as store:
         known = places(store)
@@ -63,7 +66,9 @@ def announce(results: Sequence[Check], person: Person, is_sure: bool) -> list[To
 
 
 def gated(comment: Comment) -> str:
-    """The text as it leaves: without the words of the failure where they name this machine or its user. Raises LeakError."""
+    """The text as it leaves: without the words of the failure where they name this machine or its
+    user. Raises LeakError.
+    """
     try:
         return _passed(comment.text)
     except LeakError:
@@ -109,7 +114,9 @@ class GitHub:
 
     @contextlib.contextmanager
     def alone(self, comment: Comment) -> Iterator[None]:
-        """See `announce.Tracker`; the lock is a file beside the store, and ends with its process."""
+        """See `announce.Tracker`; the lock is a file beside the store, and ends with its
+        process.
+        """
         path = lock_beside(store_path(), comment.key, f"{comment.place}#{comment.number}/state")
         with locked([path], lambda: self._say("another process tells this issue; waiting")):
             yield

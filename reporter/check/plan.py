@@ -1,7 +1,8 @@
-"""What a check is to do is worked out before anything runs: repros times releases, with what is known of each cell.
+"""What a check is to do is worked out before anything runs: repros times releases, with what is
+known of each cell.
 
-Cells of one release lie together, so that its workers are started once; where there is hardly any cell, fresh processes alone
-are quicker than warming up, and prove more.
+Cells of one release lie together, so that its workers are started once; where there is hardly any
+cell, fresh processes alone are quicker than warming up, and prove more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """Which repros are to be checked where; `fresh` asks for fresh processes only, `skip` for no check whose answer cannot have changed."""
+    """Which repros are to be checked where; `fresh` asks for fresh processes only, `skip` for no
+    check whose answer cannot have changed.
+    """
 
     subjects: tuple[Subject, ...]
     releases: tuple[Release, ...]
@@ -49,7 +52,9 @@ class Plan:
         return sorted(subject.key for subject in self.subjects) + sorted(places)
 
     def known(self, before: Mapping[Cell, Check]) -> list[Check]:
-        """The cells whose answer cannot have changed, with that answer: a release does not change, and neither does the text of a repro."""
+        """The cells whose answer cannot have changed, with that answer: a release does not change,
+        and neither does the text of a repro.
+        """
         if not self.skip:
             return []
         finals = {item.label: item for item in self.releases if item.is_final}
@@ -83,7 +88,9 @@ class Plan:
 def with_references(
     subjects: Sequence[Subject], store: sqlite3.Connection | None
 ) -> tuple[Subject, ...]:
-    """The repros without a report, with the failure that they showed first, as far as the store knows."""
+    """The repros without a report, with the failure that they showed first, as far as the store
+    knows.
+    """
     if store is None:
         return tuple(subjects)
     return tuple(
@@ -97,7 +104,8 @@ def with_references(
 
 
 def compared(subjects: Sequence[Subject], checks: Sequence[Check]) -> tuple[Check, ...]:
-    """The same results, in which a repro without a report reproduces only what its first failure showed.
+    """The same results, in which a repro without a report reproduces only what its first failure
+    showed.
 
     The first failure in the order of `checks` is the reference: other failures are `different`.
     """
@@ -117,5 +125,6 @@ def refuse_nothing(subjects: Sequence[Subject]) -> None:
     """Raises UsageError where there is nothing to check."""
     if not subjects:
         raise UsageError(
-            "there is nothing to check: the store has no report yet; name repro files or report folders"
+            "there is nothing to check: the store has no report yet; name repro files or report"
+            " folders"
         )

@@ -1,6 +1,8 @@
-"""Warm workers are dear to start and cheap to keep, so a process keeps those of the last few interpreters.
+"""Warm workers are dear to start and cheap to keep, so a process keeps those of the last few
+interpreters.
 
-Who checks borrows a pool and gives it back; the one that nobody has borrowed for longest is closed when there are too many.
+Who checks borrows a pool and gives it back; the one that nobody has borrowed for longest is closed
+when there are too many.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class _Kept:
 
 @dataclass
 class Pools:
-    """The warm workers of one process, `jobs` candidates at a time each; `memory` is in GiB per candidate."""
+    """The warm workers of one process, `jobs` candidates at a time each; `memory` is in GiB per
+    candidate.
+    """
 
     jobs: int = 1
     memory: float = 4.0

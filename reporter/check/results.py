@@ -1,4 +1,5 @@
-"""What a check found, and how it is shown: a line each where results are few, repros against releases where they are many.
+"""What a check found, and how it is shown: a line each where results are few, repros against
+releases where they are many.
 
 What has changed since the last run stands first, in every form.
 """
@@ -47,10 +48,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found: the results in the order asked for, what has changed since the last time, and which issues were `told`.
+    """What a check found: the results in the order asked for, what has changed since the last time,
+    and which issues were `told`.
 
-    The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug may be hidden), else 0 if it
-    was right anywhere, else 125.
+    The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug
+    may be hidden), else 0 if it was right anywhere, else 125.
     """
 
     results: tuple[Check, ...]
@@ -121,7 +123,8 @@ def matrix(checked: Checked) -> Matrix:
 def lines(checked: Checked) -> list[str]:
     """What the terminal shows."""
     told = [
-        f"changed: {change.check.repro} on torch {change.check.torch}: {WORDS[change.before]} -> {WORDS[change.check.outcome]}"
+        f"changed: {change.check.repro} on torch {change.check.torch}: {WORDS[change.before]} ->"
+        f" {WORDS[change.check.outcome]}"
         for change in checked.changes
     ]
     few = len(checked.results) <= _FEW

@@ -1,7 +1,9 @@
-"""A result is in the store the moment it is known, once: a run that was killed is gone on with, never begun anew.
+"""A result is in the store the moment it is known, once: a run that was killed is gone on with,
+never begun anew.
 
-A run is known by its plan (which repros, where). Whoever starts the same plan again takes over the unfinished run, unless the
-command that began it is still at it, which a lock file tells; then both work, and each cell of a run still counts once.
+A run is known by its plan (which repros, where). Whoever starts the same plan again takes over the
+unfinished run, unless the command that began it is still at it, which a lock file tells; then both
+work, and each cell of a run still counts once.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def begun(store: sqlite3.Connection, path: Path, plan: Sequence[str], kind: str)
 
 @contextlib.contextmanager
 def _alone(path: Path, digest: str) -> Iterator[bool]:
-    """Whether no other command works on this plan; the lock ends with the process, however that ends."""
+    """Whether no other command works on this plan; the lock ends with the process, however that
+    ends.
+    """
     lock = FileLock(path.with_name(f"{path.name}.{digest}.lock"))
     try:
         lock.acquire(timeout=0)
@@ -64,8 +68,8 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
     with transaction(store):
         if take_over:
             row = store.execute(
-                "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started > datetime('now', ?) "
-                "ORDER BY started DESC",
+                "SELECT run FROM runs WHERE plan = ? AND finished IS NULL AND started >"
+                " datetime('now', ?) ORDER BY started DESC",
                 (digest, f"-{_STALE} days"),
             ).fetchone()
             if row is not None:
@@ -84,8 +88,9 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
     shown = json.dumps(check.signature.to_json()) if check.signature else None
     with transaction(store):
         cursor = store.execute(
-            "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs, "
-            "build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO checks (run, time, repro, key, release, torch, python, outcome,"
+            " detail, seconds, hits, runs, build, git, shown, issue) VALUES (?, ?, ?, ?, ?, ?, ?,"
+            " ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 check.time,
@@ -129,12 +134,14 @@ def results(store: sqlite3.Connection, run: str) -> list[Check]:
 
 
 def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cell, Check]:
-    """The latest earlier result of each cell that could be judged; those of the run `but` do not count."""
+    """The latest earlier result of each cell that could be judged; those of the run `but` do not
+    count.
+    """
     found = {}
     for key, release in cells:
         row = store.execute(
-            "SELECT * FROM checks WHERE key = ? AND release = ? AND run != ? AND outcome != 'cannot_judge' "
-            "ORDER BY time DESC, id DESC LIMIT 1",
+            "SELECT * FROM checks WHERE key = ? AND release = ? AND run != ? AND outcome !="
+            " 'cannot_judge' ORDER BY time DESC, id DESC LIMIT 1",
             (key, release, but),
         ).fetchone()
         if row is not None:
@@ -143,10 +150,12 @@ def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cel
 
 
 def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
-    """What a repro showed in the builds judged last, one result for each commit and build; the newest first."""
+    """What a repro showed in the builds judged last, one result for each commit and build; the
+    newest first.
+    """
     rows = store.execute(
-        "SELECT * FROM checks WHERE key = ? AND git IS NOT NULL AND build != '' AND outcome IN ('reproduces', 'fixed') "
-        "ORDER BY id DESC LIMIT 50",
+        "SELECT * FROM checks WHERE key = ? AND git IS NOT NULL AND build != '' AND outcome IN"
+        " ('reproduces', 'fixed') ORDER BY id DESC LIMIT 50",
         (key,),
     )
     found: dict[tuple[str | None, str], Check] = {}
@@ -159,7 +168,8 @@ def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
 def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
     """The failure that a repro was first seen to show anywhere."""
     row = store.execute(
-        "SELECT shown FROM checks WHERE key = ? AND outcome = 'reproduces' AND shown IS NOT NULL ORDER BY id LIMIT 1",
+        "SELECT shown FROM checks WHERE key = ? AND outcome = 'reproduces' AND shown IS NOT NULL"
+        " ORDER BY id LIMIT 1",
         (key,),
     ).fetchone()
     return signature_of(json.loads(row["shown"])) if row else None

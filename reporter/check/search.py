@@ -1,8 +1,12 @@
-"""Where did it change? A bisection is a pure function of what is known: the points to ask next, and the two that enclose the change.
+"""Where did it change?
 
-Points are numbered in order of time; each is `BEFORE` (like the first one), `AFTER` (like the last one) or `UNKNOWN` (it cannot be
-judged). Whoever asks keeps the answers, so a search can be gone on with, and any number of points can be asked at once. If the
-answers go back and forth, the change that is found is the last one: after it everything known is like the end.
+A bisection is a pure function of what is known: the points to ask next, and the two that enclose
+the change.
+
+Points are numbered in order of time; each is `BEFORE` (like the first one), `AFTER` (like the last
+one) or `UNKNOWN` (it cannot be judged). Whoever asks keeps the answers, so a search can be gone on
+with, and any number of points can be asked at once. If the answers go back and forth, the change
+that is found is the last one: after it everything known is like the end.
 """
 
 from __future__ import annotations
@@ -22,14 +26,18 @@ class Mark(enum.Enum):
 
 @dataclass(frozen=True)
 class Bracket:
-    """The last point known to be like the first, and the first one after it known to be like the last."""
+    """The last point known to be like the first, and the first one after it known to be like the
+    last.
+    """
 
     before: int
     after: int
 
 
 def bracket(known: Mapping[int, Mark]) -> Bracket | None:
-    """The narrowest bracket around the last change; None unless there is a `BEFORE` with an `AFTER` behind it."""
+    """The narrowest bracket around the last change; None unless there is a `BEFORE` with an `AFTER`
+    behind it.
+    """
     ends = [point for point, mark in known.items() if mark is Mark.AFTER]
     starts = [point for point, mark in known.items() if mark is Mark.BEFORE]
     if not ends or not starts or max(ends) < max(starts):
@@ -39,7 +47,10 @@ def bracket(known: Mapping[int, Mark]) -> Bracket | None:
 
 
 def probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
-    """Up to `width` points to ask now: each in the middle of the largest gap that is left. Nothing is left when it is empty."""
+    """Up to `width` points to ask now: each in the middle of the largest gap that is left.
+
+    Nothing is left when it is empty.
+    """
     found = bracket(known)
     if found is None:
         return []
@@ -59,7 +70,9 @@ def probes(known: Mapping[int, Mark], width: int = 1) -> list[int]:
 
 
 def between(known: Mapping[int, Mark]) -> list[int]:
-    """The points inside of the bracket that could not be judged: the change may lie at any of them."""
+    """The points inside of the bracket that could not be judged: the change may lie at any of
+    them.
+    """
     found = bracket(known)
     if found is None:
         return []
@@ -67,6 +80,8 @@ def between(known: Mapping[int, Mark]) -> list[int]:
 
 
 def turns(known: Mapping[int, Mark]) -> list[tuple[int, int]]:
-    """All neighbouring judged points that differ, in order: more than one where the answers go back and forth."""
+    """All neighbouring judged points that differ, in order: more than one where the answers go back
+    and forth.
+    """
     judged = sorted(point for point, mark in known.items() if mark is not Mark.UNKNOWN)
     return [(a, b) for a, b in zip(judged, judged[1:]) if known[a] is not known[b]]

@@ -1,7 +1,8 @@
-"""Shards share nothing but the question; what each has found is a file, and files are put together in any order.
+"""Shards share nothing but the question; what each has found is a file, and files are put together
+in any order.
 
-A cell counts once however many files have it: a result beats none, a judgement beats `cannot_judge`, and of two judgements the
-later one counts.
+A cell counts once however many files have it: a result beats none, a judgement beats
+`cannot_judge`, and of two judgements the later one counts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from reporter.core.errors import UsageError
 
 
 def merged(files: Sequence[Path]) -> Checked:
-    """What all files say together, repro by repro in the order in which the files name them. Raises UsageError."""
+    """What all files say together, repro by repro in the order in which the files name them.
+
+    Raises UsageError.
+    """
     read = [_read(path) for path in files]
     best: dict[tuple[str, str], Check] = {}
     for check in (check for checks, _ in read for check in checks):

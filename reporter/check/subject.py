@@ -1,6 +1,8 @@
-"""A repro is its text and what it has to show: the signature of its report, or else just that it fails.
+"""A repro is its text and what it has to show: the signature of its report, or else just that it
+fails.
 
-Its key is the hash of its text, also in the store: a file that is edited is another repro, one that is moved is not.
+Its key is the hash of its text, also in the store: a file that is edited is another repro, one that
+is moved is not.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ _CRASHES = ("crash", "crash_on_recompile")
 
 @dataclass(frozen=True)
 class Foreign:
-    """What makes a program one that somebody else wrote, which runs in the sandbox unless it is to be trusted.
+    """What makes a program one that somebody else wrote, which runs in the sandbox unless it is to
+    be trusted.
 
-    `issue` is the address of its issue, empty for one in a file; `stated` is what that says goes wrong, which takes the place of a
-    signature. `modules` are what the program imports beside torch; `problem` is why there is nothing to run.
+    `issue` is the address of its issue, empty for one in a file; `stated` is what that says goes
+    wrong, which takes the place of a signature. `modules` are what the program imports beside
+    torch; `problem` is why there is nothing to run.
     """
 
     issue: str
@@ -54,9 +58,9 @@ class Foreign:
 class Subject:
     """A repro to be checked.
 
-    `wanted` is the failure it has to show; None means that any failure counts until the first one has been seen. `seen` says in
-    how many of how many runs it failed when it was reported; `torch` is the release it was reported for. `foreign` is set for a
-    program of somebody else's.
+    `wanted` is the failure it has to show; None means that any failure counts until the first one
+    has been seen. `seen` says in how many of how many runs it failed when it was reported; `torch`
+    is the release it was reported for. `foreign` is set for a program of somebody else's.
     """
 
     name: str
@@ -88,7 +92,9 @@ class Subject:
 
 
 def subject_of(name: str) -> Subject:
-    """The repro that a word of the command line means: a file, or a report folder. Issues are read by `reporter.check.issue_subject`.
+    """The repro that a word of the command line means: a file, or a report folder.
+
+    Issues are read by `reporter.check.issue_subject`.
 
     Raises:
         UsageError: there is no such thing, or it cannot be read.
@@ -98,7 +104,8 @@ def subject_of(name: str) -> Subject:
         return _of_report(path, name)
     if not path.is_file():
         raise UsageError(
-            f"there is no file or report folder {name}; give a repro file, the folder of a report, or an issue as OWNER/REPO#N"
+            f"there is no file or report folder {name}; give a repro file, the folder of a report,"
+            " or an issue as OWNER/REPO#N"
         )
     return Subject(name, key_of(text := _text(path)), text)
 
@@ -138,7 +145,9 @@ def _found(place: str) -> Iterable[str]:
 
 
 def stored(store: sqlite3.Connection) -> Iterator[Subject]:
-    """The repros of all reports in the store; a folder that is gone is no loss, since the text is kept."""
+    """The repros of all reports in the store; a folder that is gone is no loss, since the text is
+    kept.
+    """
     for row in store.execute("SELECT * FROM reports ORDER BY created, key"):
         text = str(row["repro"])
         folder = Path(row["folder"])
@@ -188,7 +197,9 @@ def _reproduced(document: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def wanted_of(document: Mapping[str, Any]) -> Signature | None:
-    """The failure a report is about: as its fresh processes showed it, else as well as its verdict tells."""
+    """The failure a report is about: as its fresh processes showed it, else as well as its verdict
+    tells.
+    """
     shown = document.get("failure")
     if isinstance(shown, Mapping) and "kind" in shown:
         return signature_of(shown)

@@ -1,7 +1,9 @@
-"""A check is a function from plain data to plain data, so it runs here, in another process or on another machine just the same.
+"""A check is a function from plain data to plain data, so it runs here, in another process or on
+another machine just the same.
 
-`perform` finds or makes the environment, asks a warm worker, and then as many fresh processes as it takes to be sure. Whatever
-goes wrong on the way is a result too (`cannot_judge` with the reason); only the end of the process is none.
+`perform` finds or makes the environment, asks a warm worker, and then as many fresh processes as it
+takes to be sure. Whatever goes wrong on the way is a result too (`cannot_judge` with the reason);
+only the end of the process is none.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ from reporter.store.database import now
 class Task:
     """One cell of the matrix.
 
-    `expected` is what the place showed the last time. `fresh` asks for fresh processes only; `few` says that hardly anything else is
-    checked there, so that a warm-up only pays if there has been none yet. `timeout` is in seconds per run. `alike` is what the repro
-    showed in other builds, to be taken over by a build from the same commit.
+    `expected` is what the place showed the last time. `fresh` asks for fresh processes only; `few`
+    says that hardly anything else is checked there, so that a warm-up only pays if there has been
+    none yet. `timeout` is in seconds per run. `alike` is what the repro showed in other builds, to
+    be taken over by a build from the same commit.
     """
 
     subject: Subject
@@ -71,9 +74,9 @@ class Task:
 class Check:
     """What one repro does in one place.
 
-    `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time of all `runs` = (runs that
-    showed the outcome, runs); `signature` is the failure that was seen; `issue` is the address of the issue that the program was taken
-    from; `time` is UTC in ISO 8601.
+    `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time
+    of all `runs` = (runs that showed the outcome, runs); `signature` is the failure that was seen;
+    `issue` is the address of the issue that the program was taken from; `time` is UTC in ISO 8601.
     """
 
     repro: str
@@ -134,7 +137,9 @@ class Bench:
         self.pools.close()
 
     def stop(self) -> None:
-        """End what runs, for threads that wait for it; what they then report is not to be believed."""
+        """End what runs, for threads that wait for it; what they then report is not to be
+        believed.
+        """
         from reporter.sandbox import run as sandbox
 
         self._stopped.set()
@@ -143,7 +148,9 @@ class Bench:
         sandbox.stop_all()
 
     def perform(self, task: Task) -> Check:
-        """The result of one cell; raises nothing but what ends the process (Ctrl-C), and CancelledError once stopped."""
+        """The result of one cell; raises nothing but what ends the process (Ctrl-C), and
+        CancelledError once stopped.
+        """
         started = time.monotonic()
         place: Place | None = None
         foreign = task.subject.foreign
@@ -160,7 +167,8 @@ class Bench:
             except CannotJudgeError:
                 if self._stopped.is_set():
                     raise CancelledError from None
-                # the environment may have been damaged since it was made: look closely, and try once more
+                # the environment may have been damaged since it was made: look closely, and try
+                # once more
                 self.pools.drop(place.python)
                 place = self.environments.place(task.release, again=True)
                 decision = self._decide(replace(task, fresh=True), place)
@@ -208,13 +216,18 @@ class Bench:
             warm=self.pools.warm(place.python),
         )
         if _cannot_import_torch(answer):
-            said = f"{(answer.failure or {}).get('exception')}: {(answer.failure or {}).get('first_line')}"
+            said = (
+                f"{(answer.failure or {}).get('exception')}:"
+                f" {(answer.failure or {}).get('first_line')}"
+            )
             raise CannotJudgeError(f"torch {place.label} cannot be imported ({said[:200]})")
         return sight(answer, task.subject.wanted, task.timeout)
 
 
 def _twin(task: Task, place: Place) -> Check | None:
-    """What the repro showed in a build from the same commit, of the same kind and for the same Python: it need not run again."""
+    """What the repro showed in a build from the same commit, of the same kind and for the same
+    Python: it need not run again.
+    """
 
     def kind(build: str, python: str) -> tuple[str, str]:
         return build.partition("+")[2], python.rpartition(".")[0]
@@ -265,7 +278,9 @@ _HOME_LOCK = threading.Lock()
 
 
 def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """`Bench.perform` for workers of a cluster: JSON in and out, with a bench that the process keeps."""
+    """`Bench.perform` for workers of a cluster: JSON in and out, with a bench that the process
+    keeps.
+    """
     global _HOME
     with _HOME_LOCK:
         if _HOME is None:

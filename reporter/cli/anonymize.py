@@ -12,10 +12,10 @@ from reporter.core.settings import Options, settings
 def command(options: Options) -> int:
     """Rewrite the whole failing model as public code, and prove that it is the same model.
 
-    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, and rewrites all of its
-    model with stock layers and generic blocks, not reduced. With the private weights the rewritten model has to
-    give the same values and gradients by the same operators, and without them it has to fail in the same
-    way. Options go before SCRIPT.
+    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, and rewrites all
+    of its model with stock layers and generic blocks, not reduced. With the private weights the
+    rewritten model has to give the same values and gradients by the same operators, and without
+    them it has to fail in the same way. Options go before SCRIPT.
     """
 
     def work() -> shell.Outcome:

@@ -34,8 +34,8 @@ def command(
 ) -> int:
     """Find the first release that broke a repro, or with --find-fix the first one that fixed it.
 
-    Installs the releases that it asks, verifies both ends first, and prints the two neighbouring builds with their commits. Exit
-    code 1: the ends do not differ; 125: an end cannot be judged.
+    Installs the releases that it asks, verifies both ends first, and prints the two neighbouring
+    builds with their commits. Exit code 1: the ends do not differ; 125: an end cannot be judged.
     """
 
     def work() -> shell.Outcome:

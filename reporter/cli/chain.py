@@ -1,4 +1,6 @@
-"""`--file`: the report is written first and filed then, with the same questions; a failure to file never costs the report."""
+"""`--file`: the report is written first and filed then, with the same questions; a failure to file
+never costs the report.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Chained:
         return {**self.first.to_json(), "filing": filing}
 
     def summary_lines(self) -> list[str]:
-        """The report's own words were said before the questions; what is left is how filing ended."""
+        """The report's own words were said before the questions; what is left is how filing
+        ended.
+        """
         if self.error is not None:
             return [
                 f"bugreport: {self.error}",
@@ -50,7 +54,8 @@ class Chained:
 
 
 def chained(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[], shell.Outcome]:
-    """`work`, followed by filing if `options` ask for it; what can be refused is refused before the work.
+    """`work`, followed by filing if `options` ask for it; what can be refused is refused before the
+    work.
 
     Raises UsageError, when it is called, for options of filing without --file.
     """

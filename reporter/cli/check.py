@@ -34,10 +34,12 @@ WORDS = (
 
 @taking("json", "jobs", "timeout", "memory", "workers", "no_input", "verbose", own=WORDS)
 def command(options: Options, **words: Any) -> int:
-    """Check whether repros still fail, on releases that are installed for it or in interpreters at hand.
+    """Check whether repros still fail, on releases that are installed for it or in interpreters at
+    hand.
 
-    Exit code 1: something still fails (the same failure or another one); 0: it is gone wherever that can be judged; 125:
-    nothing could be judged. Without --torch and --python the usual interpreter is used. The program of an issue runs in a sandbox.
+    Exit code 1: something still fails (the same failure or another one); 0: it is gone wherever
+    that can be judged; 125: nothing could be judged. Without --torch and --python the usual
+    interpreter is used. The program of an issue runs in a sandbox.
     """
 
     def work() -> shell.Outcome:

@@ -12,9 +12,9 @@ from reporter.core.settings import Options, settings
 def command(options: Options) -> int:
     """Turn a failing script into a minimal, verified, anonymised report folder.
 
-    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, rebuilds it from stock
-    layers and synthetic values, makes it as small as it gets, and shows three times in fresh processes
-    that it still fails the same way. Options go before SCRIPT.
+    Runs SCRIPT as `python SCRIPT ARGS` would, finds the compiled call that fails, rebuilds it from
+    stock layers and synthetic values, makes it as small as it gets, and shows three times in fresh
+    processes that it still fails the same way. Options go before SCRIPT.
     """
 
     def work() -> shell.Outcome:

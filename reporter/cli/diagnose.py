@@ -25,9 +25,9 @@ from reporter.core.settings import Options
 def command(options: Options) -> int:
     """Say what is wrong with a script under torch.compile; writes nothing.
 
-    Runs SCRIPT as `python SCRIPT ARGS` would, runs the compiled call that fails once more with each layer
-    of the compiler, and says which layer is at fault, or why this is not a bug of the compiler. Options
-    go before SCRIPT.
+    Runs SCRIPT as `python SCRIPT ARGS` would, runs the compiled call that fails once more with each
+    layer of the compiler, and says which layer is at fault, or why this is not a bug of the
+    compiler. Options go before SCRIPT.
     """
 
     def work() -> shell.Outcome:

@@ -13,8 +13,8 @@ from reporter.core.settings import Options
 def command(options: Options) -> int:
     """Run torch's own debugging tools on a script's failing compiled call, or on its last one.
 
-    Writes logs with all artifacts, the structured trace, inductor's debug folder, compile times, graph breaks and
-    recompilations to a folder. All of it is private: it holds your program.
+    Writes logs with all artifacts, the structured trace, inductor's debug folder, compile times,
+    graph breaks and recompilations to a folder. All of it is private: it holds your program.
     """
 
     def work() -> shell.Outcome:

@@ -41,10 +41,11 @@ def command(
 ) -> int:
     """File a report as an issue of a project on GitHub, exactly once.
 
-    Shows what leaves and issues that look like the same bug, asks for a sentence of your own and for a yes, and
-    reads the issue back. With --template the issue is written anew in another form, and what was edited in issue.md stays
-    behind. Run it again after any failure: it looks for the issue before it sends anything. The token
-    is read from GH_TOKEN or GITHUB_TOKEN, for other hosts from GH_ENTERPRISE_TOKEN or GITHUB_ENTERPRISE_TOKEN.
+    Shows what leaves and issues that look like the same bug, asks for a sentence of your own and
+    for a yes, and reads the issue back. With --template the issue is written anew in another form,
+    and what was edited in issue.md stays behind. Run it again after any failure: it looks for the
+    issue before it sends anything. The token is read from GH_TOKEN or GITHUB_TOKEN, for other hosts
+    from GH_ENTERPRISE_TOKEN or GITHUB_ENTERPRISE_TOKEN.
     """
 
     def work() -> shell.Outcome:

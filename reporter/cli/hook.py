@@ -30,8 +30,9 @@ class Hook:
 def command(options: Options) -> int:
     """Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.
 
-    It holds one package of that name and nothing else: PYTHONPATH="$(bugreport hook)" python train.py, with
-    `bugreport.capture()` or `bugreport.watch()` in it, or PYTHONPATH="$(bugreport hook)" pytest -p bugreport.pytest.
+    It holds one package of that name and nothing else: PYTHONPATH="$(bugreport hook)" python
+    train.py, with `bugreport.capture()` or `bugreport.watch()` in it, or PYTHONPATH="$(bugreport
+    hook)" pytest -p bugreport.pytest.
     """
 
     def work() -> shell.Outcome:

@@ -1,7 +1,8 @@
-"""The first word decides: `--help` prints a table, a verb imports the one file that holds its command.
+"""The first word decides: `--help` prints a table, a verb imports the one file that holds its
+command.
 
-typer parses one command at a time, after its verb is known, so `bugreport --help` imports neither typer nor
-anything else that takes time. typer only parses: errors and Ctrl-C become one sentence in
+typer parses one command at a time, after its verb is known, so `bugreport --help` imports neither
+typer nor anything else that takes time. typer only parses: errors and Ctrl-C become one sentence in
 `reporter.cli.shell`, so what the user sees does not depend on the version of typer.
 """
 
@@ -26,12 +27,15 @@ COMMANDS = {
     "triage": "Judge an issue that somebody else wrote, in a sandbox.",
     "lint": "Check an outgoing issue against the receiving project's rules.",
     "deanonymize": "Translate an answer or a patch back into the private names.",
-    "evidence": "Run torch's own debugging tools on a script's failing call; writes a private folder.",
+    "evidence": (
+        "Run torch's own debugging tools on a script's failing call; writes a private folder."
+    ),
     "replay": "Run the recorded call of a report again, without the script.",
     "hook": "Print the folder for PYTHONPATH that makes `import bugreport` work in your programs.",
     "env": "Print the Versions block of an issue for an interpreter.",
 }
-# Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the script.
+# Verbs that run a user's script: all that follows SCRIPT, or the module of -m, belongs to the
+# script.
 RUNS_SCRIPT = {"create", "anonymize", "diagnose", "evidence"}
 
 HELP = f"""Usage: bugreport COMMAND [OPTIONS] [ARGS]...
@@ -91,7 +95,9 @@ def _run_command(verb: str, argv: list[str]) -> int:
 
 
 def _parser(verb: str) -> Callable[[list[str]], object]:
-    """What parses the arguments of `verb` with typer, calls the command and returns its exit code."""
+    """What parses the arguments of `verb` with typer, calls the command and returns its exit
+    code.
+    """
     import importlib
 
     import typer.main

@@ -1,8 +1,9 @@
-"""The command-line parameters of a command, derived from the one declaration in `reporter.core.settings`.
+"""The command-line parameters of a command, derived from the one declaration in
+`reporter.core.settings`.
 
-A command is written as a function of `Options`; `taking` gives it the signature that typer reads. Values
-arrive as plain text and are read by `settings.resolve`, so a bad `--jobs` and a bad `BUGREPORT_JOBS` get
-the same sentence.
+A command is written as a function of `Options`; `taking` gives it the signature that typer reads.
+Values arrive as plain text and are read by `settings.resolve`, so a bad `--jobs` and a bad
+`BUGREPORT_JOBS` get the same sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ COMMAND_HELP = (
 
 @dataclass(frozen=True)
 class Word:
-    """An option of one command alone, or with an empty `flag` its arguments. Without `metavar` it is a switch; `many` may be repeated."""
+    """An option of one command alone, or with an empty `flag` its arguments.
+
+    Without `metavar` it is a switch; `many` may be repeated.
+    """
 
     name: str
     flag: str
@@ -66,8 +70,8 @@ def taking(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function of `Options` into a command with the options `names`, and SCRIPT if asked.
 
-    Options and arguments that no other command has are the further parameters of the function, written as typer reads them, or a
-    table of `own` words, which the function takes as `**words`.
+    Options and arguments that no other command has are the further parameters of the function,
+    written as typer reads them, or a table of `own` words, which the function takes as `**words`.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
@@ -110,12 +114,15 @@ def _split(given: dict[str, object], words: list[str]) -> tuple[Path | None, tup
 
 
 def _mind(names: tuple[str, ...], rest: tuple[str, ...]) -> None:
-    """Says so when what looks like an option of ours goes to the script: a wrong order is silent otherwise."""
+    """Says so when what looks like an option of ours goes to the script: a wrong order is silent
+    otherwise.
+    """
     flags = {settings()[name].long_flag for name in names}
     meant = next((word for word in rest if word.partition("=")[0] in flags), None)
     if meant is not None:
         typer.echo(
-            f"note: {meant} stands after the script, so the script gets it; options of bugreport go before the script",
+            f"note: {meant} stands after the script, so the script gets it; options of bugreport go"
+            " before the script",
             err=True,
         )
 

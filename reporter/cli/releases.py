@@ -37,7 +37,8 @@ def command(
         str | None, typer.Option("--index", metavar="URL", help="Package index of the releases.")
     ] = None,
 ) -> int:
-    """List the environments of torch releases that `check` and `bisect` have made; add some, or remove the longest unused.
+    """List the environments of torch releases that `check` and `bisect` have made; add some, or
+    remove the longest unused.
 
     `prune` keeps what was used within the last hour, since it may be in use.
     """

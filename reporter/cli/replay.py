@@ -26,8 +26,8 @@ def command(
 ) -> int:
     """Run the recorded call of a report once more, as it was before anything was left out.
 
-    The programs are written to the report's private folder, so that they can be debugged there. Exit code 1: the failure
-    shows, 0: it does not, 125: it cannot be told.
+    The programs are written to the report's private folder, so that they can be debugged there.
+    Exit code 1: the failure shows, 0: it does not, 125: it cannot be told.
     """
 
     def work() -> shell.Outcome:

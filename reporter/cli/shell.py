@@ -1,8 +1,9 @@
-"""Everything a command says goes through here: results to stdout, talk to stderr, an error as one sentence.
+"""Everything a command says goes through here: results to stdout, talk to stderr, an error as one
+sentence.
 
-Whatever it is, no token and no control character of a stranger's text reaches the terminal or a log.
-`guard` is the only place where an exception becomes an exit code. With --json exactly one document
-reaches stdout, also when the run ends in an error.
+Whatever it is, no token and no control character of a stranger's text reaches the terminal or a
+log. `guard` is the only place where an exception becomes an exit code. With --json exactly one
+document reaches stdout, also when the run ends in an error.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 INTERNAL_ERROR = 70
-# What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env | head -1`.
+# What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env |
+# head -1`.
 READER_GONE = 141
-# All but tabs and line ends: a terminal takes orders from these, and text that others wrote is shown as text.
+# All but tabs and line ends: a terminal takes orders from these, and text that others wrote is
+# shown as text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 
 
@@ -114,8 +117,8 @@ def _printable(text: str, encoding: str | None) -> str:
 def _parsing_error(error: Exception, help_of: str) -> BugreportError | None:
     """The sentence for what typer's parser refuses, or None for any other exception.
 
-    Newer versions of typer carry their own copy of click, so the class to test for has no fixed home;
-    both copies give a refused command line an exit code and `format_message`.
+    Newer versions of typer carry their own copy of click, so the class to test for has no fixed
+    home; both copies give a refused command line an exit code and `format_message`.
     """
     if type(error).__name__ == "Abort":
         return Interrupted("interrupted")

@@ -11,8 +11,8 @@ from reporter.core.settings import Options
 def command(options: Options) -> int:
     """Ask the tracker what has become of the filed reports.
 
-    Reads each issue (open or closed, labels), and looks for reports of which it is not known whether they arrived
-    or that were filed by hand. Exit code 0 unless no question was answered.
+    Reads each issue (open or closed, labels), and looks for reports of which it is not known
+    whether they arrived or that were filed by hand. Exit code 0 unless no question was answered.
     """
 
     def work() -> shell.Outcome:

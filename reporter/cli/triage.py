@@ -19,7 +19,10 @@ def command(
         str | None,
         typer.Argument(
             metavar="ISSUE",
-            help="An address, OWNER/REPO#N, a Markdown file, the JSON of `gh issue view`, or - for stdin.",
+            help=(
+                "An address, OWNER/REPO#N, a Markdown file, the JSON of `gh issue view`, or - for"
+                " stdin."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -28,7 +31,10 @@ def command(
         typer.Option(
             "--python",
             metavar="PATH",
-            help="Interpreter to run it with; may be given several times.  [default: as for diagnose]",
+            help=(
+                "Interpreter to run it with; may be given several times.  [default: as for"
+                " diagnose]"
+            ),
             show_default=False,
         ),
     ] = None,
@@ -37,7 +43,10 @@ def command(
         typer.Option(
             "--torch",
             metavar="V",
-            help="Release to run it on, installed as by `check`: 2.6.0, latest, ...; may be given several times.",
+            help=(
+                "Release to run it on, installed as by `check`: 2.6.0, latest, ...; may be given"
+                " several times."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -72,9 +81,9 @@ def command(
 ) -> int:
     """Judge an issue that somebody else wrote, and suggest an answer.
 
-    Finds the repro in the issue and its comments, runs it in a sandbox (bubblewrap, no network), says whether it
-    fails as stated, which layer is at fault, and for which releases; reduces it and looks for duplicates. Nothing
-    is posted without --comment and a yes.
+    Finds the repro in the issue and its comments, runs it in a sandbox (bubblewrap, no network),
+    says whether it fails as stated, which layer is at fault, and for which releases; reduces it and
+    looks for duplicates. Nothing is posted without --comment and a yes.
     """
 
     def work() -> shell.Outcome:

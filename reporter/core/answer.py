@@ -29,8 +29,9 @@ class Answer:
 
     ``failure`` is the account ``collectors.call.failure.describe`` gives; ``exit`` is minus the
     signal's number where a signal ended it; ``seconds`` is wall time; ``detail`` holds Python's
-    stack for a death or a time-out; ``bisect`` is what `collectors.call.bisection` counted, if asked to;
-    ``undefined`` is what a program with wrong values has in it that torch leaves undefined.
+    stack for a death or a time-out; ``bisect`` is what `collectors.call.bisection` counted, if
+    asked to; ``undefined`` is what a program with wrong values has in it that torch leaves
+    undefined.
     """
 
     outcome: Outcome
@@ -46,9 +47,11 @@ class Answer:
 
     @property
     def out_of_memory(self) -> bool:
-        """Whether memory ran out, as far as the process could say so: of an exception its own words, else the streams.
+        """Whether memory ran out, as far as the process could say so: of an exception its own
+        words, else the streams.
 
-        Such an answer tells about the limit and nothing about a bug, though the process may die of it by the same signal.
+        Such an answer tells about the limit and nothing about a bug, though the process may die of
+        it by the same signal.
         """
         if self.outcome == "passes":
             return False
@@ -64,7 +67,10 @@ class Answer:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        """Read a worker's answer or a journal entry; unknown keys are ignored. Raises KeyError, TypeError."""
+        """Read a worker's answer or a journal entry; unknown keys are ignored.
+
+        Raises KeyError, TypeError.
+        """
         return cls(
             outcome=cast(Outcome, str(data["outcome"])),
             failure=data.get("failure"),

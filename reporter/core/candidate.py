@@ -1,4 +1,7 @@
-"""A candidate: a program and the check around it. What is reduced, tested and filed is its complete text, nothing else."""
+"""A candidate: a program and the check around it.
+
+What is reduced, tested and filed is its complete text, nothing else.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ _RANDOM = r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|unifor
 
 
 class Content(Protocol):
-    """A program that is not a graph (a rewritten source): it can write itself as the body of a repro."""
+    """A program that is not a graph (a rewritten source): it can write itself as the body of a
+    repro.
+    """
 
     def body(self) -> Body:
         """Definitions, inputs and the callable."""
@@ -49,19 +54,25 @@ class Candidate:
 
     @property
     def draws(self) -> bool:
-        """Whether the program draws random numbers: eager and inductor then need the same stream to be comparable."""
+        """Whether the program draws random numbers: eager and inductor then need the same stream to
+        be comparable.
+        """
         return re.search(_RANDOM, self.body().definitions) is not None
 
     @property
     def coarse(self) -> bool:
-        """Whether the program computes in half precision, where fused code legitimately skips roundings."""
+        """Whether the program computes in half precision, where fused code legitimately skips
+        roundings.
+        """
         body = self.body()
         text = "\n".join((body.definitions, *body.inputs, *self.check.contexts, self.check.prelude))
         return re.search(_COARSE, text) is not None
 
     @property
     def casts(self) -> bool:
-        """Whether the program itself casts to half precision, so that its float64 run rounds there as well."""
+        """Whether the program itself casts to half precision, so that its float64 run rounds there
+        as well.
+        """
         text = "\n".join((self.body().definitions, *self.check.contexts))
         return re.search(_COARSE, text) is not None
 
@@ -93,8 +104,8 @@ def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
 def judge(wanted: Signature) -> Callable[[Answer], bool]:
     """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
 
-    A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised the wanted class, shows
-    nothing, unless running out of memory is the wanted failure.
+    A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised
+    the wanted class, shows nothing, unless running out of memory is the wanted failure.
     """
     plain = replace(wanted, kind="crash") if wanted.kind == "crash_on_recompile" else wanted
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")

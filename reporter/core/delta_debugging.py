@@ -5,9 +5,9 @@ Every search asks through one callable and follows one path: which question come
 the answers alone, never on how many are answered at a time, so the result is the same for any
 number of workers.
 
-    minimise_list   ask a batch, get the index of the first interesting proposal     chunks, then single items
-    bisect_prefix   ask one, with hints about what would be asked next               binary search
-    bisect_suffix   the same from the other end
+    minimise_list   ask a batch, get the index of the first interesting proposal     chunks, then
+    single items bisect_prefix   ask one, with hints about what would be asked next
+    binary search bisect_suffix   the same from the other end
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def bisect_prefix(n: int, ask: Ask, least: int = 0, workers: int = 1) -> int:
 
 
 def bisect_suffix(n: int, ask: Ask, most: int | None = None, workers: int = 1) -> int:
-    """The start of the shortest interesting suffix, at most ``most``; the suffix that starts at 0 is interesting."""
+    """The start of the shortest interesting suffix, at most ``most``; the suffix that starts at 0
+    is interesting.
+    """
     last = n if most is None else most
 
     def mirrored(length: int, hints: Sequence[int]) -> bool:

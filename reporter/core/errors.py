@@ -1,4 +1,5 @@
-"""Every way the tool can end badly, drawn in one place: an error *is* its exit code and one sentence.
+"""Every way the tool can end badly, drawn in one place: an error *is* its exit code and one
+sentence.
 
     BugreportError                70  base; never raised itself
     ├── UsageError                 2  the command line, a setting, or an input cannot be used
@@ -53,10 +54,12 @@ class CannotJudgeError(BugreportError):
 
 
 class TrackerError(CannotJudgeError):
-    """Raised when an issue tracker cannot be reached, is busy, or answers with something that is no answer.
+    """Raised when an issue tracker cannot be reached, is busy, or answers with something that is no
+    answer.
 
-    `may_have_happened`: the request may have been carried out all the same, so it must not simply be sent again.
-    `wait` is the number of seconds after which the tracker wants to be asked again, where it said so.
+    `may_have_happened`: the request may have been carried out all the same, so it must not simply
+    be sent again. `wait` is the number of seconds after which the tracker wants to be asked again,
+    where it said so.
     """
 
     def __init__(

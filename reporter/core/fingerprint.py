@@ -1,8 +1,10 @@
-"""Two reports are likely the same bug if they fail in the same place, whatever program led there (version 1).
+"""Two reports are likely the same bug if they fail in the same place, whatever program led there
+(version 1).
 
-A failure that raises is known by its layer, the class of the exception and torch's innermost frames; one that gives wrong
-values by its kind, its layer and the operators of the reduced program. What says too little has no fingerprint at all: an
-empty one never matches, because a wrong "already known" costs more than a duplicate.
+A failure that raises is known by its layer, the class of the exception and torch's innermost
+frames; one that gives wrong values by its kind, its layer and the operators of the reduced program.
+What says too little has no fingerprint at all: an empty one never matches, because a wrong "already
+known" costs more than a duplicate.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from reporter.core.signature import frames_of, normalise
 VERSION = 1
 _FRAMES = 3
 _RAISES = frozenset({"crash", "crash_on_recompile"})
-#: Frames through which every compilation goes, or every exception is raised: they tell nothing of this one.
+#: Frames through which every compilation goes, or every exception is raised: they tell nothing of
+#: this one.
 _EVERYWHERE = re.compile(
     r":(?:_fn|wrapper|inner|__call__|_call_impl|_wrapped_call_impl|time_wrapper|compile_wrapper|_TorchDynamoContext"
     r"|catch_errors|run|step|transform|unimplemented\w*|_compile_fx_inner|decorate_context|<module>|main)$"
@@ -29,7 +32,9 @@ _COMPILERS_WORDS = re.compile(r"^(?:error|fatal error):")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """`parts` are what was hashed, for people; `value` is `v1:` and 16 hexadecimal digits, or empty."""
+    """`parts` are what was hashed, for people; `value` is `v1:` and 16 hexadecimal digits, or
+    empty.
+    """
 
     parts: tuple[str, ...] = ()
 
@@ -49,7 +54,9 @@ class Fingerprint:
 
     @classmethod
     def from_json(cls, data: object) -> Fingerprint:
-        """Reads an entry of report.json; an entry of another version, or none, is an empty fingerprint."""
+        """Reads an entry of report.json; an entry of another version, or none, is an empty
+        fingerprint.
+        """
         if not isinstance(data, Mapping) or not isinstance(data.get("parts"), list):
             return cls()
         found = cls(tuple(map(str, data["parts"])))

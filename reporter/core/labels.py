@@ -1,4 +1,7 @@
-"""The labels the evidence supports, by the rubric the receiving project publishes. Never a priority: that is theirs."""
+"""The labels the evidence supports, by the rubric the receiving project publishes.
+
+Never a priority: that is theirs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ _SILENT = frozenset(
 _LAYERS = {
     "dynamo": "module: dynamo",
     "aot_autograd": "module: pt2-dispatcher",
-    # The backend without inductor's decompositions passes, so by the rubric the fault is inductor's.
+    # The backend without inductor's decompositions passes, so by the rubric the fault is
+    # inductor's.
     "decomposition": "module: inductor",
     "inductor": "module: inductor",
     "triton": "module: inductor",

@@ -36,12 +36,16 @@ _MOST_WORDS = 2
 
 
 def told(text: str, layer: str) -> tuple[str, ...]:
-    """What a report names its repro by: the operations, and before them, if Dynamo is at fault, what of Python it has to follow."""
+    """What a report names its repro by: the operations, and before them, if Dynamo is at fault,
+    what of Python it has to follow.
+    """
     return (*(python_words(text) if layer == "dynamo" else ()), *operators(text))
 
 
 def python_words(text: str) -> tuple[str, ...]:
-    """The least usual parts of Python in a repro: special names first, then statements, then what is called; two at most."""
+    """The least usual parts of Python in a repro: special names first, then statements, then what
+    is called; two at most.
+    """
     parts = [
         node
         for top in ast.parse(text).body
@@ -57,7 +61,9 @@ def python_words(text: str) -> tuple[str, ...]:
 
 
 def _asked(function: ast.expr) -> str:
-    """A builtin that asks or changes an object, or a container's method; empty for anything else."""
+    """A builtin that asks or changes an object, or a container's method; empty for anything
+    else.
+    """
     if isinstance(function, ast.Name) and function.id in _ASKED:
         return function.id
     own = isinstance(function, ast.Attribute) and function.attr in CONTAINER_METHODS
@@ -65,7 +71,9 @@ def _asked(function: ast.expr) -> str:
 
 
 def operators(text: str) -> tuple[str, ...]:
-    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in are none."""
+    """Names of the torch operations in `forward` (or `repro`), each once; the contexts they run in
+    are none.
+    """
     found: dict[str, None] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
@@ -84,14 +92,17 @@ def operators(text: str) -> tuple[str, ...]:
                     found[_assigned(inner)] = None
                 elif isinstance(inner, ast.Subscript):
                     found["__getitem__"] = None
-    # Python's arithmetic is told only where there is nothing else to tell, and that a part was read only where not even that
+    # Python's arithmetic is told only where there is nothing else to tell, and that a part was read
+    # only where not even that
     named = [name for name in found if name and name != "__getitem__"]
     told = [name for name in named if name not in _ARITHMETIC]
     return tuple(told or named or [name for name in found if name])
 
 
 def _assigned(target: ast.Subscript) -> str:
-    """What an assignment to a part of a tensor is called: by indices that are tensors, or to a slice of it."""
+    """What an assignment to a part of a tensor is called: by indices that are tensors, or to a
+    slice of it.
+    """
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     by_tensor = any(isinstance(part, (ast.Name, ast.Call)) for part in parts)
     return "index_put_" if by_tensor else "__setitem__"

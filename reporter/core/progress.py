@@ -1,7 +1,8 @@
 """How a run tells that it lives: the library speaks to a `Progress` and never prints.
 
-On a terminal one line is redrawn on stderr with the stage, the candidate count, the size so far and the
-time; without one there is a line per stage and, while candidates run, at most one line every five seconds.
+On a terminal one line is redrawn on stderr with the stage, the candidate count, the size so far and
+the time; without one there is a line per stage and, while candidates run, at most one line every
+five seconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""What the first half of a run hands to the second: plain JSON, so that a killed run goes on without the script.
+"""What the first half of a run hands to the second: plain JSON, so that a killed run goes on
+without the script.
 
-The first half runs the user's program (record, diagnose, capture); the second half never needs it again. Everything here
-is private: it is kept in `private/` and nothing of it is shown without being rebuilt.
+The first half runs the user's program (record, diagnose, capture); the second half never needs it
+again. Everything here is private: it is kept in `private/` and nothing of it is shown without being
+rebuilt.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ _VERSION = 2
 class Recorded:
     """The verdict with its measurements, and all that candidates are made from.
 
-    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the private program.
-    `whole` is the trace of the failing call and the proof of its rewriting, where `anonymize` asked for them.
-    `python` and `differs_from` are interpreters: the one the script ran in, and those that a candidate must pass in.
+    `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
+    private program. `whole` is the trace of the failing call and the proof of its rewriting, where
+    `anonymize` asked for them. `python` and `differs_from` are interpreters: the one the script ran
+    in, and those that a candidate must pass in.
     """
 
     kind: str
@@ -56,7 +59,9 @@ class Recorded:
     tensors: Json = field(default_factory=dict)
 
     def sizes(self) -> frozenset[int]:
-        """The sizes of the failing call's tensors, and the ends of the ranges of its whole numbers."""
+        """The sizes of the failing call's tensors, and the ends of the ranges of its whole
+        numbers.
+        """
         traced = (self.whole or {}).get("trace", {}).get("tensors", ())
         return frozenset(_sizes([*(graph for graph, _ in self.captures), *traced]))
 
@@ -72,7 +77,10 @@ class Recorded:
 
     @classmethod
     def load(cls, path: Path) -> Recorded:
-        """Reads a recording back. Raises UsageError if there is none or it is of another version."""
+        """Reads a recording back.
+
+        Raises UsageError if there is none or it is of another version.
+        """
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data.pop("version") != _VERSION:
@@ -89,7 +97,8 @@ class Recorded:
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__}); start anew without --resume"
+                f"{path.parent.parent} holds no run that can be resumed ({type(error).__name__});"
+                " start anew without --resume"
             ) from None
 
 

@@ -1,6 +1,7 @@
 """The document a run ends in: `report.json`, as frozen dataclasses that are its schema.
 
-Everything else in the folder (issue, page, test) is rendered from this document, so no two of them can disagree.
+Everything else in the folder (issue, page, test) is rendered from this document, so no two of them
+can disagree.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ SCHEMA_VERSION = 1
 class Verdict:
     """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run).
 
-    With a repro the runs are fresh processes; without one they are the script's call and its repetitions.
-    `explanation` says what the kind means, `command` repeats the measurement.
+    With a repro the runs are fresh processes; without one they are the script's call and its
+    repetitions. `explanation` says what the kind means, `command` repeats the measurement.
     """
 
     kind: str
@@ -38,8 +39,8 @@ class Verdict:
 class Rung:
     """One variation of the recorded call. `outcome`: ok, raises, differs, died, timeout or skipped.
 
-    Errors are absolute: `max_abs_error` against eager, the other two, as root mean squares, against eager in float64.
-    `seconds` is the wall time of the run.
+    Errors are absolute: `max_abs_error` against eager, the other two, as root mean squares, against
+    eager in float64. `seconds` is the wall time of the run.
     """
 
     rung: str
@@ -53,7 +54,10 @@ class Rung:
 
 @dataclass(frozen=True)
 class Requires:
-    """What the repro cannot do without. `dynamic` None means the default; `contexts` are context managers."""
+    """What the repro cannot do without.
+
+    `dynamic` None means the default; `contexts` are context managers.
+    """
 
     backward: bool = False
     dynamic: bool | None = None
@@ -64,7 +68,9 @@ class Requires:
 
 @dataclass(frozen=True)
 class ReproInfo:
-    """The repro by its numbers; `statements` counts the tensor operations in `forward`, `seconds` is wall time."""
+    """The repro by its numbers; `statements` counts the tensor operations in `forward`, `seconds`
+    is wall time.
+    """
 
     path: str
     statements: int
@@ -77,7 +83,10 @@ class ReproInfo:
 
 @dataclass(frozen=True)
 class AuditSummary:
-    """The leak check in a form that may leave. A report that failed it is never written, so nothing is quoted."""
+    """The leak check in a form that may leave.
+
+    A report that failed it is never written, so nothing is quoted.
+    """
 
     passed: bool
     terms_checked: int
@@ -86,14 +95,17 @@ class AuditSummary:
 
 @dataclass(frozen=True)
 class Report:
-    """`report.json`. Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document.
+    """`report.json`.
 
-    `differs_from` has a row for each other interpreter in which the repro passes (`torch`, `python`, `outcome`); the document
-    leaves it out where there is none.
+    Without a repro (`diagnose`, or no bug) `repro` and `audit` are left out of the document.
 
-    `details` holds what else was measured, each part at the top level of the document: `measurement` (the rule's numbers
-    per output), `stack`, `missing_guard`, `divergence`, `culprit`, `complaints`, and `timing` (wall seconds of the stages,
-    and what all measurements would have taken one after another).
+    `differs_from` has a row for each other interpreter in which the repro passes (`torch`,
+    `python`, `outcome`); the document leaves it out where there is none.
+
+    `details` holds what else was measured, each part at the top level of the document:
+    `measurement` (the rule's numbers per output), `stack`, `missing_guard`, `divergence`,
+    `culprit`, `complaints`, and `timing` (wall seconds of the stages, and what all measurements
+    would have taken one after another).
     """
 
     verdict: Verdict

@@ -1,7 +1,7 @@
 """Writing the report folder: all of it or none of it, and never over something that is not ours.
 
-Everything is written into a hidden sibling, flushed to the disk, and renamed into place. A full disk, Ctrl-C or a lost
-machine leaves either the old folder or the new one, never a mixture.
+Everything is written into a hidden sibling, flushed to the disk, and renamed into place. A full
+disk, Ctrl-C or a lost machine leaves either the old folder or the new one, never a mixture.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ def write_report(
     """Writes a report folder atomically and returns its absolute path.
 
     Args:
-        output: the folder. It may be missing, empty, hold nothing but `private/` (a run that was cut short: what is
-            in there is kept unless `private` has a file of that name), or, with `replace`, be an earlier report.
+        output: the folder. It may be missing, empty, hold nothing but `private/` (a run that was
+            cut short: what is in there is kept unless `private` has a file of that name), or, with
+            `replace`, be an earlier report.
         files: what may leave, relative path -> text.
         kept: files in `private/` of an earlier report that this run has already written anew.
         private: what stays, relative to `private/`; that folder gets mode 0700 and its files 0600.
@@ -81,7 +82,8 @@ def check_output(output: Path, *, replace: bool = False) -> None:
         )
     if not replace:
         raise UsageError(
-            f"{output} holds an earlier report; choose another folder with --output or ask to replace it"
+            f"{output} holds an earlier report; choose another folder with --output or ask to"
+            " replace it"
         )
 
 
@@ -94,7 +96,9 @@ def _is_report(folder: Path) -> bool:
 
 
 def _kept(output: Path, names: Collection[str]) -> list[Path]:
-    """What is worth keeping of `private/`: everything of a run that was cut short, else what has the given names."""
+    """What is worth keeping of `private/`: everything of a run that was cut short, else what has
+    the given names.
+    """
     if not (output / PRIVATE).is_dir():
         return []
     is_unfinished = [entry.name for entry in output.iterdir()] == [PRIVATE]
@@ -124,7 +128,8 @@ def _explained(output: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(
-            f"the report cannot be written to {output}: {reason}; make room or choose another folder with --output"
+            f"the report cannot be written to {output}: {reason}; make room or choose another"
+            " folder with --output"
         ) from error
 
 
@@ -159,7 +164,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Makes the names in a folder last; some file systems do not offer it, and then there is nothing to do."""
+    """Makes the names in a folder last; some file systems do not offer it, and then there is
+    nothing to do.
+    """
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

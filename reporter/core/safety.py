@@ -1,8 +1,10 @@
-"""One list of what a program can do beside computing: all of it is refused in a repro of ours, the worse part is told of a stranger's.
+"""One list of what a program can do beside computing: all of it is refused in a repro of ours, the
+worse part is told of a stranger's.
 
-The receiving side runs a repro unread, so it closes what does any of this. What somebody else wrote runs in the sandbox whatever
-it does; there the reader is told what they would want to know, and ordinary things (threads, a temporary file) are left out.
-Found in the syntax tree, under whatever name a thing was imported.
+The receiving side runs a repro unread, so it closes what does any of this. What somebody else wrote
+runs in the sandbox whatever it does; there the reader is told what they would want to know, and
+ordinary things (threads, a temporary file) are left out. Found in the syntax tree, under whatever
+name a thing was imported.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Danger:
-    """One finding: `kind` of the list, the line, and what stands there. `told`: a stranger's reader is told of it too."""
+    """One finding: `kind` of the list, the line, and what stands there.
+
+    `told`: a stranger's reader is told of it too.
+    """
 
     kind: str
     line: int
@@ -25,10 +30,13 @@ class Danger:
 
 @dataclass(frozen=True)
 class _Row:
-    """What belongs to one kind. `words` are the list's own name for it, the rest is looked for in the program.
+    """What belongs to one kind.
 
-    `modules` by their first name; `calls` by their full name; `ends` by the last part of it; `parts` are what such a name
-    begins with; the ones in `ordinary` (modules, calls or parts) are in many an honest program.
+    `words` are the list's own name for it, the rest is looked for in the program.
+
+    `modules` by their first name; `calls` by their full name; `ends` by the last part of it;
+    `parts` are what such a name begins with; the ones in `ordinary` (modules, calls or parts) are
+    in many an honest program.
     """
 
     words: str
@@ -42,7 +50,10 @@ class _Row:
 TABLE: dict[str, _Row] = {
     "network": _Row(
         "network",
-        modules="socket ssl http urllib urllib3 requests httpx aiohttp asyncio ftplib smtplib telnetlib xmlrpc websockets paramiko huggingface_hub",
+        modules=(
+            "socket ssl http urllib urllib3 requests httpx aiohttp asyncio ftplib smtplib telnetlib"
+            " xmlrpc websockets paramiko huggingface_hub"
+        ),
         ends="from_pretrained hf_hub_download load_state_dict_from_url",
         parts="torch.hub",
         ordinary="asyncio ssl http xmlrpc",
@@ -77,7 +88,10 @@ TABLE: dict[str, _Row] = {
     "file": _Row(
         "files",
         modules="shutil glob fileinput zipfile tarfile",
-        calls="os.remove os.unlink os.rename os.symlink os.link os.rmdir os.chmod shutil.rmtree shutil.copy shutil.move torch.save torch.from_file",
+        calls=(
+            "os.remove os.unlink os.rename os.symlink os.link os.rmdir os.chmod shutil.rmtree"
+            " shutil.copy shutil.move torch.save torch.from_file"
+        ),
         ordinary="shutil glob fileinput zipfile tarfile torch.save torch.from_file",
     ),
     "process": _Row(
@@ -98,7 +112,8 @@ def _by(field: str) -> dict[str, str]:
 
 _MODULES, _CALLS, _ENDS, _PARTS = map(_by, ("modules", "calls", "ends", "parts"))
 _ORDINARY = {(kind, name) for kind, row in TABLE.items() for name in row.ordinary.split()}
-#: Words that honest programs have as names of their parameters; eval and exec are told whatever they stand for.
+#: Words that honest programs have as names of their parameters; eval and exec are told whatever
+#: they stand for.
 _SHADOWED = frozenset({"compile", "input", "open"})
 _OPENS = ("open", "io.open")
 _ENDS_OF_FILES = ("write_text", "write_bytes", "read_text", "read_bytes")
@@ -121,7 +136,10 @@ _UNPRINTABLE = 8
 
 
 def dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
-    """All that the list has of a program, by line, each once. `text` is what `tree` was parsed from."""
+    """All that the list has of a program, by line, each once.
+
+    `text` is what `tree` was parsed from.
+    """
     names = _imported(tree)
     text = text if _ESCAPES.search(text) else ""  # finding a string's own text is slow
     found: dict[tuple[str, int, str], Danger] = {}
@@ -206,7 +224,9 @@ def _named(kind: str, line: int, what: str, name: str, told: bool = True) -> Dan
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:
-    """Local names and what they stand for: `sp` for `subprocess`, `load` for `torch.load`; a parameter `compile` is no builtin."""
+    """Local names and what they stand for: `sp` for `subprocess`, `load` for `torch.load`; a
+    parameter `compile` is no builtin.
+    """
     names = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg in _SHADOWED:

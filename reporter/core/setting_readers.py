@@ -1,6 +1,7 @@
 """How the text of a setting, or its TOML value, becomes what `Options` holds.
 
-Each reader raises ValueError with what it wants instead; the sentence around it names the place that the value came from.
+Each reader raises ValueError with what it wants instead; the sentence around it names the place
+that the value came from.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def template(value: object) -> str | Path:
 
 
 def words(value: object) -> tuple[object, ...]:
-    """The parts of a value that may have several: a list's, or a text's between the separators of PATH."""
+    """The parts of a value that may have several: a list's, or a text's between the separators of
+    PATH.
+    """
     parts = value.split(os.pathsep) if isinstance(value, str) else value
     return tuple(parts) if isinstance(parts, (list, tuple)) else (parts,)
 

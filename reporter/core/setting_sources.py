@@ -1,8 +1,9 @@
 """Options are gathered from the places that may set them; the first that speaks wins.
 
-In this order: the command line, the environment variable `BUGREPORT_<FIELD>`, the key `<field-with-dashes>` of
-`[tool.bugreport]` in the nearest pyproject.toml, the same key at the top of the user's own `config.toml`, the default.
-A value that cannot be used is refused with the name of the place that it came from.
+In this order: the command line, the environment variable `BUGREPORT_<FIELD>`, the key
+`<field-with-dashes>` of `[tool.bugreport]` in the nearest pyproject.toml, the same key at the top
+of the user's own `config.toml`, the default. A value that cannot be used is refused with the name
+of the place that it came from.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ ENVIRONMENT_PREFIX = "BUGREPORT_"
 
 @dataclass(frozen=True)
 class Source:
-    """One place that sets options: its values, and how a message names that place and an option in it."""
+    """One place that sets options: its values, and how a message names that place and an option in
+    it.
+    """
 
     values: Mapping[str, object]
     name_of: Callable[[str], str]
@@ -37,7 +40,8 @@ def resolve(
 ) -> Options:
     """Options from `given` flags (None = not given), then environment, project, user file, default.
 
-    Raises UsageError for a value that cannot be used, an unknown key, or a settings file that is not TOML.
+    Raises UsageError for a value that cannot be used, an unknown key, or a settings file that is
+    not TOML.
     """
     here = cwd or Path.cwd()
     found: dict[str, object] = {}
@@ -91,7 +95,9 @@ def _sources(given: Mapping[str, object], cwd: Path) -> Iterator[Source]:
 
 
 def user_file() -> Path:
-    """The user's own settings: `config.toml` in the configuration folder of the operating system."""
+    """The user's own settings: `config.toml` in the configuration folder of the operating
+    system.
+    """
     import platformdirs  # only a command needs it, `--help` does not
 
     return platformdirs.user_config_path("bugreport", appauthor=False) / "config.toml"

@@ -1,7 +1,9 @@
-"""Every option is declared once, as a field of `Options`; all the places it can be set derive from that.
+"""Every option is declared once, as a field of `Options`; all the places it can be set derive from
+that.
 
-A field's `Setting` gives its flags, help text and how a text becomes its value. The command-line parameters
-(`reporter.cli.parameters`) and what is read from variables and files (`reporter.core.setting_sources`) come from this one declaration.
+A field's `Setting` gives its flags, help text and how a text becomes its value. The command-line
+parameters (`reporter.cli.parameters`) and what is read from variables and files
+(`reporter.core.setting_sources`) come from this one declaration.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from reporter.core import setting_readers
 class Setting:
     """How one option is spoken about: its flags, its help, and the reader of its values.
 
-    `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option with
-    `everywhere=False` exists on the command line alone, because it makes sense for one run only. One with `many=True`
-    may be given several times; its value is then a list of texts. A `hidden` one is for our own processes.
+    `read` takes a text or a TOML value and raises ValueError with what it wants instead. An option
+    with `everywhere=False` exists on the command line alone, because it makes sense for one run
+    only. One with `many=True` may be given several times; its value is then a list of texts. A
+    `hidden` one is for our own processes.
     """
 
     flags: tuple[str, ...]
@@ -53,7 +56,9 @@ def _usable_cpus() -> int:
 
 
 def _safe_workers() -> str:
-    """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive it."""
+    """Fork is quicker, but what macOS's own libraries do behind a process's back does not survive
+    it.
+    """
     return "spawn" if sys.platform == "darwin" else "fork"
 
 
@@ -69,9 +74,10 @@ def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: An
 class Options:
     """What one run was asked to do.
 
-    `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to `cwd`.
-    `output` and `resume` are absolute. `python` and those of `differs_from` are absolute unless they are bare command
-    names, which `reporter.execution.interpreter` looks up on PATH. `timeout` is in seconds, `memory` in GiB.
+    `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to
+    `cwd`. `output` and `resume` are absolute. `python` and those of `differs_from` are absolute
+    unless they are bare command names, which `reporter.execution.interpreter` looks up on PATH.
+    `timeout` is in seconds, `memory` in GiB.
     """
 
     script: Path | None = None
@@ -90,7 +96,10 @@ class Options:
         setting_readers.path,
         "--python",
         metavar="PATH",
-        help="Interpreter that has your torch.  [default: the active environment's, else the tool's own]",
+        help=(
+            "Interpreter that has your torch.  [default: the active environment's, else the tool's"
+            " own]"
+        ),
     )
     differs_from: tuple[Path, ...] = _option(
         (),
@@ -98,7 +107,10 @@ class Options:
         "--differs-from",
         metavar="PATH",
         many=True,
-        help="Interpreter with another torch in which the repro must pass; may be given several times.",
+        help=(
+            "Interpreter with another torch in which the repro must pass; may be given several"
+            " times."
+        ),
     )
     output: Path | None = _option(
         None,
@@ -141,7 +153,10 @@ class Options:
         setting_readers.workers,
         "--workers",
         metavar="fork|spawn",
-        help="How the call and candidates get their processes.  [default: fork, on macOS and CUDA spawn]",
+        help=(
+            "How the call and candidates get their processes.  [default: fork, on macOS and CUDA"
+            " spawn]"
+        ),
     )
     seed: int = _option(
         0,
@@ -155,7 +170,10 @@ class Options:
         setting_readers.budget,
         "--evidence",
         metavar="SECONDS",
-        help="Longest that torch's debugging tools may run for the report, 0: not at all.  [default: 60]",
+        help=(
+            "Longest that torch's debugging tools may run for the report, 0: not at all. "
+            " [default: 60]"
+        ),
     )
     resume: Path | None = _option(
         None,
@@ -181,7 +199,10 @@ class Options:
         metavar="NAME",
         everywhere=False,
         many=True,
-        help="A tensor whose values may be written into the report, should made-up ones not do; may be given several times.",
+        help=(
+            "A tensor whose values may be written into the report, should made-up ones not do; may"
+            " be given several times."
+        ),
     )
     repo: str | None = _option(
         None,
@@ -249,7 +270,10 @@ class Options:
         setting_readers.template,
         "--template",
         metavar="NAME|FOLDER",
-        help="Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the layer at fault]",
+        help=(
+            "Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the"
+            " layer at fault]"
+        ),
     )
     force: bool = _option(
         False,

@@ -1,8 +1,9 @@
 """When two failures are the same bug (version 1).
 
-A crash is known by the class of its diagnosis, the normalised key line of its message and the innermost torch frame; a wrong
-value by its kind and by standing out against what float64 shows eager to achieve. Nothing of the user's program
-is part of it: paths, numbers, generated names and user frames are normalised away.
+A crash is known by the class of its diagnosis, the normalised key line of its message and the
+innermost torch frame; a wrong value by its kind and by standing out against what float64 shows
+eager to achieve. Nothing of the user's program is part of it: paths, numbers, generated names and
+user frames are normalised away.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 VERSION = 1
-#: A wrong value must stay this many times farther from float64 than eager is, or it is rounding noise.
+#: A wrong value must stay this many times farther from float64 than eager is, or it is rounding
+#: noise.
 STANDS_OUT = 8.0
 _FRAMES = 6
 
@@ -33,7 +35,8 @@ _NORMAL: tuple[tuple[str, str], ...] = (
 class Signature:
     """The identity of a failure; `frames` are torch's, innermost first, without line numbers.
 
-    `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"), beside the failure.
+    `undefined` is what the program has in it that torch leaves undefined ("casts", "writes"),
+    beside the failure.
     """
 
     kind: str
@@ -69,7 +72,9 @@ class Signature:
 
 
 def normalise(message: str) -> str:
-    """The key line of a message without whatever changes from run to run or from program to program."""
+    """The key line of a message without whatever changes from run to run or from program to
+    program.
+    """
     for pattern, replacement in _NORMAL:
         message = re.sub(pattern, replacement, message)
     return message.strip()[:200]
@@ -88,7 +93,8 @@ def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
 def of_crash(kind: str, layer: str | None, failure: Mapping[str, Any]) -> Signature:
     """The signature of an exception raised by compiling or running the compiled code.
 
-    A message that user code composed (a backend of the user's own, say) names the user's program, so it is no part.
+    A message that user code composed (a backend of the user's own, say) names the user's program,
+    so it is no part.
     """
     by_user = not failure.get("innermost_is_torch", True) and "error:" not in str(
         failure.get("first_line", "")
@@ -103,7 +109,9 @@ def of_crash(kind: str, layer: str | None, failure: Mapping[str, Any]) -> Signat
 
 
 def same_crash(wanted: Signature, seen: Signature) -> bool:
-    """Whether two crash signatures are the same bug: class and message agree, or class and innermost frames do."""
+    """Whether two crash signatures are the same bug: class and message agree, or class and
+    innermost frames do.
+    """
     if wanted.exception != seen.exception:
         return False
     if wanted.message is None or seen.message is None:
@@ -126,7 +134,10 @@ def _words(message: str) -> frozenset[str]:
 
 
 def same_failure(wanted: Signature, seen: Signature) -> bool:
-    """Whether `seen` shows the bug `wanted` describes. The layer is not compared: a run alone does not show it."""
+    """Whether `seen` shows the bug `wanted` describes.
+
+    The layer is not compared: a run alone does not show it.
+    """
     if wanted.kind != seen.kind:
         return False
     if wanted.kind in ("crash", "crash_on_recompile"):
@@ -136,7 +147,8 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
     if wanted.kind == "wrong_metadata":
         return wanted.property == seen.property
     if wanted.kind in ("wrong_result", "wrong_gradient", "stale_graph"):
-        # a smaller program must not fail by what it may do, where the larger one did not do such things
+        # a smaller program must not fail by what it may do, where the larger one did not do such
+        # things
         stands_out = seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
         return stands_out and set(seen.undefined) <= set(wanted.undefined)
     return True
@@ -153,7 +165,8 @@ PREFIXES = {
 
 
 def of_assertion(message: str) -> Signature | None:
-    """The signature of an assertion message written by a repro's own check, or None if it is somebody else's.
+    """The signature of an assertion message written by a repro's own check, or None if it is
+    somebody else's.
 
     `assertTrue` of unittest puts words of its own before it.
     """

@@ -1,7 +1,9 @@
-"""A token is taken out of the environment before anything else runs, so no child process can inherit what is not there.
+"""A token is taken out of the environment before anything else runs, so no child process can
+inherit what is not there.
 
-`take` is called once, by the command itself. Library users who start no command keep their environment; for them every
-process of the target is started with `without_tokens`. Whatever the tool prints or logs goes through `redact`.
+`take` is called once, by the command itself. Library users who start no command keep their
+environment; for them every process of the target is started with `without_tokens`. Whatever the
+tool prints or logs goes through `redact`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import os
 import re
 from collections.abc import Mapping
 
-#: Credentials of an issue tracker, whichever host they are for: GH_TOKEN, GITHUB_ENTERPRISE_TOKEN, and the like.
+#: Credentials of an issue tracker, whichever host they are for: GH_TOKEN, GITHUB_ENTERPRISE_TOKEN,
+#: and the like.
 _NAME = re.compile(r"^(GH|GITHUB)_(\w+_)?TOKEN$", re.IGNORECASE)
 #: A shorter value is a placeholder; taking it out of every line would make the lines unreadable.
 _LEAST = 8

@@ -1,7 +1,8 @@
 """Which step of the compiler makes a confirmed bug, and the cheapest setting that makes it go away.
 
-Nothing is concluded from one side only: an application N counts as the culprit when the bug is there with N
-applied and gone with N-1, a workaround when the result is right with it, in the user's own backend too.
+Nothing is concluded from one side only: an application N counts as the culprit when the bug is
+there with N applied and gone with N-1, a workaround when the result is right with it, in the user's
+own backend too.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from reporter.diagnose.suspect import Culprit, Tried
 from reporter.diagnose.switches import Switch
 from reporter.diagnose.variation_search import Located, Runner, locate
 
-#: The backend in which a layer's bug shows soonest; experiments there take less than in the user's own.
+#: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
+#: own.
 BACKENDS = {
     "dynamo": "eager",
     "aot_autograd": "aot_eager",
     "decomposition": "aot_eager_decomp_partition",
 }
 _CRASHES = ("crash", "crash_on_recompile")
-#: The share of the time that the search for the application may take before the switches have their turn.
+#: The share of the time that the search for the application may take before the switches have their
+#: turn.
 _BISECTION_SHARE = 0.5
 
 
@@ -47,7 +50,8 @@ def find(
     mode: str | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Culprit:
-    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of torch.compile, if any.
+    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of
+    torch.compile, if any.
 
     `clock` measures the budget, in seconds.
     """
@@ -57,7 +61,9 @@ def find(
 
 
 def candidates(layer: str, kind: str) -> list[str]:
-    """The names of the settings that `find` may change for such a bug: what to ask a release about."""
+    """The names of the settings that `find` may change for such a bug: what to ask a release
+    about.
+    """
     return table.setting_names(
         (*table.SWITCHES.get(layer, ()), table.SUPPRESS, table.CACHES, table.pass_switch(""))
     )
@@ -130,7 +136,9 @@ class _Search:
         )
 
     def _control(self) -> bool:
-        """Whether the unchanged program shows the bug, in the layer's own backend or else in the user's."""
+        """Whether the unchanged program shows the bug, in the layer's own backend or else in the
+        user's.
+        """
         cached = replace(self.base, name="as it is", fresh=False)
         backend = BACKENDS.get(self.layer)
         bases = [replace(self.base, backend=backend)] if backend else []
@@ -170,7 +178,9 @@ class _Search:
         return culprit
 
     def _counts(self, pair: tuple[str, str]) -> dict[str, int] | None:
-        """Applications per subsystem, from a run that leaves nothing out; None where the process dies first."""
+        """Applications per subsystem, from a run that leaves nothing out; None where the process
+        dies first.
+        """
         trial = self.runner.run([self._varied(pair, None)])[0]
         if trial is None or trial.bisect is None:
             return None
@@ -205,7 +215,8 @@ class _Search:
         return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
 
     def _singles(self, culprit: Culprit) -> None:
-        """Which switches work alone: what the culprit suggests, then the usual axes, the rest, and what gives up most.
+        """Which switches work alone: what the culprit suggests, then the usual axes, the rest, and
+        what gives up most.
 
         Later ones are left alone once one that costs as little has worked.
         """
@@ -239,7 +250,9 @@ class _Search:
         return any(one in self.tried and self.tried[one].bug is False for one in switches)
 
     def _screen(self, groups: list[list[Switch]]) -> None:
-        """Tries groups of switches: a bug that stays is blamed on none of the group, any other group is split."""
+        """Tries groups of switches: a bug that stays is blamed on none of the group, any other
+        group is split.
+        """
         while groups:
             trials = self.runner.run([with_switches(self.base, group) for group in groups])
             halves: list[list[Switch]] = []
@@ -256,7 +269,9 @@ class _Search:
             groups = halves
 
     def _by_operator(self, culprit: Culprit) -> Culprit:
-        """Where leaving out every lowering fails for another reason: eager's kernel for one operator at a time."""
+        """Where leaving out every lowering fails for another reason: eager's kernel for one
+        operator at a time.
+        """
         # not `directed`: several of them may help
         each = [replace(table.fallback_switch(one), directed=False) for one in self.operators]
         self.switches = each + self.switches
@@ -268,7 +283,9 @@ class _Search:
         return replace(culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0])
 
     def _workaround(self) -> tuple[list[Switch], bool]:
-        """The cheapest switch that works alone, else the smallest set that works; whether it is known to be minimal."""
+        """The cheapest switch that works alone, else the smallest set that works; whether it is
+        known to be minimal.
+        """
         alone = [switch for switch, trial in self.tried.items() if trial.bug is False]
         if alone:
             return [min(alone, key=_price)], True
@@ -302,14 +319,18 @@ class _Search:
         return None
 
     def _confirm(self, chosen: list[Switch]) -> bool | None:
-        """Whether the bug is gone in the user's own backend too; None where there was no time to look."""
+        """Whether the bug is gone in the user's own backend too; None where there was no time to
+        look.
+        """
         own = with_switches(replace(self.base, backend=None), chosen)
         trial = self.runner.run([own])[0]
         return None if trial is None or trial.bug is None else not trial.bug
 
 
 def _groups(switches: Sequence[Switch]) -> list[list[Switch]]:
-    """What is tried together: all that do not contradict each other, since most of them do not matter."""
+    """What is tried together: all that do not contradict each other, since most of them do not
+    matter.
+    """
     groups: list[list[Switch]] = []
     for switch in switches:
         for group in groups:

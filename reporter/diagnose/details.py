@@ -1,6 +1,8 @@
-"""What belongs to a verdict beyond its kind and layer: numbers per output, the culprit, where values part, the missing guard.
+"""What belongs to a verdict beyond its kind and layer: numbers per output, the culprit, where
+values part, the missing guard.
 
-Nothing here changes the verdict. Each part has a time budget of its own; what was not measured is left out.
+Nothing here changes the verdict. Each part has a time budget of its own; what was not measured is
+left out.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Details:
-    """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a person of them.
+    """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a
+    person of them.
 
-    `complaint` is the diagnosis in place of "all agrees" where the program is right but slow to no purpose.
+    `complaint` is the diagnosis in place of "all agrees" where the program is right but slow to no
+    purpose.
     """
 
     document: Mapping[str, Any]
@@ -87,7 +91,9 @@ class _Gatherer:
                 self.add("missing_guard", found.to_json(), found.text())
 
     def complaints(self) -> Diagnosis | None:
-        """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the script."""
+        """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the
+        script.
+        """
         found = graph_breaks.collect(self.recording, self.timeout)
         if found is None:
             return None
@@ -154,7 +160,8 @@ def gather(
 ) -> Details:
     """Measures what a verdict asks for; without `thorough` only what is quick.
 
-    `checked`: the script compares results itself, so whoever wrote it asks whether they are right, not how fast it is.
+    `checked`: the script compares results itself, so whoever wrote it asks whether they are right,
+    not how fast it is.
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
     gatherer.add("measurement", _measurement(diagnosis), "")

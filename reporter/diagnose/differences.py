@@ -1,8 +1,9 @@
 """Both sides return, and something differs: whose fault is it?
 
-A difference is a bug only when nothing excuses it; an excuse counts only with its measurement. In order: eager
-differs from itself, another random stream, the receiving side's rule, undefined casts, skipped roundings, an
-ill-conditioned program. What is left is wrong, and a reused graph that is right when compiled afresh is stale.
+A difference is a bug only when nothing excuses it; an excuse counts only with its measurement. In
+order: eager differs from itself, another random stream, the receiving side's rule, undefined casts,
+skipped roundings, an ill-conditioned program. What is left is wrong, and a reused graph that is
+right when compiled afresh is stale.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from reporter.diagnose.measuring import climb, first_bad, made, nowhere_else, of
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.call_session import Json
 
-#: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to excuse it.
+#: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
+#: excuse it.
 _AS_FAR = 0.5
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
@@ -35,7 +37,10 @@ _SUMMARIES = {
     "wrong_metadata": "The compiled result has other metadata than eager's",
     "wrong_gradient": "The compiled backward pass returns wrong gradients",
     "wrong_result": "The compiled call returns wrong values without an error",
-    "stale_graph": "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it is right",
+    "stale_graph": (
+        "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it"
+        " is right"
+    ),
 }
 
 
@@ -65,8 +70,8 @@ def difference(climber: Climber) -> Diagnosis:
         seen = steadiness(climber, _differs)
         if nowhere_else(climber, seen):
             summary = (
-                f"The script's compiled call differed from eager ({own.detail}), but none of {seen[1] - 1} "
-                "repetitions did."
+                f"The script's compiled call differed from eager ({own.detail}), but none of"
+                f" {seen[1] - 1} repetitions did."
             )
             return made(climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen)
         return _excused(climber, own) or _wrong(climber, own, seen)
@@ -83,8 +88,8 @@ def _eager_twice(climber: Climber) -> Diagnosis | None:
     filled = climber.measure(FILLED) if names else again
     if names and filled.outcome == "differs" and _moves(filled, climber.finding.comparison):
         summary = (
-            f"The result depends on memory that {names} hands out and nothing writes to: filling that memory changes "
-            f"eager's own result ({climber.ladder[FILLED].detail})."
+            f"The result depends on memory that {names} hands out and nothing writes to: filling"
+            f" that memory changes eager's own result ({climber.ladder[FILLED].detail})."
         )
         return made(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
     if again.outcome != "differs" or not _moves(again, climber.finding.comparison):
@@ -120,9 +125,9 @@ def _numpy(climber: Climber, compiled: Rung) -> Diagnosis | None:
         climber,
         "rng",
         "none",
-        "The difference is NumPy's random stream, which compiled code replaces by torch's: with "
-        "torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result agrees with eager "
-        f"(without: {compiled.detail}).",
+        "The difference is NumPy's random stream, which compiled code replaces by torch's: with"
+        " torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result"
+        f" agrees with eager (without: {compiled.detail}).",
         (EAGER, "compiled", NUMPY),
         comparison=compiled.comparison,
     )
@@ -140,8 +145,8 @@ def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
         climber,
         "rng",
         "none",
-        "The difference is the random stream: with torch._inductor.config.fallback_random = True and the same "
-        f"seed the compiled result agrees with eager (without: {compiled.detail}).",
+        "The difference is the random stream: with torch._inductor.config.fallback_random = True"
+        f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
         (EAGER, "inductor", "fallback_random"),
         comparison=compiled.comparison,
     )
@@ -160,8 +165,9 @@ def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Dia
         climber,
         "precision_cast",
         "none",
-        "Fused code keeps float32 where eager rounds to half precision in between; with "
-        f"torch._inductor.config.emulate_precision_casts = True the results agree (without: {text}).",
+        "Fused code keeps float32 where eager rounds to half precision in between; with"
+        " torch._inductor.config.emulate_precision_casts = True the results agree (without:"
+        f" {text}).",
         (EAGER, EXACT, "inductor", "emulate_precision_casts"),
         comparison=comparison,
     )
@@ -180,15 +186,19 @@ def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
         )
     elif climber.ladder[EXACT].outcome == "ok" and (far := _eager_far_off(comparison)):
         summary = (
-            f"The compiled result is as close to float64 as eager ({text}), but eager itself is off by {far:.0%} of the "
-            "values' size: it loses them to rounding, or one of its operators is wrong."
+            f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
+            f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
+            " is wrong."
         )
     elif climber.ladder[EXACT].outcome == "ok":
-        summary = f"The results differ by rounding only: the compiled one is as close to float64 as eager ({text})."
+        summary = (
+            "The results differ by rounding only: the compiled one is as close to float64 as eager"
+            f" ({text})."
+        )
     else:
         summary = (
-            f"The results differ by rounding only, within the tolerance that torch's own comparison allows ({text}); "
-            f"{reference(climber.ladder)}."
+            "The results differ by rounding only, within the tolerance that torch's own comparison"
+            f" allows ({text}); {reference(climber.ladder)}."
         )
     return made(
         climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
@@ -215,16 +225,17 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
     if facts.get("lost_writes") and _shift(climber.measure(REORDERED), comparison):
         write = facts["lost_writes"][0]
         summary = (
-            f"{write['elements']} of {write['of']} values that {write['by']} writes are lost to others that it writes to the "
-            f"same places; which of them stays is undefined ({compiled.detail})."
+            f"{write['elements']} of {write['of']} values that {write['by']} writes are lost to"
+            " others that it writes to the same places; which of them stays is undefined"
+            f" ({compiled.detail})."
         )
         cited = (EAGER, "aot_eager", "compiled", REORDERED)
         return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
     if facts.get("undefined_casts") and _recast(climber, comparison):
         cast = facts["undefined_casts"][0]
         summary = (
-            f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when cast from "
-            f"{cast['from']}, which C++ leaves undefined ({compiled.detail})."
+            f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when"
+            f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
         )
         cited = (EAGER, "aot_eager", "compiled", RECAST)
         return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
@@ -234,7 +245,9 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
 
 
 def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
-    """Eager's own result moves from run to run, within the tolerance but as far as the compiled one is off."""
+    """Eager's own result moves from run to run, within the tolerance but as far as the compiled one
+    is off.
+    """
     shift = _shift(climber.ladder[AGAIN], comparison)
     if shift is None:
         return None
@@ -259,9 +272,11 @@ def _recast(climber: Climber, comparison: Json) -> bool:
 
 
 def _shift(moved: Rung, comparison: Json) -> float | None:
-    """How far a rung of eager is from eager; None if not nearly as far everywhere as the compiled result is off.
+    """How far a rung of eager is from eager; None if not nearly as far everywhere as the compiled
+    result is off.
 
-    Both the largest error and the mean square count: one element at a threshold excuses no whole tensor.
+    Both the largest error and the mean square count: one element at a threshold excuses no whole
+    tensor.
     """
     found = {_place(item): item for item in (moved.comparison or {"values": ()})["values"]}
     shifts = []
@@ -290,8 +305,8 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
         again and not again["equal"]
     ):  # it moves on identical inputs too, so the last bit proves nothing
         summary = (
-            f"Eager does not return the same twice ({describe(again)}); a later run is off by {shift:.3g}, as far as "
-            f"the compiled result ({describe(comparison)})."
+            f"Eager does not return the same twice ({describe(again)}); a later run is off by"
+            f" {shift:.3g}, as far as the compiled result ({describe(comparison)})."
         )
         cited = (EAGER, AGAIN, "compiled", name)
         return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
@@ -299,8 +314,8 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
         climber,
         "ill_conditioned",
         "none",
-        f"A change of the inputs by one unit in the last place moves eager's result by {shift:.3g}, as far as the "
-        f"compiled result is off ({describe(comparison)}).",
+        f"A change of the inputs by one unit in the last place moves eager's result by {shift:.3g},"
+        f" as far as the compiled result is off ({describe(comparison)}).",
         (EAGER, "compiled", name),
         comparison=comparison,
     )

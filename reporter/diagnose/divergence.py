@@ -1,8 +1,9 @@
 """The divergence profile: at which operation of the graph do eager and compiled first part?
 
-Prefixes of the call's Dynamo graph are measured in forks of the moment before the call. A prefix that agrees clears
-what it is computed from; one that differs makes everything it is computed from suspect. So the search goes down the
-graph, not down the list: it ends at an operation that differs while all it reads agrees.
+Prefixes of the call's Dynamo graph are measured in forks of the moment before the call. A prefix
+that agrees clears what it is computed from; one that differs makes everything it is computed from
+suspect. So the search goes down the graph, not down the list: it ends at an operation that differs
+while all it reads agrees.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ _PUBLIC = re.compile(r"(torch|Tensor|operator|math)\.[A-Za-z_][\w.]*|getattr|int
 
 @dataclass(frozen=True)
 class Point:
-    """Eager and compiled after one operation: the tensor of it (or the gradient through it) that is furthest off.
+    """Eager and compiled after one operation: the tensor of it (or the gradient through it) that is
+    furthest off.
 
-    Errors are absolute, against eager or, root mean square, against float64; None where nothing can be said.
+    Errors are absolute, against eager or, root mean square, against float64; None where nothing can
+    be said.
     """
 
     position: int
@@ -46,10 +49,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Profile:
-    """What was measured along one graph. `first` is the first position of those measured that differs, None if none.
+    """What was measured along one graph.
 
-    `of` counts the graph's operations; `complete` says that everything `first` is computed from agrees; `whole` says
-    whether the graph as it is differs (None: not measured).
+    `first` is the first position of those measured that differs, None if none.
+
+    `of` counts the graph's operations; `complete` says that everything `first` is computed from
+    agrees; `whole` says whether the graph as it is differs (None: not measured).
     """
 
     points: tuple[Point, ...]
@@ -78,7 +83,10 @@ class Profile:
         if point is None:
             return self._nowhere(what)
         name = point.operator or "an operation without a public name"
-        text = f"{what} first part at operation {point.position + 1} of {self.of}, {name}: {_numbers(point)}"
+        text = (
+            f"{what} first part at operation {point.position + 1} of {self.of}, {name}:"
+            f" {_numbers(point)}"
+        )
         if not self.complete:
             text += "; not everything before it could be measured"
         later = sum(p.same for p in self.points if p.position > point.position)
@@ -92,7 +100,10 @@ class Profile:
         count = len(self.points)
         text = f"{what} agree after {count} of the graph's {self.of} operations"
         if self.whole:
-            text += ", although the whole graph differs: the fault needs what follows, by fusion or in the backward pass"
+            text += (
+                ", although the whole graph differs: the fault needs what follows, by fusion or in"
+                " the backward pass"
+            )
         elif self.whole is False:
             text += " and after the whole graph, within what rounding allows"
         return text + ("." if self.complete else "; not everything could be measured.")
@@ -166,7 +177,10 @@ def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
 
 @dataclass
 class _Bench:
-    """Measures prefixes of one graph, each once, until the time is up. `whole`: whether the uncut graph differs."""
+    """Measures prefixes of one graph, each once, until the time is up.
+
+    `whole`: whether the uncut graph differs.
+    """
 
     lab: Lab
     asked: Json
@@ -221,9 +235,11 @@ class _Bench:
         return min((i for i, point in self.points.items() if not point.same), default=None)
 
     def _suspects(self) -> set[int]:
-        """What may differ before the first position that does: what it is computed from, less what agreement cleared.
+        """What may differ before the first position that does: what it is computed from, less what
+        agreement cleared.
 
-        An operation that writes in place may reach whatever comes after it; only its own readers clear it.
+        An operation that writes in place may reach whatever comes after it; only its own readers
+        clear it.
         """
         first = self._first()
         if first is None:
@@ -235,12 +251,14 @@ class _Bench:
         usable = set(self._usable())
         return (above & usable) - cleared - {first}
 
-    # -- asking ----------------------------------------------------------------------------------------------------
+    # -- asking
+    # ----------------------------------------------------------------------------------------------------
 
     def measure(self, positions: Iterable[int | None]) -> None:
         """Measures positions (None: the whole graph) side by side, as far as the time goes."""
         todo = [i for i in positions if i not in self.tried]
-        # what ran before a later graph, or an earlier call, has left its traces: one fork for each position then
+        # what ran before a later graph, or an earlier call, has left its traces: one fork for each
+        # position then
         alone = self.graph["graph"] > 0 or self.asked["replay"]
         count = len(todo) if alone else min(self.jobs, len(todo))
         chunks = [todo[i::count] for i in range(count)]
@@ -315,7 +333,9 @@ class _Bench:
 
 
 def _ancestors(nodes: Sequence[Json], positions: Iterable[int]) -> set[int]:
-    """Everything the given positions are computed from, themselves not included unless one feeds another."""
+    """Everything the given positions are computed from, themselves not included unless one feeds
+    another.
+    """
     found: set[int] = set()
     waiting = list(positions)
     while waiting:

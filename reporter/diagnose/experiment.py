@@ -1,7 +1,9 @@
-"""One question about a bug — is it there when the program is compiled *this* way? — and two ways to ask it.
+"""One question about a bug — is it there when the program is compiled *this* way? — and two ways to
+ask it.
 
-A `Variation` says how to compile, an `Experiment` runs it, a `Trial` says what it showed. "Gone" means that
-everything is right; another failure is no answer, since it may only stand in front of the bug.
+A `Variation` says how to compile, an `Experiment` runs it, a `Trial` says what it showed. "Gone"
+means that everything is right; another failure is no answer, since it may only stand in front of
+the bug.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _RANDOM = "torch._inductor.config.fallback_random"
 
 @dataclass(frozen=True)
 class Variation:
-    """How to compile: switches, another backend, `bisect` (backend, subsystem, last application or None)."""
+    """How to compile: switches, another backend, `bisect` (backend, subsystem, last application or
+    None).
+    """
 
     name: str
     config: Settings = ()
@@ -79,7 +83,10 @@ def with_switches(base: Variation, switches: list[Switch]) -> Variation:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a variation showed. `bug`: True, still there; False, gone and all is right; None, cannot be judged."""
+    """What a variation showed.
+
+    `bug`: True, still there; False, gone and all is right; None, cannot be judged.
+    """
 
     bug: bool | None
     seconds: float = 0.0
@@ -227,7 +234,10 @@ def _plain(counted: Mapping[str, Any] | None) -> Json | None:
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a release can vary. `settings`: the present values of those it has, or None where nobody asked."""
+    """What a release can vary.
+
+    `settings`: the present values of those it has, or None where nobody asked.
+    """
 
     subsystems: tuple[tuple[str, str], ...]
     settings: dict[str, Any] | None = None
@@ -247,7 +257,9 @@ USUAL = Abilities(
 
 
 def lab_abilities(lab: Lab, names: list[str], timeout: float) -> Abilities:
-    """Asks the release behind a recorded call what it can vary; `names` are settings of interest."""
+    """Asks the release behind a recorded call what it can vary; `names` are settings of
+    interest.
+    """
     answer = lab.request({"op": "subsystems", "settings": names}, timeout)
     if answer.get("outcome") != "ok":
         return USUAL

@@ -1,4 +1,6 @@
-"""What a verdict means and what to do with it, in plain words, and the command that repeats its measurement."""
+"""What a verdict means and what to do with it, in plain words, and the command that repeats its
+measurement.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +11,93 @@ from reporter.diagnose.ladder import RUNGS
 
 #: By kind: what it means, then what to do.
 _EXPLANATIONS = {
-    "crash": "The same call on the same inputs runs in eager mode, so the program is valid and the compiler fails on it.",
-    "crash_on_recompile": "The first call compiles and runs; compiling again for another shape fails, though the same "
-    "call compiled by itself does not. Dynamic shapes are at fault, not this shape.",
-    "wrong_result": "Eager mode agrees with itself and with float64, and the compiled result is farther from float64 than "
-    "rounding explains. No error tells you; do not trust what was trained or served with it.",
-    "wrong_gradient": "The forward pass agrees; given the same gradients of its outputs, the compiled backward pass returns "
-    "others than eager's. Training with it goes wrong without an error.",
-    "wrong_metadata": "The values agree, but a property of a tensor (dtype, shape, stride, aliasing, requires_grad) is another than "
-    "in eager mode, so code that relies on it breaks later.",
-    "accepts_invalid": "Eager mode refuses these inputs with an error; the compiled call skips the check and returns something.",
-    "process_death": "No Python exception reaches the program: the process is gone. Python's stack at that moment is in the report.",
-    "hang": "Eager mode ends, the compiled call was stopped after the limit; the stack tells whether it was still compiling. "
-    "If it may be merely slow, give it more time with --timeout.",
-    "stale_graph": "A graph that was compiled for earlier inputs is used for these, for which it does not hold: a guard is "
-    "missing. Compiled afresh for these inputs the result is right.",
-    "recompiles": "The program is right, but compiled again and again; at the limit torch goes on in eager mode, or fails if it was asked to. "
-    "The guard that failed tells which argument or attribute changes.",
-    "graph_break": "The program is right, but it is not compiled as one graph: at each break Python takes over.",
-    "invalid_program": "Without torch.compile the program fails too, so there is nothing to report about the compiler.",
-    "nondeterministic": "Eager mode does not give the same result twice, so a difference to the compiled result proves nothing. "
-    "Seed the random numbers, make copies of what is changed in place, and try again.",
-    "rng": "Compiled code draws its random numbers in another order. With fallback_random they are drawn as in eager "
-    "mode, and then the results agree. Compare statistics, or set fallback_random for the comparison.",
-    "precision_cast": "In half precision the compiler keeps intermediate results in float32 where eager mode rounds each one. "
-    "That is more accurate and intended; emulate_precision_casts makes both round alike.",
-    "rounding": "Floating-point operations done in another order round differently; measured against float64, where that is possible, the "
-    "compiled result is as good as eager's. Compare with tolerances, as torch.testing.assert_close does.",
-    "ill_conditioned": "The program magnifies rounding: moving the inputs by one unit in the last place moves eager's own result "
-    "as far as the compiled result is off, so neither of the two is the right one.",
-    "undefined_value": "The result depends on what C++ or torch leave undefined: a float cast to an integer type whose range it is "
-    "outside of, or two values written to one place. Both answers are allowed; clamp before the cast, name each place once.",
-    "uninitialized_memory": "The program reads memory that it never wrote (torch.empty and its kin), so results depend on what was "
-    "there before. Initialise it.",
-    "not_reproduced": "In this run no compiled call did anything else than eager mode does with the same inputs.",
+    "crash": (
+        "The same call on the same inputs runs in eager mode, so the program is valid and the"
+        " compiler fails on it."
+    ),
+    "crash_on_recompile": (
+        "The first call compiles and runs; compiling again for another shape fails, though the same"
+        " call compiled by itself does not. Dynamic shapes are at fault, not this shape."
+    ),
+    "wrong_result": (
+        "Eager mode agrees with itself and with float64, and the compiled result is farther from"
+        " float64 than rounding explains. No error tells you; do not trust what was trained or"
+        " served with it."
+    ),
+    "wrong_gradient": (
+        "The forward pass agrees; given the same gradients of its outputs, the compiled backward"
+        " pass returns others than eager's. Training with it goes wrong without an error."
+    ),
+    "wrong_metadata": (
+        "The values agree, but a property of a tensor (dtype, shape, stride, aliasing,"
+        " requires_grad) is another than in eager mode, so code that relies on it breaks later."
+    ),
+    "accepts_invalid": (
+        "Eager mode refuses these inputs with an error; the compiled call skips the check and"
+        " returns something."
+    ),
+    "process_death": (
+        "No Python exception reaches the program: the process is gone. Python's stack at that"
+        " moment is in the report."
+    ),
+    "hang": (
+        "Eager mode ends, the compiled call was stopped after the limit; the stack tells whether it"
+        " was still compiling. If it may be merely slow, give it more time with --timeout."
+    ),
+    "stale_graph": (
+        "A graph that was compiled for earlier inputs is used for these, for which it does not"
+        " hold: a guard is missing. Compiled afresh for these inputs the result is right."
+    ),
+    "recompiles": (
+        "The program is right, but compiled again and again; at the limit torch goes on in eager"
+        " mode, or fails if it was asked to. The guard that failed tells which argument or"
+        " attribute changes."
+    ),
+    "graph_break": (
+        "The program is right, but it is not compiled as one graph: at each break Python takes"
+        " over."
+    ),
+    "invalid_program": (
+        "Without torch.compile the program fails too, so there is nothing to report about the"
+        " compiler."
+    ),
+    "nondeterministic": (
+        "Eager mode does not give the same result twice, so a difference to the compiled result"
+        " proves nothing. Seed the random numbers, make copies of what is changed in place, and try"
+        " again."
+    ),
+    "rng": (
+        "Compiled code draws its random numbers in another order. With fallback_random they are"
+        " drawn as in eager mode, and then the results agree. Compare statistics, or set"
+        " fallback_random for the comparison."
+    ),
+    "precision_cast": (
+        "In half precision the compiler keeps intermediate results in float32 where eager mode"
+        " rounds each one. That is more accurate and intended; emulate_precision_casts makes both"
+        " round alike."
+    ),
+    "rounding": (
+        "Floating-point operations done in another order round differently; measured against"
+        " float64, where that is possible, the compiled result is as good as eager's. Compare with"
+        " tolerances, as torch.testing.assert_close does."
+    ),
+    "ill_conditioned": (
+        "The program magnifies rounding: moving the inputs by one unit in the last place moves"
+        " eager's own result as far as the compiled result is off, so neither of the two is the"
+        " right one."
+    ),
+    "undefined_value": (
+        "The result depends on what C++ or torch leave undefined: a float cast to an integer type"
+        " whose range it is outside of, or two values written to one place. Both answers are"
+        " allowed; clamp before the cast, name each place once."
+    ),
+    "uninitialized_memory": (
+        "The program reads memory that it never wrote (torch.empty and its kin), so results depend"
+        " on what was there before. Initialise it."
+    ),
+    "not_reproduced": (
+        "In this run no compiled call did anything else than eager mode does with the same inputs."
+    ),
 }
 
 
@@ -54,7 +109,8 @@ def explanation(kind: str) -> str:
 def command(options: Options, cited: tuple[str, ...]) -> str:
     """The shell command that runs the script once more and measures the cited rungs again.
 
-    The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the program was not started by us.
+    The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the
+    program was not started by us.
     """
     if options.attach is not None:
         return ""

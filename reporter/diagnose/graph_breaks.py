@@ -1,7 +1,8 @@
 """Graph breaks and recompiles: no fault, but what makes a compiled program slow.
 
-They are looked for only when the script's own process counted some; a fork of the latest call of each compiled
-callable then repeats the calls and says where and why. Torch's own words are public, the user's places are not.
+They are looked for only when the script's own process counted some; a fork of the latest call of
+each compiled callable then repeats the calls and says where and why. Torch's own words are public,
+the user's places are not.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ _IN_WORDS = {
 
 @dataclass(frozen=True)
 class GraphBreak:
-    """One place where tracing stops, met `count` times. `reason` and `explanation` are torch's text, which may quote the program.
+    """One place where tracing stops, met `count` times.
 
-    `public` is the part of the reason in torch's own words; `whole` says that the function is not compiled at all.
+    `reason` and `explanation` are torch's text, which may quote the program.
+
+    `public` is the part of the reason in torch's own words; `whole` says that the function is not
+    compiled at all.
     """
 
     reason: str
@@ -44,7 +48,9 @@ class GraphBreak:
 
 @dataclass(frozen=True)
 class Recompile:
-    """One repeated compilation: `call` counts the calls with different arguments from 1 (0: not known)."""
+    """One repeated compilation: `call` counts the calls with different arguments from 1 (0: not
+    known).
+    """
 
     call: int
     guard: str
@@ -56,7 +62,10 @@ class Recompile:
 
 @dataclass(frozen=True)
 class Complaints:
-    """What one script's compiled callables met. `broken` and `recompiled` are the whole script's own counts."""
+    """What one script's compiled callables met.
+
+    `broken` and `recompiled` are the whole script's own counts.
+    """
 
     graphs: int
     graph_breaks: tuple[GraphBreak, ...]
@@ -106,7 +115,8 @@ class Complaints:
             parts.append(text)
         if self.limit_hit:
             parts.append(
-                f"the limit of {self.limit} recompiles was hit, so the function runs uncompiled from then on"
+                f"the limit of {self.limit} recompiles was hit, so the function runs uncompiled"
+                " from then on"
             )
         return "; ".join(parts)
 
@@ -123,7 +133,9 @@ def _in_words(item: GraphBreak) -> str:
 
 
 def collect(recording: Recording, timeout: float) -> Complaints | None:
-    """Asks the last call of each callable, if the script counted anything; None if there is nothing to complain about."""
+    """Asks the last call of each callable, if the script counted anything; None if there is nothing
+    to complain about.
+    """
     counted = recording.complaints
     broken, recompiled = int(counted.get("graph_breaks", 0)), int(counted.get("recompiles", 0))
     hit = bool(counted.get("limit_hit"))
@@ -147,7 +159,9 @@ def collect(recording: Recording, timeout: float) -> Complaints | None:
 
 
 def _ask(last: LastCall, timeout: float) -> dict[str, Any] | None:
-    """The complaints of one callable with its own backend; with `eager` where that one does not come to an end."""
+    """The complaints of one callable with its own backend; with `eager` where that one does not
+    come to an end.
+    """
     answer = last.lab.request({"op": "complaints"}, timeout)
     if answer.get("outcome") != "ok" or answer.get("raised"):
         again = last.lab.request({"op": "complaints", "backend": "eager"}, timeout)

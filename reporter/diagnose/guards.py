@@ -1,8 +1,8 @@
 """The guard that a stale graph lacks: named by what changed, confirmed by an experiment.
 
-A graph that is wrong when reused, and right when compiled afresh, passed its guards although something it depends
-on had changed. If the result is right again once one changed size is held static — its change then causes a
-compile — a guard on that size is what was missing.
+A graph that is wrong when reused, and right when compiled afresh, passed its guards although
+something it depends on had changed. If the result is right again once one changed size is held
+static — its change then causes a compile — a guard on that size is what was missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _MAX_EXPERIMENTS = 4
 
 @dataclass(frozen=True)
 class Change:
-    """A size or number that differs between the call a graph was compiled for and the call that reused it."""
+    """A size or number that differs between the call a graph was compiled for and the call that
+    reused it.
+    """
 
     where: str
     dimension: int | None
@@ -49,7 +51,10 @@ class Change:
 
 @dataclass(frozen=True)
 class MissingGuard:
-    """What changed unnoticed. `confirmed`: held static, the result is right (None: could not be tried). All of it is public."""
+    """What changed unnoticed.
+
+    `confirmed`: held static, the result is right (None: could not be tried). All of it is public.
+    """
 
     changed: tuple[Change, ...]
     checked: tuple[str, ...]
@@ -81,12 +86,17 @@ class MissingGuard:
                 f"{first} With that held static the call is compiled again and the result is right."
             )
         if self.confirmed is False:
-            return f"{first} Holding that static does not make the result right, so it may be another one."
+            return (
+                f"{first} Holding that static does not make the result right, so it may be another"
+                " one."
+            )
         return first
 
 
 def find(finding: Finding, timeout: float) -> MissingGuard | None:
-    """Looks for the missing guard of a finding whose reused graph is wrong; None if no graph was reused in a replay."""
+    """Looks for the missing guard of a finding whose reused graph is wrong; None if no graph was
+    reused in a replay.
+    """
     search = _Search(finding, timeout)
     answer = search.ask([])
     if answer.get("outcome") != "ok" or not answer["reused"] or not answer["changed"]:
@@ -124,7 +134,9 @@ class _Search:
         return str(self.finding.lab.folder / name)
 
     def ask(self, static: Sequence[Change], vary: Sequence[Change] | None = None) -> dict[str, Any]:
-        """History and call again, with some changes held static, or with only some of the changes made."""
+        """History and call again, with some changes held static, or with only some of the changes
+        made.
+        """
         message: Json = {
             "op": "guards",
             "snapshot": self._path(),
@@ -149,7 +161,9 @@ class _Search:
         return bool(compared["same"]) if compared else None
 
     def confirm(self, changes: Sequence[Change]) -> tuple[list[Change], bool | None]:
-        """The change that alone makes a reused graph wrong; then whether holding it static makes the result right."""
+        """The change that alone makes a reused graph wrong; then whether holding it static makes
+        the result right.
+        """
         groups = _together(changes)
         for group in groups[:_MAX_EXPERIMENTS] if len(groups) > 1 else ():
             answer = self.ask([], vary=group)

@@ -1,8 +1,10 @@
-"""Order of proof: eager alone → eager twice → float64 → backends → whatever explains the difference away.
+"""Order of proof: eager alone → eager twice → float64 → backends → whatever explains the difference
+away.
 
-Each function below is one step: it measures what it needs and either returns a `Diagnosis` or passes on. What
-raises, dies or hangs is judged here, what returns something else in `differences`. A failure counts only if it
-comes back: what the script showed once and no repetition shows is not reproduced.
+Each function below is one step: it measures what it needs and either returns a `Diagnosis` or
+passes on. What raises, dies or hangs is judged here, what returns something else in `differences`.
+A failure counts only if it comes back: what the script showed once and no repetition shows is not
+reproduced.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
 #: What torch raises instead of compiling again, because the program has asked for that.
 _ON_REQUEST = {
     "RecompileError": "error_on_recompile",
-    "FailOnRecompileLimitHit": "at the recompile limit: fullgraph=True or fail_on_recompile_limit_hit",
+    "FailOnRecompileLimitHit": (
+        "at the recompile limit: fullgraph=True or fail_on_recompile_limit_hit"
+    ),
     "FailOnCacheLimitHit": "at the recompile limit: fullgraph=True or fail_on_cache_limit_hit",
 }
 _STANCE = "Detected recompile when torch.compile stance is"
@@ -45,7 +49,8 @@ def judge(
     progress: Callable[[str], None],
     rungs: tuple[str, ...] = (),
 ) -> Diagnosis:
-    """The verdict on a recording: its first finding that is a bug, else what explains its first finding.
+    """The verdict on a recording: its first finding that is a bug, else what explains its first
+    finding.
 
     `rungs` are measured beside what the judgement needs.
     """
@@ -81,7 +86,8 @@ def without_finding(recording: Recording) -> Diagnosis:
         )
     if recording.calls == 0 and recording.stopped:
         raise CannotJudgeError(
-            "the script was stopped after its time limit and had compiled nothing by then; give it more with --timeout"
+            "the script was stopped after its time limit and had compiled nothing by then; give it"
+            " more with --timeout"
         )
     if recording.calls == 0:
         return Diagnosis(
@@ -94,8 +100,9 @@ def without_finding(recording: Recording) -> Diagnosis:
         return Diagnosis("invalid_program", "eager", f"Eager fails as well: {line}.")
     if not recording.compared:
         raise CannotJudgeError(
-            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their inputs or outputs "
-            "cannot be copied, or eager takes too long), so nothing can be said about them"
+            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
+            " inputs or outputs cannot be copied, or eager takes too long), so nothing can be said"
+            " about them"
         )
     return Diagnosis("not_reproduced", "none", _all_agree(recording))
 
@@ -107,8 +114,8 @@ def _all_agree(recording: Recording) -> str:
         made = f"{recording.compared} of {made}, those that were compared,"
     if script_failed(recording):
         return (
-            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees with eager on the same inputs: what fails is not "
-            "the result of a compiled call."
+            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees"
+            " with eager on the same inputs: what fails is not the result of a compiled call."
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
@@ -169,7 +176,8 @@ def _rejected_by_eager(climber: Climber) -> Diagnosis:
         climber,
         "accepts_invalid",
         layer,
-        f"Eager refuses the call with {eager.failure['exception']}; the compiled call returns a result.",
+        f"Eager refuses the call with {eager.failure['exception']}; the compiled call returns a"
+        " result.",
         (EAGER, AGAIN, *names),
         signature=Signature("accepts_invalid", layer, exception=eager.failure["exception"]),
         failure=eager.failure,
@@ -229,8 +237,8 @@ def _hang(climber: Climber) -> Diagnosis:
         return _verdict(climber)
     if stuck.outcome != "timeout":
         summary = (
-            f"The script's compiled call was slower than the limit, but ends when repeated ({stuck.seconds:.0f} s); "
-            "give it more time with --timeout."
+            "The script's compiled call was slower than the limit, but ends when repeated"
+            f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
         return made(climber, "not_reproduced", "none", summary, ("compiled",))
     layer = first_bad(climber, lambda rung: rung.outcome == "timeout")
@@ -258,15 +266,18 @@ def _crash(climber: Climber) -> Diagnosis:
     failure = finding.failure or rung.failure or {}
     if failure.get("exception") in _TOOLCHAIN:
         raise CannotJudgeError(
-            f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be compiled here; "
-            "install g++ or set CXX"
+            f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be"
+            " compiled here; install g++ or set CXX"
         )
 
     request = _ON_REQUEST.get(str(failure.get("exception")))
     if str(failure.get("message", "")).startswith(_STANCE):
         request = 'torch.compiler.set_stance("fail_on_recompile")'
     if request is not None:
-        summary = f"The program asks torch to fail instead of compiling again ({request}), and this call would need that; eager runs."
+        summary = (
+            f"The program asks torch to fail instead of compiling again ({request}), and this call"
+            " would need that; eager runs."
+        )
         return made(climber, "recompiles", "dynamo", summary, (EAGER, *names))
 
     def raises(rung: Rung) -> bool:

@@ -1,7 +1,9 @@
-"""The ladder: one recorded call under eager, float64 and each backend, in the order that localises a fault.
+"""The ladder: one recorded call under eager, float64 and each backend, in the order that localises
+a fault.
 
-Rungs run in forks of the moment before the call. What explains a difference away (`fallback_random`,
-`emulate_precision_casts`, a last-bit change of the inputs, a fresh compile) is measured only when there is one.
+Rungs run in forks of the moment before the call. What explains a difference away
+(`fallback_random`, `emulate_precision_casts`, a last-bit change of the inputs, a fresh compile) is
+measured only when there is one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 NUMPY = "use_numpy_random_stream"
-#: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier calls.
+#: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
+#: calls.
 RUNGS: Mapping[str, Json] = {
     EAGER: {"how": "eager"},
     AGAIN: {"how": "eager"},
@@ -65,7 +68,8 @@ RUNGS: Mapping[str, Json] = {
 class Rung:
     """What one rung showed. `outcome`: ok, differs, raises, died, timeout or skipped.
 
-    `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped; seconds are wall time.
+    `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped;
+    seconds are wall time.
     """
 
     name: str
@@ -97,7 +101,9 @@ class Ladder:
 
 
 class _Flight:
-    """A rung under way, with a clock for what dies or is stopped and so cannot tell its own seconds."""
+    """A rung under way, with a clock for what dies or is stopped and so cannot tell its own
+    seconds.
+    """
 
     def __init__(self, answer: Future[Json]) -> None:
         self.answer = answer
@@ -115,8 +121,9 @@ class _Flight:
 class Climber:
     """Measures rungs of one finding on demand; each rung once.
 
-    A rung gets `timeout` seconds, up to twice as many where the script's own call ended after a good part of them.
-    `own_call_shows_it`: whether the script's own call ended as its repetitions do; it may have been stopped before.
+    A rung gets `timeout` seconds, up to twice as many where the script's own call ended after a
+    good part of them. `own_call_shows_it`: whether the script's own call ended as its repetitions
+    do; it may have been stopped before.
     """
 
     def __init__(self, finding: Finding, timeout: float, progress: Callable[[str], None]) -> None:
@@ -149,14 +156,18 @@ class Climber:
         return self.ladder
 
     def own_name(self) -> str:
-        """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a callable."""
+        """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
+        callable.
+        """
         backend = self.finding.options.get("backend", "inductor")
         if isinstance(backend, dict):
             return "custom"
         return str(backend) if backend not in BACKENDS else "inductor"
 
     def measure(self, name: str) -> Rung:
-        """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with eager."""
+        """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with
+        eager.
+        """
         if name in self.ladder.rungs:
             return self.ladder.rungs[name]
         self.progress(name)
@@ -174,14 +185,18 @@ class Climber:
         return {**way, "replay": replay and way.get("replay", True)}
 
     def own_call(self) -> Rung | None:
-        """The script's own compiled call, judged again with everything that is known by now; None if it did not return."""
+        """The script's own compiled call, judged again with everything that is known by now; None
+        if it did not return.
+        """
         returned = self.finding.returned
         if returned is None or self.ladder[EAGER].outcome != "ok":
             return None
         return self._judge(Rung("script", "ok", snapshot=returned))
 
     def repeats(self, count: int) -> list[Rung]:
-        """The user's compiled call, `count` more times side by side, to tell a flaky failure from a steady one."""
+        """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
+        steady one.
+        """
         for number in range(count):
             name = f"repeat {number + 1}"
             self.progress(name)
@@ -273,7 +288,10 @@ def describe(comparison: Json | None) -> str:
         return ""
     if comparison["metadata"]:
         first = comparison["metadata"][0]
-        return f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']} compiled"
+        return (
+            f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
+            " compiled"
+        )
     worst = worst_value(comparison)
     if worst is None:
         return ""
@@ -289,7 +307,10 @@ def describe(comparison: Json | None) -> str:
     elif worst.get("max_ulp") is None and "mismatched" in worst:
         text += f"; {worst['mismatched']} of {worst['elements']} elements"
     if worst.get("max_ulp") is not None and "error_vs_fp64" in worst:
-        text += f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by {worst['eager_error_vs_fp64']:.3g}"
+        text += (
+            f"; off float64 by {worst['error_vs_fp64']:.3g}, eager by"
+            f" {worst['eager_error_vs_fp64']:.3g}"
+        )
     return text
 
 

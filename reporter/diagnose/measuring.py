@@ -1,6 +1,8 @@
-"""What the steps of the judgement share: climbing the backends, naming the layer, counting, and the verdict's frame.
+"""What the steps of the judgement share: climbing the backends, naming the layer, counting, and the
+verdict's frame.
 
-A verdict is made from rungs that were measured; `cited` names those that prove it, so that it can be repeated.
+A verdict is made from rungs that were measured; `cited` names those that prove it, so that it can
+be repeated.
 """
 
 from __future__ import annotations
@@ -40,16 +42,20 @@ def made(
 
 
 def climb(climber: Climber) -> tuple[str, ...]:
-    """The user's compiled call as it stood, then each backend afresh, all side by side; returns the rungs' names."""
+    """The user's compiled call as it stood, then each backend afresh, all side by side; returns the
+    rungs' names.
+    """
     own = climber.own_name()
     middle = ("aot_eager", "aot_eager_decomp_partition") if own == "inductor" else ()
     return _measured(climber, ("compiled", "eager", *middle, own))
 
 
 def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
-    """As `climb`, but where one compile takes long, the rungs below one that runs to its end are left out.
+    """As `climb`, but where one compile takes long, the rungs below one that runs to its end are
+    left out.
 
-    For failures that end the compile: whatever Inductor is given, the backends below it have then been through.
+    For failures that end the compile: whatever Inductor is given, the backends below it have then
+    been through.
     """
     finding = climber.finding
     if finding.seconds < LONG or finding.replay or climber.own_name() != "inductor":
@@ -67,7 +73,9 @@ def _measured(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def first_bad(climber: Climber, bad: Callable[[Rung], bool]) -> str:
-    """The layer of the lowest rung that shows the symptom; the top one if only the user's exact call does."""
+    """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
+    call does.
+    """
     own = climber.own_name()
     for name in ("eager", "aot_eager", "aot_eager_decomp_partition", own):
         if bad(climber.ladder[name]):
@@ -76,7 +84,8 @@ def first_bad(climber: Climber, bad: Callable[[Rung], bool]) -> str:
 
 
 def steadiness(climber: Climber, bad: Callable[[Rung], bool]) -> tuple[int, int]:
-    """How often the user's own call showed the symptom: (times seen, times run), the script's call included.
+    """How often the user's own call showed the symptom: (times seen, times run), the script's call
+    included.
 
     Where no repetition has shown it yet, it is repeated a few times more.
     """

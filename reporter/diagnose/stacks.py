@@ -1,6 +1,7 @@
 """Where a process was when it died or was stopped, from the stacks Python's faulthandler wrote.
 
-Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's program.
+Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's
+program.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
 _PACKAGE = re.compile(r"(?:site|dist)-packages/((?:torch|triton)/.*)$")
-#: On the stack only while something is compiled; a backward pass is compiled by inductor when it first runs.
+#: On the stack only while something is compiled; a backward pass is compiled by inductor when it
+#: first runs.
 _COMPILING = (
     "torch/_dynamo/convert_frame",
     "torch/_inductor/compile_fx",
@@ -34,7 +36,10 @@ class Place:
 
 
 def place(dump: str) -> Place | None:
-    """Reads a dump of all threads; the thread with the most of torch in it is the one that matters. None without frames."""
+    """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
+
+    None without frames.
+    """
     best: list[str] = []
     for block in re.split(r"^(?:Current t|T)hread ", dump, flags=re.MULTILINE):
         frames = []

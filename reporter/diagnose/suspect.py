@@ -20,7 +20,10 @@ class Tried:
 
 @dataclass(frozen=True)
 class Culprit:
-    """Where in the compiler the bug is made, and how to get around it. Every text in it is public."""
+    """Where in the compiler the bug is made, and how to get around it.
+
+    Every text in it is public.
+    """
 
     layer: str
     stable: bool

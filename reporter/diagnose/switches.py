@@ -1,7 +1,9 @@
-"""The switches a user can turn to get around a compiler bug, per layer, with what each one means in words.
+"""The switches a user can turn to get around a compiler bug, per layer, with what each one means in
+words.
 
-A switch costs 1 if it turns off one optimisation or a cache, 2 if it gives up a whole class of them, 3 if it
-changes how everything is compiled or run. Order is the order in which they are tried: likeliest first.
+A switch costs 1 if it turns off one optimisation or a cache, 2 if it gives up a whole class of
+them, 3 if it changes how everything is compiled or run. Order is the order in which they are tried:
+likeliest first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Settings = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Switch:
-    """One change of the way the program is compiled. `device` is where it can matter: cpu, cuda or both ("").
+    """One change of the way the program is compiled.
+
+    `device` is where it can matter: cpu, cuda or both ("").
 
     A `directed` one names the culprit that was found; others may help by accident.
     """
@@ -280,16 +284,18 @@ SUPPRESS = Switch(
     ((DYNAMO + "suppress_errors", True),),
     cost=3,
 )
-#: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern rewrites, one thread.
+#: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern
+#: rewrites, one thread.
 AXES = ("cpp.simdlen = 1", "max_fusion_size = 1", "pattern_matcher = False", "one thread")
 DEFAULT_MODE = Switch("mode default", "the default mode", mode="default")
 
-#: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier ones hand it.
+#: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier
+#: ones hand it.
 SWITCHES: dict[str, tuple[Switch, ...]] = {
     "dynamo": (*_DYNAMIC, *_DYNAMO),
     "aot_autograd": (*_DYNAMIC, *_AOT, *_DYNAMO),
     "decomposition": (*_DYNAMIC, *_AOT),
-    "inductor": (_INDUCTOR[:3] + _DYNAMIC + (_THREADS,) + _INDUCTOR[3:] + _AOT[:4]),
+    "inductor": _INDUCTOR[:3] + _DYNAMIC + (_THREADS,) + _INDUCTOR[3:] + _AOT[:4],
     "backend": _DYNAMIC,
 }
 
@@ -297,7 +303,9 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
 def applicable(
     layer: str, device: str, settings: dict[str, Any] | None, mode: str | None = None
 ) -> list[Switch]:
-    """The switches worth trying; `settings` holds the present values of those a release has (None: not known)."""
+    """The switches worth trying; `settings` holds the present values of those a release has (None:
+    not known).
+    """
     table = (DEFAULT_MODE, *SWITCHES.get(layer, ())) if mode else SWITCHES.get(layer, ())
     return [
         switch

@@ -1,7 +1,7 @@
 """Asking many variations within a time limit, and finding the application that brings a bug.
 
-Which questions are asked depends on the answers alone; a question whose answer nobody can judge is stepped over,
-and one that time does not allow is `None`, never guessed.
+Which questions are asked depends on the answers alone; a question whose answer nobody can judge is
+stepped over, and one that time does not allow is `None`, never guessed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 
 from reporter.diagnose.experiment import Experiment, Trial, Variation
 
-#: How many applications are tried before the search gives up on a process that dies before it could be counted.
+#: How many applications are tried before the search gives up on a process that dies before it could
+#: be counted.
 _MOST = 1 << 14
 #: Rounds without progress, all of whose answers nobody could judge.
 _PATIENCE = 6
 
 
 class Runner:
-    """Runs variations, at most `jobs` at a time and none after the deadline of `clock`; each variation once."""
+    """Runs variations, at most `jobs` at a time and none after the deadline of `clock`; each
+    variation once.
+    """
 
     def __init__(
         self,
@@ -64,9 +67,11 @@ class Runner:
 
 @dataclass(frozen=True)
 class Located:
-    """The application that brings the bug: there with `number` applied, gone with one less if `exact`.
+    """The application that brings the bug: there with `number` applied, gone with one less if
+    `exact`.
 
-    `below` is the trial with one less: it names the application, and unlike the one with it never dies.
+    `below` is the trial with one less: it names the application, and unlike the one with it never
+    dies.
     """
 
     number: int | None
@@ -79,7 +84,8 @@ Ask = Callable[[Sequence[int]], "list[Trial | None]"]
 
 
 def locate(ask: Ask, total: int | None, jobs: int) -> Located:
-    """The number of the first application that brings a bug which is gone without any and there with all.
+    """The number of the first application that brings a bug which is gone without any and there
+    with all.
 
     Where `total` is not known, the number is doubled until the bug is there.
     """

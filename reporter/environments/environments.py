@@ -1,8 +1,10 @@
-"""An environment is finished when its marker says so, and not before: whatever lacks a marker, or differs from it, is made anew.
+"""An environment is finished when its marker says so, and not before: whatever lacks a marker, or
+differs from it, is made anew.
 
-Environments lie side by side in one folder of the user's cache, one per release and build, with uv's package cache next to
-them, so that files are hard links and most of a second environment costs nothing. A lock per environment lets commands that
-run at the same time share the work; the one who gets the lock second finds it done.
+Environments lie side by side in one folder of the user's cache, one per release and build, with
+uv's package cache next to them, so that files are hard links and most of a second environment costs
+nothing. A lock per environment lets commands that run at the same time share the work; the one who
+gets the lock second finds it done.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ _LOCK_LIMIT = 4 * 3600.0
 
 @dataclass(frozen=True)
 class Place:
-    """An interpreter in which a release can be tried. `git` is the commit that its torch was built from."""
+    """An interpreter in which a release can be tried.
+
+    `git` is the commit that its torch was built from.
+    """
 
     label: str
     python: Path
@@ -47,7 +52,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Cached:
-    """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in seconds since 1970."""
+    """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in
+    seconds since 1970.
+    """
 
     name: str
     path: Path
@@ -65,7 +72,10 @@ class Cached:
 
 @dataclass
 class Environments:
-    """The environments of one cache folder. `say` is told what takes long; `progress` may be anything that prints."""
+    """The environments of one cache folder.
+
+    `say` is told what takes long; `progress` may be anything that prints.
+    """
 
     root: Path
     say: Callable[[str], None] = lambda _: None
@@ -73,7 +83,8 @@ class Environments:
     _known: dict[Release, Place] = field(default_factory=dict)
 
     def place(self, release: Release, again: bool = False) -> Place:
-        """The interpreter for `release`, made if need be; `again` looks closely at what seemed to be fine.
+        """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
+        be fine.
 
         Raises CannotJudgeError with the reason if there is none to be had.
         """
@@ -106,7 +117,8 @@ class Environments:
                 return found
             if folder.exists():
                 self.say(
-                    f"the environment of torch {release.label} is broken or unfinished; it is made anew"
+                    f"the environment of torch {release.label} is broken or unfinished; it is made"
+                    " anew"
                 )
             return self._make(release, folder)
 
@@ -173,7 +185,8 @@ class Environments:
                 lock.acquire(timeout=_LOCK_LIMIT)
         except (OSError, Timeout) as error:
             raise CannotJudgeError(
-                f"the cache folder {self.root} cannot be used ({_said(error)}); set {VARIABLE} to another folder"
+                f"the cache folder {self.root} cannot be used ({_said(error)}); set {VARIABLE} to"
+                " another folder"
             ) from None
         try:
             yield
@@ -193,9 +206,11 @@ class Environments:
         return _bytes(self.root)
 
     def prune(self, cap: int | None, unfinished: bool = True) -> list[Cached]:
-        """Remove the longest unused environments until the folder is no larger than `cap` bytes (None: all of them).
+        """Remove the longest unused environments until the folder is no larger than `cap` bytes
+        (None: all of them).
 
-        What is locked, or was used within the last hour, stays. What no environment needs goes from the package cache.
+        What is locked, or was used within the last hour, stays. What no environment needs goes from
+        the package cache.
         """
         gone = []
         for item in self.all():
@@ -223,7 +238,9 @@ class Environments:
         return not item.path.exists()
 
     def _forget_packages(self) -> None:
-        """Environments keep their files, which are links; only the next installation downloads again."""
+        """Environments keep their files, which are links; only the next installation downloads
+        again.
+        """
         shutil.rmtree(self.root / _UV_CACHE, ignore_errors=True)
 
 

@@ -1,7 +1,9 @@
-"""What an index offers is asked of the index itself: versions, the Pythons they have wheels for, and nothing guessed.
+"""What an index offers is asked of the index itself: versions, the Pythons they have wheels for,
+and nothing guessed.
 
-Any index that speaks the simple repository API will do: PyPI, a mirror, or a folder of nightlies. The nightly index lists
-only its newest builds although older ones can still be installed, so what was once seen is remembered in the store.
+Any index that speaks the simple repository API will do: PyPI, a mirror, or a folder of nightlies.
+The nightly index lists only its newest builds although older ones can still be installed, so what
+was once seen is remembered in the store.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from reporter.store.database import transaction
 PYPI = "https://pypi.org/simple"
 NIGHTLY = "https://download.pytorch.org/whl/nightly/{backend}"
 OLDEST = Version("2.0.0")
-#: The newest Python with which torch.compile works, from that torch release on; their release notes say so.
+#: The newest Python with which torch.compile works, from that torch release on; their release notes
+#: say so.
 _NEWEST_PYTHON = (
     (Version("2.0"), (3, 10)),
     (Version("2.1"), (3, 11)),
@@ -38,7 +41,8 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Offer:
-    """A version on an index; `pythons` are those with a wheel for this machine, `url` is the wheel's for the best of them.
+    """A version on an index; `pythons` are those with a wheel for this machine, `url` is the
+    wheel's for the best of them.
 
     One that is not `is_listed` any more is still there under its address.
     """
@@ -72,7 +76,8 @@ def nightly_index(backend: str | None) -> str:
 
 @functools.lru_cache(maxsize=8)
 def offers(index: str | None = None) -> tuple[Offer, ...]:
-    """All torch versions from 2.0 on with a wheel for this machine, oldest first, yanked ones left out.
+    """All torch versions from 2.0 on with a wheel for this machine, oldest first, yanked ones left
+    out.
 
     Raises:
         CannotJudgeError: the index cannot be reached, or does not know torch.
@@ -131,7 +136,10 @@ def _wheel(filename: str) -> tuple[Version | None, set[tuple[int, int]]]:
 
 
 def pythons_of(wheel: str) -> tuple[tuple[int, int], ...]:
-    """The Pythons of this machine that a wheel, given by its path or URL, works with. Raises CannotJudgeError."""
+    """The Pythons of this machine that a wheel, given by its path or URL, works with.
+
+    Raises CannotJudgeError.
+    """
     _, pythons = _wheel(wheel.rsplit("/", 1)[-1].replace("%2B", "+"))
     if not pythons:
         raise CannotJudgeError("the wheel is not for this machine, or its name is no wheel's")
@@ -141,7 +149,9 @@ def pythons_of(wheel: str) -> tuple[tuple[int, int], ...]:
 def pythons_for(
     version: str, offered: Iterable[tuple[int, int]] = ()
 ) -> tuple[tuple[int, int], ...]:
-    """The Pythons in which that torch can compile, newest first; of the `offered` ones, if any are."""
+    """The Pythons in which that torch can compile, newest first; of the `offered` ones, if any
+    are.
+    """
     wanted = Version(version)
     newest = next(
         (
@@ -175,7 +185,8 @@ def find(text: str, index: str | None, backend: str | None) -> Release:
     series = [offer for offer in finals if Version(offer.version).release[:2] == _series(text)]
     if not series:
         raise UsageError(
-            f"the index lists no torch {text} for this machine; `bugreport releases --offered` shows what it has"
+            f"the index lists no torch {text} for this machine; `bugreport releases --offered`"
+            " shows what it has"
         )
     return series[-1].release(backend)
 
@@ -192,7 +203,9 @@ def is_word(text: str) -> bool:
 
 
 def between(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]:
-    """The offers from one version to the other, both included, oldest first; one for each public version."""
+    """The offers from one version to the other, both included, oldest first; one for each public
+    version.
+    """
     low, high = Version(public(first)), Version(public(last))
     found: dict[Version, Offer] = {}
     for offer in listed:
@@ -203,7 +216,9 @@ def between(listed: Iterable[Offer], first: str, last: str) -> tuple[Offer, ...]
 
 
 def remember(store: sqlite3.Connection, listed: Iterable[Offer]) -> tuple[Offer, ...]:
-    """The builds that an index lists now together with those it listed before, oldest first; the latter are installed by address."""
+    """The builds that an index lists now together with those it listed before, oldest first; the
+    latter are installed by address.
+    """
     listed = tuple(listed)
     places = {offer.index for offer in listed}
     with transaction(store):

@@ -1,7 +1,9 @@
-"""An installer is a list of commands: uv's if there is a uv, else those of venv and pip, tried from the fittest build down.
+"""An installer is a list of commands: uv's if there is a uv, else those of venv and pip, tried from
+the fittest build down.
 
-The build that suits the machine (a CPU wheel where there is no GPU) lies on PyTorch's own index, which a mirror may not
-have; the one on the default index always works, so it comes last. What went wrong is told in one line.
+The build that suits the machine (a CPU wheel where there is no GPU) lies on PyTorch's own index,
+which a mirror may not have; the one on the default index always works, so it comes last. What went
+wrong is told in one line.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ _REASONS = (
     (r"No space left on device|os error 28", "the disk is full"),
     (r"Read-only file system|os error 30", "the cache folder cannot be written"),
     (
-        r"dns error|failed to lookup|Failed to fetch|Could not connect|NewConnectionError|ConnectTimeout|"
-        r"error sending request|network connectivity is disabled|Temporary failure in name resolution",
+        r"dns error|failed to lookup|Failed to fetch|Could not"
+        r" connect|NewConnectionError|ConnectTimeout|"
+        r"error sending request|network connectivity is disabled|Temporary failure in name"
+        r" resolution",
         "the index cannot be reached",
     ),
     (
-        r"no version of|no wheels? with a matching|No matching distribution|was not found in the|not found in the package registry|"
+        r"no version of|no wheels? with a matching|No matching distribution|was not found in"
+        r" the|not found in the package registry|"
         r"not supported on this platform|is not compatible|No interpreter found|No download found",
         "no wheel of it fits this machine",
     ),
@@ -42,7 +47,10 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Installer:
-    """Where the tools are. `uv` is None where only venv and pip can be used; `cache` is uv's, on the environments' disk."""
+    """Where the tools are.
+
+    `uv` is None where only venv and pip can be used; `cache` is uv's, on the environments' disk.
+    """
 
     uv: Path | None
     cache: Path
@@ -58,7 +66,10 @@ class Installer:
             self._run([python, "-m", "venv", str(folder)])
 
     def install(self, python: Path, release: Release) -> None:
-        """Put the release and its NumPy into the environment of `python`. Raises CannotJudgeError."""
+        """Put the release and its NumPy into the environment of `python`.
+
+        Raises CannotJudgeError.
+        """
         problem: CannotJudgeError | None = None
         for attempt in attempts(release) if self.uv is not None else (release,):
             try:
@@ -122,7 +133,9 @@ class Installer:
 
 
 def attempts(release: Release) -> Iterator[Release]:
-    """The same release with ever plainer builds: for this machine first, unless a build, an index or a wheel was named."""
+    """The same release with ever plainer builds: for this machine first, unless a build, an index
+    or a wheel was named.
+    """
     if release.wheel is not None:
         yield replace(release, backend=None)
         if (

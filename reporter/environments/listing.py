@@ -50,9 +50,15 @@ def listed() -> Shelf:
 
 def _line(item: Cached) -> str:
     if not item.is_whole:
-        return f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it is needed"
+        return (
+            f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it"
+            " is needed"
+        )
     days = (time.time() - item.used) / 86400
-    return f"torch {item.torch} on Python {item.python}: {item.size / GIB:.1f} GiB, used {days:.0f} days ago"
+    return (
+        f"torch {item.torch} on Python {item.python}: {item.size / GIB:.1f} GiB, used {days:.0f}"
+        " days ago"
+    )
 
 
 def offered(index: str | None) -> Shelf:
@@ -70,7 +76,10 @@ def offered(index: str | None) -> Shelf:
 
 
 def add(texts: Sequence[str], index: str | None, backend: str | None, options: Options) -> Shelf:
-    """Make environments, all that can be made. Exit code 125 if one of them cannot. Raises UsageError."""
+    """Make environments, all that can be made. Exit code 125 if one of them cannot.
+
+    Raises UsageError.
+    """
     if not texts:
         raise UsageError("nothing to add; name a release, as in `bugreport releases add 2.6.0`")
     lines, rows, code = [], [], 0
@@ -94,7 +103,10 @@ def add(texts: Sequence[str], index: str | None, backend: str | None, options: O
 
 
 def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
-    """The interpreters of releases, installed if need be. Raises UsageError, and CannotJudgeError for the first that there is none of."""
+    """The interpreters of releases, installed if need be.
+
+    Raises UsageError, and CannotJudgeError for the first that there is none of.
+    """
     if not texts:
         return []
     with open_progress(options) as progress:
@@ -104,7 +116,10 @@ def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
 
 
 def prune(keep: float | None) -> Shelf:
-    """Remove the longest unused until no more than `keep` GiB are left, by default all. Raises UsageError."""
+    """Remove the longest unused until no more than `keep` GiB are left, by default all.
+
+    Raises UsageError.
+    """
     if keep is not None and keep < 0:
         raise UsageError(f"--keep is {keep:g}, but must be a number of GiB of at least 0")
     environments = Environments(cache_folder())

@@ -1,7 +1,7 @@
 """Any Python at hand will do, if the release has a wheel for it: the newest of those is taken.
 
-uv knows the interpreters of the system, of PATH and its own; pyenv's lie beside each other and need not be on PATH. If none
-of them fits, uv is asked for one of its own, which it downloads.
+uv knows the interpreters of the system, of PATH and its own; pyenv's lie beside each other and need
+not be on PATH. If none of them fits, uv is asked for one of its own, which it downloads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Minor = tuple[int, int]
 
 
 def at_hand(uv: Path | None) -> dict[Minor, Path]:
-    """The interpreters on this machine, one for each minor version; only those outside of virtual environments."""
+    """The interpreters on this machine, one for each minor version; only those outside of virtual
+    environments.
+    """
     found: dict[Minor, Path] = {}
     for version, path in (*_uv_knows(uv), *_pyenv_has(), *_on_path(), _own()):
         if version is not None and path is not None:
@@ -28,7 +30,9 @@ def at_hand(uv: Path | None) -> dict[Minor, Path]:
 
 
 def choose(wanted: Sequence[Minor], uv: Path | None) -> str | None:
-    """What to make an environment with: the path of the best interpreter here, else a version for uv to fetch, else None."""
+    """What to make an environment with: the path of the best interpreter here, else a version for
+    uv to fetch, else None.
+    """
     here = at_hand(uv)
     for version in wanted:
         if version in here:

@@ -1,7 +1,7 @@
 """What a user may ask to check on, before anything is installed.
 
-A release is a version (`2.6.0`), a wheel, or an interpreter that is there already; it is plain data, so it travels to other
-machines as it is.
+A release is a version (`2.6.0`), a wheel, or an interpreter that is there already; it is plain
+data, so it travels to other machines as it is.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
 class Release:
     """One torch that was asked for.
 
-    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL), `python` (a path) and `problem`
-    (why it is not known which torch is meant) is set. `index` is the package index of a version, None for the default one;
-    `backend` is a build such as `cpu` or `cu126`, None for what suits the machine.
+    `label` names it in tables and in the store. Exactly one of `version`, `wheel` (a path or URL),
+    `python` (a path) and `problem` (why it is not known which torch is meant) is set. `index` is
+    the package index of a version, None for the default one; `backend` is a build such as `cpu` or
+    `cu126`, None for what suits the machine.
     """
 
     label: str
@@ -40,7 +41,9 @@ class Release:
 
     @property
     def is_final(self) -> bool:
-        """Whether it is a release of the default index, whose files never change; a nightly, a wheel and an interpreter may."""
+        """Whether it is a release of the default index, whose files never change; a nightly, a
+        wheel and an interpreter may.
+        """
         if self.version is None or self.index is not None:
             return False
         try:
@@ -84,7 +87,8 @@ def parse(text: str, index: str | None = None, backend: str | None = None) -> Re
         return Release(_wheel_version(place), wheel=place)
     if not _VERSION.fullmatch(text):
         raise UsageError(
-            f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a wheel"
+            f"{text!r} is no torch release; give a version such as 2.6.0, `latest`, `nightly`, or a"
+            " wheel"
         )
     return Release(text, version=text, index=index, backend=backend)
 

@@ -14,7 +14,9 @@ from reporter.execution import interpreter
 
 @dataclass(frozen=True)
 class Selection:
-    """Where to check, as the command line says it: `--torch`, `--python`, `--index` and `--torch-backend`."""
+    """Where to check, as the command line says it: `--torch`, `--python`, `--index` and
+    `--torch-backend`.
+    """
 
     torch: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
@@ -23,7 +25,9 @@ class Selection:
 
 
 def releases(selection: Selection, options: Options) -> tuple[Release, ...]:
-    """The places of a selection; without any it is the interpreter that the other commands would use. Raises UsageError."""
+    """The places of a selection; without any it is the interpreter that the other commands would
+    use. Raises UsageError.
+    """
     found: dict[str, Release] = {}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):
@@ -41,7 +45,9 @@ def releases(selection: Selection, options: Options) -> tuple[Release, ...]:
 
 
 def _looked_up(word: str, selection: Selection) -> Release:
-    """What `latest` and the like mean; where the index does not say, that is a result, and other places are checked all the same."""
+    """What `latest` and the like mean; where the index does not say, that is a result, and other
+    places are checked all the same.
+    """
     try:
         return index.find(word, selection.index, selection.backend)
     except CannotJudgeError as error:

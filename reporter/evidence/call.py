@@ -1,4 +1,7 @@
-"""The private call once more, in a fork of the recorded moment with the tools on. Everything it writes stays private."""
+"""The private call once more, in a fork of the recorded moment with the tools on.
+
+Everything it writes stays private.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,8 @@ class CallEvidence:
 def of_call(
     lab: Lab, folder: Path, budget: float, options: Mapping[str, Any] | None = None
 ) -> CallEvidence:
-    """Asks the standby of a recorded call for evidence, within `budget` seconds; `folder` must be private.
+    """Asks the standby of a recorded call for evidence, within `budget` seconds; `folder` must be
+    private.
 
     Options: `function`, the one function to compile.
     """

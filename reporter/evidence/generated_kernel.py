@@ -1,6 +1,8 @@
-"""The one generated kernel that matters, out of inductor's output: the one the error quotes, else the only candidate left.
+"""The one generated kernel that matters, out of inductor's output: the one the error quotes, else
+the only candidate left.
 
-A wrong choice misleads a maintainer more than none, so where several kernels could be meant none is shown.
+A wrong choice misleads a maintainer more than none, so where several kernels could be meant none is
+shown.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _QUOTED = re.compile(r"^\s*\d+ \|\s*(?P<code>\S.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of a compiled graph: `name` as in the wrapper, `graph` the folder it was found in."""
+    """A kernel of a compiled graph: `name` as in the wrapper, `graph` the folder it was found
+    in.
+    """
 
     name: str
     language: str
@@ -37,7 +41,9 @@ class Kernel:
 
 
 def kernels(folder: Path, graphs: Iterable[str]) -> tuple[Kernel, ...]:
-    """All kernels in the `output_code.py` of the given graph folders, each text once, in the order they were compiled."""
+    """All kernels in the `output_code.py` of the given graph folders, each text once, in the order
+    they were compiled.
+    """
     found: dict[str, Kernel] = {}
     for graph in graphs:
         try:
@@ -107,7 +113,9 @@ def _line_of(kernel: Kernel, quoted: Sequence[str]) -> int | None:
 
 
 def _shown(kernel: Kernel, line: int | None = None) -> Excerpt:
-    """A kernel without its includes; of a long one the beginning, or what surrounds the line at fault."""
+    """A kernel without its includes; of a long one the beginning, or what surrounds the line at
+    fault.
+    """
     lines = kernel.text.splitlines()
     start = next((i for i, text in enumerate(lines) if not text.startswith("#include")), 0)
     wanted = line - start if line is not None else None

@@ -1,4 +1,6 @@
-"""What one collector found, or why it found nothing: "could not" is data with a reason, never an exception."""
+"""What one collector found, or why it found nothing: "could not" is data with a reason, never an
+exception.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Collected:
-    """One collector's result. `seconds` is what it took itself, `bytes` what its files weigh, `reason` why it was skipped."""
+    """One collector's result.
+
+    `seconds` is what it took itself, `bytes` what its files weigh, `reason` why it was skipped.
+    """
 
     name: str
     outcome: str
@@ -36,7 +41,9 @@ class Collected:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A piece of what the compiler made of the repro: a caption without a full stop, and the text with its language."""
+    """A piece of what the compiler made of the repro: a caption without a full stop, and the text
+    with its language.
+    """
 
     caption: str
     language: str
@@ -44,7 +51,9 @@ class Excerpt:
 
 
 def read_answer(found: Mapping[str, Any], folder: Path) -> tuple[Collected, ...]:
-    """The target's answer about its tools (see `collectors.debugtools.tool.Session.stop`), with what lies in `folder`."""
+    """The target's answer about its tools (see `collectors.debugtools.tool.Session.stop`), with
+    what lies in `folder`.
+    """
     return tuple(
         Collected(
             name,
@@ -64,7 +73,9 @@ def size_of(folder: Path) -> int:
 
 
 def trim(folder: Path, most: int = MOST_BYTES) -> tuple[str, ...]:
-    """Removes the largest files until the folder weighs no more than `most` bytes; returns what went."""
+    """Removes the largest files until the folder weighs no more than `most` bytes; returns what
+    went.
+    """
     files = sorted(
         (path for path in folder.rglob("*") if path.is_file()),
         key=lambda path: path.stat().st_size,

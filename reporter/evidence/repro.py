@@ -1,4 +1,5 @@
-"""The public repro once more, in a fresh process with an empty cache of its own and every debugging tool switched on.
+"""The public repro once more, in a fresh process with an empty cache of its own and every debugging
+tool switched on.
 
 It runs after the verdict is settled and nothing reads its exit code, so it cannot change one.
 """
@@ -30,9 +31,12 @@ _MAX_GRAPH = 60
 
 @dataclass(frozen=True)
 class ReproEvidence:
-    """What the tools said of the repro. Without an `excerpt`, `no_excerpt` says why. `seconds`: the whole process.
+    """What the tools said of the repro. Without an `excerpt`, `no_excerpt` says why.
 
-    `generated` is what Triton's compiler makes of inductor's kernels (see `reporter.kernels.generated`).
+    `seconds`: the whole process.
+
+    `generated` is what Triton's compiler makes of inductor's kernels (see
+    `reporter.kernels.generated`).
     """
 
     collected: tuple[Collected, ...]
@@ -48,7 +52,9 @@ class ReproEvidence:
         return str(chosen) if chosen else None
 
     def less_and_less(self) -> Iterator[ReproEvidence]:
-        """All of it, then without what may hold a word that is also a private name: excerpt, Triton's kernels, both."""
+        """All of it, then without what may hold a word that is also a private name: excerpt,
+        Triton's kernels, both.
+        """
         reason = "it holds a word that is also a private name"
         hidden = replace(self, excerpt=None, no_excerpt=reason) if self.excerpt else self
         yield self
@@ -98,8 +104,9 @@ def of_repro(
 ) -> ReproEvidence:
     """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
 
-    `kind` and `layer` are the verdict's, `suspects` the operations it blames, `error` what the failure printed. The files
-    go to `keep`, which is private: logs have paths of this machine in them.
+    `kind` and `layer` are the verdict's, `suspects` the operations it blames, `error` what the
+    failure printed. The files go to `keep`, which is private: logs have paths of this machine in
+    them.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
@@ -118,7 +125,9 @@ def of_repro(
 def _run(
     python: Path, text: str, folder: Path, budget: float, warm: Path | None, tools: Sequence[str]
 ) -> tuple[Json, str]:
-    """The tools' findings by name, and how the process ended; an empty word if it did not in time."""
+    """The tools' findings by name, and how the process ended; an empty word if it did not in
+    time.
+    """
     for part in ("run", "found", "cache", "tmp"):
         (folder / part).mkdir()
     (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
@@ -172,7 +181,9 @@ def _run(
 def _excerpt(
     folder: Path, kind: str, layer: str, suspects: Sequence[str], error: str
 ) -> Excerpt | str:
-    """What of the compiler's own output explains this failure: inductor's kernel, or the graph AOTAutograd made."""
+    """What of the compiler's own output explains this failure: inductor's kernel, or the graph
+    AOTAutograd made.
+    """
     if layer == "inductor":
         graphs = sorted(
             (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py")),

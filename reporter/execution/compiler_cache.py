@@ -20,7 +20,9 @@ HEADERS = "precompiled_headers"
 
 
 def warm_folder(python: Path, otherwise: Path) -> Path:
-    """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if the home is read-only."""
+    """Where the warm-up cache of an interpreter lies, which outlives the run; below `otherwise` if
+    the home is read-only.
+    """
     warm = place_of(python)
     try:
         warm.mkdir(parents=True, exist_ok=True)
@@ -47,7 +49,9 @@ class WarmCache:
         self._claimed = False
 
     def claim(self) -> Path | None:
-        """The folder, now marked as in use; None while another warm-up, living or killed, has it."""
+        """The folder, now marked as in use; None while another warm-up, living or killed, has
+        it.
+        """
         try:
             if self._marker.exists() and not _lives(self._marker):
                 shutil.rmtree(self._folder)
@@ -83,15 +87,18 @@ def _is_complete(warm: Path | None) -> bool:
 
 
 def is_ready(warm: Path) -> bool:
-    """Whether a warm-up has been through here, so that a fresh process is spared the checks of the toolchain."""
+    """Whether a warm-up has been through here, so that a fresh process is spared the checks of the
+    toolchain.
+    """
     return _is_complete(warm) and any(len(part.name) == 2 for part in warm.iterdir())
 
 
 def prefill(cache: Path, warm: Path | None) -> None:
-    """Give a new ``cache`` the checks of the C++ toolchain that a warm-up has made, and nothing compiled from a program.
+    """Give a new ``cache`` the checks of the C++ toolchain that a warm-up has made, and nothing
+    compiled from a program.
 
-    They depend on the machine and the compiler only, cost ten seconds, and are found by the hash of their source. Without
-    a finished warm-up nothing is copied.
+    They depend on the machine and the compiler only, cost ten seconds, and are found by the hash of
+    their source. Without a finished warm-up nothing is copied.
     """
     cache.mkdir(parents=True, exist_ok=True)
     if warm is None or not _is_complete(warm):
@@ -102,10 +109,11 @@ def prefill(cache: Path, warm: Path | None) -> None:
 
 
 def lend_headers(temporary: Path, warm: Path | None) -> None:
-    """Link torch's precompiled C++ headers to where a process with `temporary` as its TMPDIR looks for them.
+    """Link torch's precompiled C++ headers to where a process with `temporary` as its TMPDIR looks
+    for them.
 
-    They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each, and hold nothing of a
-    program.
+    They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each,
+    and hold nothing of a program.
     """
     if warm is None or not _is_complete(warm) or not (warm / HEADERS).is_dir():
         return

@@ -54,7 +54,9 @@ def run_cold(
 def look_cold(
     python: Path, text: str, timeout: float, wanted: Mapping[str, Any], warm: Path | None = None
 ) -> list[dict[str, Any]]:
-    """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came, if the process died or took too long."""
+    """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came,
+    if the process died or took too long.
+    """
     with _fresh(None, None, warm) as (folder, base):
         command = [str(python), str(MAIN), "once", "--folder", str(folder)]
         request = {"id": 0, "text": text, "timeout": timeout, "exhibit": dict(wanted)}
@@ -85,7 +87,9 @@ def _fresh(
 
 
 def stop_all() -> None:
-    """Kill every fresh process that runs now: whoever waits for one gets its answer (a death) at once."""
+    """Kill every fresh process that runs now: whoever waits for one gets its answer (a death) at
+    once.
+    """
     for pid in tuple(_RUNNING):
         kill_group(pid)
 

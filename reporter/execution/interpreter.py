@@ -1,7 +1,8 @@
-"""The interpreter that has the user's torch is another program: it is asked, in a process, never imported.
+"""The interpreter that has the user's torch is another program: it is asked, in a process, never
+imported.
 
-`find` chooses it, `probe` asks it what it is, and the `check_` functions refuse what a run would stumble
-over minutes later. Each refusal is a UsageError raised before anything has been written.
+`find` chooses it, `probe` asks it what it is, and the `check_` functions refuse what a run would
+stumble over minutes later. Each refusal is a UsageError raised before anything has been written.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ WAY_OUT = "choose another with --python PATH"
 _OTHER_WAY_OUT = "choose another with --differs-from PATH"
 DEFAULT_FOLDER = "bugreport-report"
 
-# A line of its own marks the answer, since an import may print. The empty first entry of sys.path is the
-# working directory, where a file of the user's could hide a module of the same name.
+# A line of its own marks the answer, since an import may print. The empty first entry of sys.path
+# is the working directory, where a file of the user's could hide a module of the same name.
 _MARK = "bugreport-answer:"
 _PREAMBLE = f"""
 import json, sys
@@ -124,17 +125,19 @@ def find(options: Options) -> Path:
 
 
 def others(options: Options, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
-    """The interpreters of --differs-from, each asked as `probe` does and each another one than `here`.
+    """The interpreters of --differs-from, each asked as `probe` does and each another one than
+    `here`.
 
-    Two of the same torch release are fine: they may be different builds, or differ in what is installed beside it.
-    Raises UsageError.
+    Two of the same torch release are fine: they may be different builds, or differ in what is
+    installed beside it. Raises UsageError.
     """
     found: list[InterpreterInfo] = []
     for path in options.differs_from:
         info = probe(_named(path, options.cwd, _OTHER_WAY_OUT), way_out=_OTHER_WAY_OUT)
         if info.prefix == here.prefix:
             raise UsageError(
-                f"{path} is the interpreter that the script runs in ({here.path}), so nothing can differ; {_OTHER_WAY_OUT}"
+                f"{path} is the interpreter that the script runs in ({here.path}), so nothing can"
+                f" differ; {_OTHER_WAY_OUT}"
             )
         if info.prefix not in [known.prefix for known in found]:
             found.append(info)
@@ -166,7 +169,8 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
 
     `way_out` is what a refusal advises.
 
-    Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be used.
+    Raises UsageError if it cannot be run, is no Python, is too old, or has no torch that can be
+    used.
     """
     facts = ask(python, _PROBE, timeout=timeout, way_out=way_out)
     if tuple(facts["python"]) < OLDEST_PYTHON:
@@ -211,7 +215,8 @@ def ask(
 ) -> dict[str, Any]:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 
-    Raises UsageError if there is no answer: not executable, not Python, a crash or a hang on import.
+    Raises UsageError if there is no answer: not executable, not Python, a crash or a hang on
+    import.
     """
     command = [str(python), "-c", _PREAMBLE + code, *arguments]
     try:
@@ -261,7 +266,8 @@ def has_module(name: str, target: Path, cwd: Path) -> bool:
 
 
 def _check_module(module: str, target: Path, cwd: Path) -> None:
-    # Only the first part: finding a sub-module would import its parents, which is the run's business.
+    # Only the first part: finding a sub-module would import its parents, which is the run's
+    # business.
     if not has_module(module.partition(".")[0], target, cwd):
         problem = f"{target} finds no module {module} from {cwd}"
         raise UsageError(f"{problem}; correct the name or start from the folder that holds it")
@@ -305,9 +311,9 @@ def _refuse_grammar(what: str, target: Path, found: dict[str, Any]) -> None:
 def check_output(options: Options) -> Path:
     """The absolute path of the report folder to write; without -o the first free name in `cwd`.
 
-    Nothing is created and nothing is deleted here; missing parents are fine as long as they can be made.
-    Raises UsageError where `reporter.core.report_folder.write_report` would, minutes before it, and for a --resume
-    folder that is not there.
+    Nothing is created and nothing is deleted here; missing parents are fine as long as they can be
+    made. Raises UsageError where `reporter.core.report_folder.write_report` would, minutes before
+    it, and for a --resume folder that is not there.
     """
     folder = options.resume or options.output
     if folder is None:
@@ -330,7 +336,9 @@ def _free(cwd: Path) -> Path:
 
 
 def _check_writable(folder: Path) -> None:
-    """Prove it by doing it: permission bits say little on network disks, for root, or under /proc."""
+    """Prove it by doing it: permission bits say little on network disks, for root, or under
+    /proc.
+    """
     place = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         with tempfile.TemporaryDirectory(prefix=".bugreport-", dir=place):
@@ -338,12 +346,15 @@ def _check_writable(folder: Path) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(
-            f"the output folder {folder} cannot be written ({reason} in {place}); choose another with -o DIR"
+            f"the output folder {folder} cannot be written ({reason} in {place}); choose another"
+            " with -o DIR"
         ) from None
 
 
 def check_compiler() -> str | None:
-    """A warning if there is no C++ compiler, which torch needs to compile for the CPU; else None."""
+    """A warning if there is no C++ compiler, which torch needs to compile for the CPU; else
+    None.
+    """
     named = os.environ.get("CXX")
     if named and shutil.which(named.split()[0]):
         return None

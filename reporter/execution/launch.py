@@ -1,7 +1,9 @@
-"""Starting the user's interpreter: which files it runs, with which environment, and how its children die.
+"""Starting the user's interpreter: which files it runs, with which environment, and how its
+children die.
 
-Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's tokens never
-reach a child process; candidates, which need no credentials at all, get none (see `reduce.answer`).
+Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's
+tokens never reach a child process; candidates, which need no credentials at all, get none (see
+`reduce.answer`).
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
 
 
 def environment(cache: Path | None = None, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a process of the target: the user's, without the issue tracker's tokens, with a cache of its own.
+    """The environment for a process of the target: the user's, without the issue tracker's tokens,
+    with a cache of its own.
 
-    The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale entry of the
-    user's cache out of a diagnosis.
+    The cache folder keeps compiled kernels of a diagnosis out of the user's cache, and a stale
+    entry of the user's cache out of a diagnosis.
     """
     kept = without_tokens(os.environ if base is None else base)
     if cache is not None:
@@ -33,7 +36,8 @@ def environment(cache: Path | None = None, base: Mapping[str, str] | None = None
 
 
 def standard_input() -> int | None:
-    """What a script reads: the file or the pipe that the tool was given, else nothing; never the terminal.
+    """What a script reads: the file or the pipe that the tool was given, else nothing; never the
+    terminal.
 
     A file is read from where it stood for each run. A pipe can be read once.
     """

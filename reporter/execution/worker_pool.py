@@ -1,4 +1,5 @@
-"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates at a time.
+"""Runs candidates in the user's interpreter: one warm worker process, ``jobs`` candidates at a
+time.
 
 One warm parent is enough for any number of jobs, because it only forks: it imports torch and
 compiles once, its memory is shared, and no candidate ever runs in it.  All state belongs to one
@@ -32,9 +33,11 @@ __all__ = ["Answer", "Isolation", "Outcome", "WorkerPool", "run_cold"]
 Isolation = Literal["fork", "spawn"]
 
 _START_LIMIT = 600.0
-#: Seconds for a candidate before any has ended; lower where the failure looked for is that none ends.
+#: Seconds for a candidate before any has ended; lower where the failure looked for is that none
+#: ends.
 _PATIENCE = 300.0
-#: Seconds after a time limit in which the worker has to report it; a spawned one may still import torch.
+#: Seconds after a time limit in which the worker has to report it; a spawned one may still import
+#: torch.
 _GRACE: dict[str, float] = {"fork": 20.0, "spawn": 180.0}
 #: Without these a candidate's result could depend on the candidates before it.
 _WORKER_ENV = {
@@ -128,7 +131,9 @@ class WorkerPool:
 
     @property
     def time_limit(self) -> float:
-        """Seconds a candidate gets by default: three times the first one that ended and a margin, at least 20."""
+        """Seconds a candidate gets by default: three times the first one that ended and a margin,
+        at least 20.
+        """
         if self.first_seconds is None:
             return self.patience
         return max(20.0, 3.0 * self.first_seconds + 5.0)
@@ -338,7 +343,9 @@ class WorkerPool:
         _resolve(job.future, answer)
 
     def _replace(self) -> None:
-        """The worker is no longer to be trusted: kill it, and give its candidates a second chance."""
+        """The worker is no longer to be trusted: kill it, and give its candidates a second
+        chance.
+        """
         process = self._process
         assert process is not None
         reason = tail(process.log)

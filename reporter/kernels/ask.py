@@ -1,4 +1,6 @@
-"""Fresh processes that answer about Triton kernels (see `collectors.triton.run`), each with a cache of its own."""
+"""Fresh processes that answer about Triton kernels (see `collectors.triton.run`), each with a cache
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Jso
         except (OSError, ValueError):
             lines = said.decode(errors="replace").strip().splitlines()
             return {
-                "skipped": f"the process ended with {process.returncode}: {lines[-1] if lines else ''}"
+                "skipped": (
+                    f"the process ended with {process.returncode}: {lines[-1] if lines else ''}"
+                )
             }
 
 

@@ -30,11 +30,22 @@ from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3
 _EXPLANATIONS = {
-    "crash": "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what fails is the compiler behind it.",
-    "process_death": "The compiler ends the process while it works on a kernel that its front end has accepted; no Python exception "
-    "reaches the program.",
-    "invalid_program": "The kernel does not say what its author means, so there is nothing to report about Triton's compiler.",
-    "not_reproduced": "Neither the interpreter nor the compiler for any target does anything wrong with these kernels.",
+    "crash": (
+        "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
+        " fails is the compiler behind it."
+    ),
+    "process_death": (
+        "The compiler ends the process while it works on a kernel that its front end has accepted;"
+        " no Python exception reaches the program."
+    ),
+    "invalid_program": (
+        "The kernel does not say what its author means, so there is nothing to report about"
+        " Triton's compiler."
+    ),
+    "not_reproduced": (
+        "Neither the interpreter nor the compiler for any target does anything wrong with these"
+        " kernels."
+    ),
 }
 _PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationError"}
 
@@ -42,12 +53,15 @@ _PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationErr
 def of_script(
     options: Options, info: InterpreterInfo, progress: Progress, output: Path | None
 ) -> Result | None:
-    """The result for a script with kernels of its own; None where that says nothing, and the ordinary way goes on.
+    """The result for a script with kernels of its own; None where that says nothing, and the
+    ordinary way goes on.
 
-    Without `output` only the verdict. Where there is a GPU kernels run on it, and the ordinary way is the right one.
+    Without `output` only the verdict. Where there is a GPU kernels run on it, and the ordinary way
+    is the right one.
 
     Raises:
-        CannotJudgeError: there is no Triton, or it is a bug but there is no public program that shows it.
+        CannotJudgeError: there is no Triton, or it is a bug but there is no public program that
+            shows it.
         LeakError: the leak check refused.
     """
     if options.script is None or has_gpu() or not defines_kernels(options.cwd / options.script):
@@ -62,8 +76,8 @@ def of_script(
     compiled = ask(info.path, {**spec, "what": "compile"}, options.cwd, options.timeout)
     if compiled.get("missing") and _needs_triton(source):
         raise CannotJudgeError(
-            f"{options.script} has Triton kernels, but there is no Triton in {info.path}; install it there "
-            "(`pip install triton`), or name another interpreter with --python"
+            f"{options.script} has Triton kernels, but there is no Triton in {info.path}; install"
+            " it there (`pip install triton`), or name another interpreter with --python"
         )
     if not compiled.get("launches"):
         progress.note(
@@ -124,7 +138,9 @@ def _report(
 
 
 def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[Rung]:
-    """A rung for the interpreter and one for each target, of the kernel that the verdict is about or else of the worst."""
+    """A rung for the interpreter and one for each target, of the kernel that the verdict is about
+    or else of the worst.
+    """
     ending = interpreted.get("ending")
     if ending is None:
         rows = [Rung("interpreter", "skipped", str(interpreted.get("skipped", "")))]
@@ -149,7 +165,9 @@ def _lines(report: Report) -> list[str]:
 
 
 class _Writer:
-    """A bug as a report: the kernel in public names, reduced, shown again in fresh processes, and checked."""
+    """A bug as a report: the kernel in public names, reduced, shown again in fresh processes, and
+    checked.
+    """
 
     def __init__(
         self,
@@ -216,7 +234,8 @@ class _Writer:
         hits = [answer for answer in cold if self._shows(answer)]
         if not hits:
             raise CannotJudgeError(
-                f"the reduced kernel fails in none of {_COLD_RUNS} fresh processes, so it is not reported"
+                f"the reduced kernel fails in none of {_COLD_RUNS} fresh processes, so it is not"
+                " reported"
             )
         self.progress.stage("ablation", f"seen in {len(hits)} of {len(cold)}; every other target")
         ladder = self._ablation(kernel)
@@ -266,7 +285,9 @@ class _Writer:
         return replace(self.report, verdict=verdict, ladder=ladder, repro=repro, details=details)
 
     def _ablation(self, kernel: Kernel) -> tuple[Rung, ...]:
-        """The rungs of the reduced kernel for each target; what the interpreter made of the script says nothing about it."""
+        """The rungs of the reduced kernel for each target; what the interpreter made of the script
+        says nothing about it.
+        """
         rungs = []
         for rung in self.report.ladder:
             if rung.rung == "interpreter":

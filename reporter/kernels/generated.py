@@ -1,7 +1,9 @@
-"""What Triton says of the kernels that inductor writes for a repro, for GPUs that need not be there: its compiler and its interpreter.
+"""What Triton says of the kernels that inductor writes for a repro, for GPUs that need not be
+there: its compiler and its interpreter.
 
-A program that fails on the CPU is often compiled for a GPU by somebody else. A kernel that no target can compile is Triton's bug or
-inductor's, whatever the values are; and if the repro passes with Triton's interpreter running those kernels, the C++ code is wrong alone.
+A program that fails on the CPU is often compiled for a GPU by somebody else. A kernel that no
+target can compile is Triton's bug or inductor's, whatever the values are; and if the repro passes
+with Triton's interpreter running those kernels, the C++ code is wrong alone.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ _FAILED = (*_BROKEN, "refused")
 
 
 def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:
-    """The part of report.json: `kernels`, each with its arguments and an outcome for each target, and `interpreter`, or `skipped`.
+    """The part of report.json: `kernels`, each with its arguments and an outcome for each target,
+    and `interpreter`, or `skipped`.
 
-    `interpreter` is how the repro ends when Triton's interpreter runs those kernels (`outcome` passes or fails), or `skipped`. The two
-    questions take at most `budget` seconds each. The texts of the kernels go to `keep`, which is private.
+    `interpreter` is how the repro ends when Triton's interpreter runs those kernels (`outcome`
+    passes or fails), or `skipped`. The two questions take at most `budget` seconds each. The texts
+    of the kernels go to `keep`, which is private.
     """
     with tempfile.TemporaryDirectory(prefix="generated-") as name:
         script = Path(name).resolve() / "repro.py"
@@ -71,15 +75,20 @@ def _row(launch: Json) -> Json:
 
 
 def failing_repro(launch: Json) -> str | None:
-    """A program of its own for a kernel that some target cannot compile: it needs Triton, and torch for inductor's helpers, but no GPU.
+    """A program of its own for a kernel that some target cannot compile: it needs Triton, and torch
+    for inductor's helpers, but no GPU.
 
     Args:
-        launch: `text` with `kernel` in it, `signature`, `constexprs`, `aligned`, `options`, and `targets`, the answers.
+        launch: `text` with `kernel` in it, `signature`, `constexprs`, `aligned`, `options`, and
+            `targets`, the answers.
     """
     answer = next((item for item in launch["targets"] if item["outcome"] in _BROKEN), None)
     if answer is None:
         return None
-    summary = f"inductor's kernel {launch['kernel']} does not compile for {answer['target']}: {answer['message']}"
+    summary = (
+        f"inductor's kernel {launch['kernel']} does not compile for {answer['target']}:"
+        f" {answer['message']}"
+    )
     text = render_repro(launch["text"], launch["kernel"], launch, answer["target"], summary)
     return formatted(text)
 

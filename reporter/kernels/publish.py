@@ -1,7 +1,9 @@
-"""A Triton kernel's report: the same files as any other, from a document whose ladder is made of targets.
+"""A Triton kernel's report: the same files as any other, from a document whose ladder is made of
+targets.
 
-The leak check has Triton's own words instead of torch's, since it is Triton's sources that a traceback quotes. Numbers of the private
-kernel that the failure needs are listed, as sizes are elsewhere; one that turns up anywhere else withholds the report.
+The leak check has Triton's own words instead of torch's, since it is Triton's sources that a
+traceback quotes. Numbers of the private kernel that the failure needs are listed, as sizes are
+elsewhere; one that turns up anywhere else withholds the report.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ _LAYER = "triton"
 
 @dataclass(frozen=True)
 class Finished:
-    """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on this machine.
+    """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on
+    this machine.
 
-    `source` is the private script, `compiled` the target's answer about it (see `collectors.triton.run`).
+    `source` is the private script, `compiled` the target's answer about it (see
+    `collectors.triton.run`).
     """
 
     report: Report
@@ -58,7 +62,8 @@ def publish(
 ) -> tuple[Story, tuple[str, ...]]:
     """Writes the report folder; returns its last screen, and lines to come before it.
 
-    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
+    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
+    own cannot be filled in.
     """
     terms, left = _terms(options, finished)
     identity = Identity.of_this_machine()
@@ -103,7 +108,9 @@ def publish(
 
 
 def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
-    """What the report is searched for, and the numbers of the private script that its repro still needs."""
+    """What the report is searched for, and the numbers of the private script that its repro still
+    needs.
+    """
     public = frozenset(_strings(finished.compiled.get("vocabulary")))
     if options.keep_source:
         return private_terms({}, public), []

@@ -1,6 +1,8 @@
-"""A failing kernel made small: statements, parameters, then numbers, as long as the same target fails in the same way.
+"""A failing kernel made small: statements, parameters, then numbers, as long as the same target
+fails in the same way.
 
-All changes of one sweep are compiled by one process, each in a fork, since starting Triton costs more than compiling.
+All changes of one sweep are compiled by one process, each in a fork, since starting Triton costs
+more than compiling.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _SWEEPS = 8
 
 @dataclass(frozen=True)
 class Kernel:
-    """A public kernel: `text` defines `name`; `launch` has `signature`, `constexprs`, `aligned` and `options` in its names."""
+    """A public kernel: `text` defines `name`; `launch` has `signature`, `constexprs`, `aligned` and
+    `options` in its names.
+    """
 
     text: str
     name: str
@@ -54,7 +58,8 @@ def smallest(kernel: Kernel, attempt: Try) -> Kernel:
 def _hoisted(kernel: Kernel, attempt: Try) -> Kernel:
     """The kernel with expressions replaced by a part of themselves, until none can be.
 
-    All edits that hold alone are tried together, since a sweep costs a process; else the first of them counts.
+    All edits that hold alone are tried together, since a sweep costs a process; else the first of
+    them counts.
     """
     for _ in range(_SWEEPS):
         edits = _edits(ast.parse(kernel.text))
@@ -111,7 +116,9 @@ class _Renamed(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class _Edit:
-    """`place` counts expressions from the outside in; of that one, part number `part` stays, or a keyword goes."""
+    """`place` counts expressions from the outside in; of that one, part number `part` stays, or a
+    keyword goes.
+    """
 
     place: int
     part: int
@@ -119,7 +126,9 @@ class _Edit:
 
 
 def _expressions(tree: ast.AST) -> list[ast.expr]:
-    """The expressions within the functions of a module, each before its parts; annotations and decorators aside."""
+    """The expressions within the functions of a module, each before its parts; annotations and
+    decorators aside.
+    """
     found: list[ast.expr] = []
 
     def visit(node: ast.AST) -> None:
@@ -167,7 +176,9 @@ def _edits(tree: ast.AST) -> list[_Edit]:
 
 
 def _edited(kernel: Kernel, edits: Sequence[_Edit]) -> Kernel:
-    """The kernel after `edits`; of two at the same place, or one inside the other, the outer and earlier counts."""
+    """The kernel after `edits`; of two at the same place, or one inside the other, the outer and
+    earlier counts.
+    """
     tree = ast.parse(kernel.text)
     expressions = _expressions(tree)
     taken: set[int] = set()
@@ -200,7 +211,9 @@ class _Swapped(ast.NodeTransformer):
 
 
 def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
-    """Each statement inside a function, as the list that holds it and its index, outer ones first."""
+    """Each statement inside a function, as the list that holds it and its index, outer ones
+    first.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Module):
             continue
@@ -261,7 +274,9 @@ def _plain_launch(kernel: Kernel, attempt: Try) -> Kernel:
 
 
 def _plain_numbers(kernel: Kernel, attempt: Try) -> Kernel:
-    """With ones for the numbers in the text, and small powers of two for constants: all of them at once, else one by one."""
+    """With ones for the numbers in the text, and small powers of two for constants: all of them at
+    once, else one by one.
+    """
     count = len(_numbers(ast.parse(kernel.text)))
     if not count and not kernel.launch["constexprs"]:
         return kernel

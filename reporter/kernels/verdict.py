@@ -1,7 +1,9 @@
-"""Whose fault a kernel's failure is: the interpreter shares no code with the compiler, and targets none with each other.
+"""Whose fault a kernel's failure is: the interpreter shares no code with the compiler, and targets
+none with each other.
 
-Refused by the front end: the author's. Wrong under the interpreter: the author's. Failing in a pass behind the front end, in LLVM
-or in the assembler: the compiler's, unless it is the author's own assembly that is refused.
+Refused by the front end: the author's. Wrong under the interpreter: the author's. Failing in a pass
+behind the front end, in LLVM or in the assembler: the compiler's, unless it is the author's own
+assembly that is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")
 
 @dataclass(frozen=True)
 class KernelVerdict:
-    """`kind` and `is_bug` as everywhere; `launch` and `answer` are what shows it, where one kernel on one target does."""
+    """`kind` and `is_bug` as everywhere; `launch` and `answer` are what shows it, where one kernel
+    on one target does.
+    """
 
     kind: str
     is_bug: bool
@@ -31,7 +35,9 @@ class KernelVerdict:
 def judge(
     interpreted: Mapping[str, Any], compiled: Mapping[str, Any], source: str
 ) -> KernelVerdict:
-    """The verdict on a script, from its run under the interpreter and the cross-compilation of its launches."""
+    """The verdict on a script, from its run under the interpreter and the cross-compilation of its
+    launches.
+    """
     answers = [(row, item) for row in compiled.get("launches", ()) for item in row["targets"]]
     broken = next(((row, item) for row, item in answers if item["outcome"] in _KINDS), None)
     if broken is not None:
@@ -39,7 +45,10 @@ def judge(
         if "inline_asm" in source and any(
             word in f"{item['exception']} {item['log']}" for word in _ASSEMBLER
         ):
-            text = f"The assembler refuses the kernel's own inline assembly for {item['target']}: {item['message']}."
+            text = (
+                f"The assembler refuses the kernel's own inline assembly for {item['target']}:"
+                f" {item['message']}."
+            )
             return KernelVerdict("invalid_program", False, text, row, item)
         return KernelVerdict(_KINDS[item["outcome"]], True, _failure(row, item), row, item)
     refused = next(((row, item) for row, item in answers if item["outcome"] == "refused"), None)
@@ -52,7 +61,10 @@ def judge(
         return KernelVerdict("invalid_program", False, text, row, item)
     late = [item["target"] for _, item in answers if item["outcome"] == "timeout"]
     if late:  # large kernels legitimately take minutes
-        text = f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so nothing can be said about it."
+        text = (
+            f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so"
+            " nothing can be said about it."
+        )
         return KernelVerdict("not_reproduced", False, text)
     return _values(interpreted, [item["target"] for _, item in answers])
 
@@ -76,23 +88,32 @@ def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict
         text = f"Each kernel {where}; its values could not be judged: {reason}."
         return KernelVerdict("not_reproduced", False, text)
     if ending["exit"]:
-        error = f"{ending.get('exception', 'exit code ' + str(ending['exit']))}: {ending.get('message', '')}".rstrip(
-            ": "
+        error = (
+            f"{ending.get('exception', 'exit code ' + str(ending['exit']))}:"
+            f" {ending.get('message', '')}".rstrip(": ")
         )
         if "NotImplementedError" in error:
-            text = f"Each kernel {where}; the interpreter lacks something that it needs ({error}), so its values could not be judged."
+            text = (
+                f"Each kernel {where}; the interpreter lacks something that it needs ({error}), so"
+                " its values could not be judged."
+            )
             return KernelVerdict("not_reproduced", False, text)
         text = (
-            f"The kernel itself is at fault: under Triton's interpreter, which shares no code with the compiler, the script ends "
-            f"with {error}, too; each kernel {where}."
+            "The kernel itself is at fault: under Triton's interpreter, which shares no code with"
+            f" the compiler, the script ends with {error}, too; each kernel {where}."
         )
         return KernelVerdict("invalid_program", False, text)
-    text = f"Each kernel {where}, and under the interpreter the script ends well. What only a GPU shows cannot be seen here."
+    text = (
+        f"Each kernel {where}, and under the interpreter the script ends well. What only a GPU"
+        " shows cannot be seen here."
+    )
     return KernelVerdict("not_reproduced", False, text)
 
 
 def same_failure(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words of the message."""
+    """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words
+    of the message.
+    """
     keys = ("outcome", "exception", "signal", "pass")
     return all(wanted.get(key) == found.get(key) for key in keys) and same_words(
         wanted.get("message", "")

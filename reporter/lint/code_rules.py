@@ -1,4 +1,6 @@
-"""Rules about the program: what the receiving side's robots run unread, and what they close a wrong-result report for."""
+"""Rules about the program: what the receiving side's robots run unread, and what they close a
+wrong-result report for.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def _referee(subject: Subject) -> Iterator[Hit]:
 
 
 def _whole_numbers(subject: Subject) -> bool:
-    """Whether the program starts from whole numbers alone, of which float64 knows nothing better; layers have weights."""
+    """Whether the program starts from whole numbers alone, of which float64 knows nothing better;
+    layers have weights.
+    """
     makers = [
         node
         for function in subject.nodes()
@@ -104,7 +108,9 @@ def _whole_numbers(subject: Subject) -> bool:
 
 
 def _shared_memory(subject: Subject) -> bool:
-    """Whether an input is a part or a view of another one: copies of them in float64 would be two, and another program."""
+    """Whether an input is a part or a view of another one: copies of them in float64 would be two,
+    and another program.
+    """
     for function in subject.nodes():
         if not isinstance(function, ast.FunctionDef) or function.name != "inputs":
             continue

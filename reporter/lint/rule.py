@@ -1,4 +1,6 @@
-"""A rule is a row: what it wants in one sentence, the way out in another, and a function that finds where it is broken."""
+"""A rule is a row: what it wants in one sentence, the way out in another, and a function that finds
+where it is broken.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,18 @@ from typing import Literal, TypeAlias
 
 from reporter.lint.subject import Subject
 
-#: What a check yields: where (a file), which line of it (None: no particular one), and what was found there.
+#: What a check yields: where (a file), which line of it (None: no particular one), and what was
+#: found there.
 Hit: TypeAlias = "tuple[str, int | None, str]"
 Weight = Literal["error", "advice"]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. `error`: an issue that breaks it may be closed for that; `advice`: it may be asked about."""
+    """One rule.
+
+    `error`: an issue that breaks it may be closed for that; `advice`: it may be asked about.
+    """
 
     id: str
     wants: str

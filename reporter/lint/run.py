@@ -1,4 +1,6 @@
-"""All rules over one issue: the findings, in the order of the rules, and what a command says of them."""
+"""All rules over one issue: the findings, in the order of the rules, and what a command says of
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The receiving side runs a repro unread, so it refuses to run what looks unsafe: all of the list in `reporter.core.safety`."""
+"""The receiving side runs a repro unread, so it refuses to run what looks unsafe: all of the list
+in `reporter.core.safety`.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def _imported(node: ast.AST) -> Iterator[str]:
 RULES = (
     Rule(
         "safety",
-        "Nothing of the safety list: network, shell, eval, pickles, files, encoded text, installs, other processes.",
+        "Nothing of the safety list: network, shell, eval, pickles, files, encoded text, installs,"
+        " other processes.",
         "leave it out; a repro needs none of it",
         _safety,
     ),

@@ -1,4 +1,6 @@
-"""What is linted: the texts as they would leave, whether they lie in a report folder, alone in a file, or in memory."""
+"""What is linted: the texts as they would leave, whether they lie in a report folder, alone in a
+file, or in memory.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNOREC
 
 @dataclass(frozen=True)
 class Subject:
-    """The texts of one issue. What there is not is None, and the rules about it have nothing to say.
+    """The texts of one issue.
+
+    What there is not is None, and the rules about it have nothing to say.
 
     `name` is what messages call the program: `repro.py`, or the issue it stands in.
     """

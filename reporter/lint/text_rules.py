@@ -1,4 +1,6 @@
-"""Rules about the issue as a text: its form, its length, what must be disclosed, what must not be asked for."""
+"""Rules about the issue as a text: its form, its length, what must be disclosed, what must not be
+asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The second half of a run: from a recording to a reduced, verified repro, by nothing but complete candidate texts."""
+"""The second half of a run: from a recording to a reduced, verified repro, by nothing but complete
+candidate texts.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,15 @@ Json = dict[str, Any]
 COLD_RUNS = 3
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
-#: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh process gets three times that.
+#: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
+#: process gets three times that.
 _HANGS = 20.0
 
 
 class Builder:
-    """Everything one build needs at hand: the recording, the workers, the journal and the display."""
+    """Everything one build needs at hand: the recording, the workers, the journal and the
+    display.
+    """
 
     def __init__(
         self,
@@ -124,13 +129,13 @@ class Builder:
         hits = sum(judge(self.wanted)(answer) for answer in cold)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
             raise CannotJudgeError(
-                f"none of {COLD_RUNS} fresh processes came to an end in time, so the reduced program is not reported; "
-                "give them longer with --timeout"
+                f"none of {COLD_RUNS} fresh processes came to an end in time, so the reduced"
+                " program is not reported; give them longer with --timeout"
             )
         if hits == 0:
             raise CannotJudgeError(
-                f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh processes, so it is not reported; "
-                "the candidates are kept in the private folder"
+                f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh"
+                " processes, so it is not reported; the candidates are kept in the private folder"
             )
         # a failure that comes and goes has to stay away there as often as it was looked for here
         differs_from = verify(
@@ -166,7 +171,9 @@ class Builder:
         )
 
     def _exhibit(self, text: str, summary: str, seconds: float) -> Exhibit:
-        """The regression test, verified, and the numbers of the pictures, all from the final text."""
+        """The regression test, verified, and the numbers of the pictures, all from the final
+        text.
+        """
         self._stage("exhibits", "the regression test and the pictures, from the final text")
         verdict = {
             "kind": self.wanted.kind,
@@ -210,18 +217,23 @@ class Builder:
         )
         if self.scheduler.out_of_memory:
             reasons.append(
-                f"{self.scheduler.out_of_memory} programs needed more than the {self.options.memory:g} GiB of --memory"
+                f"{self.scheduler.out_of_memory} programs needed more than the"
+                f" {self.options.memory:g} GiB of --memory"
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
         if small and not self.options.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
-            hint = f"; if it needs values of yours that may leave, allow them with --allow-values NAME (of {names})"
+            hint = (
+                "; if it needs values of yours that may leave, allow them with --allow-values NAME"
+                f" (of {names})"
+            )
         else:
             hint = ""
         raise CannotJudgeError(
-            f"the failure ({self.wanted.text()}) could not be shown by a program with public parts and synthetic values{more}; "
-            f"the verdict stands, but there is no repro to report{hint}"
+            f"the failure ({self.wanted.text()}) could not be shown by a program with public parts"
+            f" and synthetic values{more}; the verdict stands, but there is no repro to"
+            f" report{hint}"
         )
 
     def _sources(self) -> Iterator[Callable[[], Candidate | None]]:
@@ -252,12 +264,16 @@ class Builder:
         return None
 
     def _comes_early(self, check: Check) -> bool:
-        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend of the user's own, some have to pass."""
+        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
+        of the user's own, some have to pass.
+        """
         ours = not self.places and self.backend is None
         return ours and early_end.comes_early(self.recorded.failure, check)
 
     def _end_early(self, seed: Candidate) -> None:
-        """From here on candidates end where the C++ compiler starts, if the seed shows the failure before."""
+        """From here on candidates end where the C++ compiler starts, if the seed shows the failure
+        before.
+        """
         if not self.ask.overrides and self._comes_early(seed.check):
             self.ask.overrides = early_end.ENDS_AT_COMPILER
             if not self.ask.holds(seed):
@@ -289,7 +305,8 @@ class Builder:
                 content, self._check(), self.recorded.layer
             )
 
-    # -- reduction and verification ------------------------------------------------------------------
+    # -- reduction and verification
+    # ------------------------------------------------------------------
 
     def _reduce(self, seed: Candidate) -> Candidate:
         if isinstance(seed.content, Graph):
@@ -317,12 +334,17 @@ class Builder:
             return tuple(run.result() for run in runs)
 
     def _limit(self) -> float:
-        """Seconds for a fresh process. One that hangs takes all of them, so it gets what tells it from a slow one."""
+        """Seconds for a fresh process.
+
+        One that hangs takes all of them, so it gets what tells it from a slow one.
+        """
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
         return ample if self.recorded.kind != "hang" else min(ample, 3 * self.pool.time_limit)
 
     def _culprit(self, text: str, check: Check) -> Culprit | None:
-        """The pass or operator at fault and the settings that avoid it, measured on the repro itself."""
+        """The pass or operator at fault and the settings that avoid it, measured on the repro
+        itself.
+        """
         layer = self.wanted.layer or ""
         if layer not in LAYERS:
             return None

@@ -1,6 +1,8 @@
-"""`diagnose` and `create`, end to end: study the script, build a repro, check what leaves, write the folder.
+"""`diagnose` and `create`, end to end: study the script, build a repro, check what leaves, write
+the folder.
 
-Whatever was learnt before an interruption stays in `private/` of the output folder, where `--resume` finds it.
+Whatever was learnt before an interruption stays in `private/` of the output folder, where
+`--resume` finds it.
 """
 
 from __future__ import annotations
@@ -62,12 +64,18 @@ def diagnose(options: Options) -> Result:
 
 
 def anonymize(options: Options) -> Result:
-    """Like `create`, but the whole model, not reduced, and proved to be equivalent. Raises BugreportError."""
+    """Like `create`, but the whole model, not reduced, and proved to be equivalent.
+
+    Raises BugreportError.
+    """
     return create(options, as_whole=True)
 
 
 def create(options: Options, as_whole: bool = False) -> Result:
-    """Everything up to the report folder. Exit code 0: a report was written; 1: no bug. Raises BugreportError."""
+    """Everything up to the report folder. Exit code 0: a report was written; 1: no bug.
+
+    Raises BugreportError.
+    """
     started = time.monotonic()
     check_early(options)
     output = interpreter.check_output(options)
@@ -118,7 +126,8 @@ def _created(
 def interpreters(
     options: Options, resumed: Recorded | None
 ) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
-    """The script's interpreter and those it has to differ from: a resumed run keeps the ones that it began with.
+    """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
+    it began with.
 
     Raises UsageError if one of them cannot be used, or if a resumed run is asked for others.
     """
@@ -133,7 +142,8 @@ def interpreters(
         if [item.prefix for item in asked] != [item.prefix for item in others]:
             kept = ", ".join(map(str, before)) or "none"
             raise UsageError(
-                f"--differs-from is not that of the interrupted run ({kept}); give the same again, or start anew without --resume"
+                f"--differs-from is not that of the interrupted run ({kept}); give the same again,"
+                " or start anew without --resume"
             )
     return info, others
 
@@ -265,7 +275,9 @@ def _private_folder(output: Path) -> Path:
 def _kernels(
     options: Options, info: interpreter.InterpreterInfo, progress: Progress, output: Path | None
 ) -> Result | None:
-    """The result for a script with Triton kernels of its own, or None: it has none, or the failure is elsewhere."""
+    """The result for a script with Triton kernels of its own, or None: it has none, or the failure
+    is elsewhere.
+    """
     from reporter.kernels.ask import defines_kernels
 
     if options.script is None or not defines_kernels(options.cwd / options.script):
@@ -276,7 +288,9 @@ def _kernels(
 
 
 def _suspects(built: Built) -> tuple[str, ...]:
-    """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as `frexp`."""
+    """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as
+    `frexp`.
+    """
     blamed = built.culprit.operator if built.culprit else None
     parts = [
         part for part in (blamed or "").split(".") if part not in ("torch", "ops", "aten", "prims")

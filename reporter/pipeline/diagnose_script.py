@@ -1,4 +1,6 @@
-"""The first half of a run: run the script, reach a verdict, and collect what candidates will be made from."""
+"""The first half of a run: run the script, reach a verdict, and collect what candidates will be
+made from.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,10 @@ Json = dict[str, Any]
 _MAX_SOURCE = 2_000_000
 #: Why calls cannot be repeated, by what the recorder names.
 _UNSUPPORTED = {
-    "ranks": "the script is one of several processes of a group, and its calls cannot be repeated without the others; "
-    "start it alone, with a WORLD_SIZE of 1",
+    "ranks": (
+        "the script is one of several processes of a group, and its calls cannot be repeated"
+        " without the others; start it alone, with a WORLD_SIZE of 1"
+    ),
 }
 
 
@@ -62,7 +66,9 @@ def study(
     want_whole: bool = False,
     seen: Recording | None = None,
 ) -> Study:
-    """Runs the script of `options` under `python`; `folder` is for working files. Raises UsageError for unusable input.
+    """Runs the script of `options` under `python`; `folder` is for working files.
+
+    Raises UsageError for unusable input.
 
     With `seen`, the recording of a program that ran by itself, nothing is run.
     """
@@ -125,7 +131,9 @@ def _studied(
 
 
 def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
-    """Whether rounding excuses the whole call of a script that itself says it fails: a part of the graph may be wrong."""
+    """Whether rounding excuses the whole call of a script that itself says it fails: a part of the
+    graph may be wrong.
+    """
     excused = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast")
     return excused and script_failed(recording)
 
@@ -137,21 +145,25 @@ def _place(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 
 def record(options: Options, way: Way, python: Path, folder: Path, progress: Progress) -> Recording:
-    """Watches the script; where it fails and no watched call tells why, once more with every call watched."""
+    """Watches the script; where it fails and no watched call tells why, once more with every call
+    watched.
+    """
     for note in way.notes:
         progress.note(note)
     recording = _session(options, way, python, folder, progress).run()
     gpu = recording.unsupported == "CUDA"
     if gpu:
         progress.note(
-            "the script computes on CUDA, which no fork of it could: it is run again for each question"
+            "the script computes on CUDA, which no fork of it could: it is run again for each"
+            " question"
         )
         recording.close()
         recording = _session(options, way, python, folder, progress, gpu=True).run()
     skipped = recording.calls - recording.compared - recording.unchecked
     if script_failed(recording) and not recording.findings and skipped > 0:
         progress.note(
-            f"the script fails, and {skipped} of its compiled calls were not compared: once more, all of them"
+            f"the script fails, and {skipped} of its compiled calls were not compared: once more,"
+            " all of them"
         )
         recording.close()
         recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
@@ -185,7 +197,9 @@ def _session(
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:
-    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON document."""
+    """Where the script's prints go: its usual place, or stderr when stdout belongs to a JSON
+    document.
+    """
     return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
 
 
@@ -244,7 +258,9 @@ def _collect(
 
 @dataclass(frozen=True)
 class _Material:
-    """What candidates are made from: graphs with their options, the source, the check; and the call's named tensors."""
+    """What candidates are made from: graphs with their options, the source, the check; and the
+    call's named tensors.
+    """
 
     captures: tuple[tuple[Json, Json], ...] = ()
     gathered: Json | None = None
@@ -253,7 +269,10 @@ class _Material:
 
 
 def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Material:
-    """Asks the failing call for it. Raises UsageError for tensors of --allow-values that it does not have."""
+    """Asks the failing call for it.
+
+    Raises UsageError for tensors of --allow-values that it does not have.
+    """
     finding = diagnosis.finding
     if finding is None:
         return _Material()
@@ -268,22 +287,28 @@ def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Mat
 
 
 def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:
-    """Raises UsageError where --allow-values names no tensor of the call, or one that nobody could read in a repro."""
+    """Raises UsageError where --allow-values names no tensor of the call, or one that nobody could
+    read in a repro.
+    """
     for name in names:
         if name not in tensors:
             near = difflib.get_close_matches(name, tensors, n=3) or list(tensors)[:5]
             raise UsageError(
-                f"--allow-values {name}: the failing call has no tensor of that name; it has {', '.join(near) or 'none'}"
+                f"--allow-values {name}: the failing call has no tensor of that name; it has"
+                f" {', '.join(near) or 'none'}"
             )
         if tensors[name] > MOST_VALUES:
             raise UsageError(
-                f"--allow-values {name}: its {tensors[name]:,} numbers are too many to be written into a repro "
-                f"(at most {MOST_VALUES:,}); make the tensor smaller in the script, as far as it still fails"
+                f"--allow-values {name}: its {tensors[name]:,} numbers are too many to be written"
+                f" into a repro (at most {MOST_VALUES:,}); make the tensor smaller in the script,"
+                " as far as it still fails"
             )
 
 
 def _checks(way: Way) -> bool:
-    """Whether the script ends badly by its own decision when results are wrong: it asserts, raises or exits."""
+    """Whether the script ends badly by its own decision when results are wrong: it asserts, raises
+    or exits.
+    """
     return any(_ends_itself(text) for text in own_texts(way))
 
 
@@ -311,7 +336,9 @@ def _last(node: ast.Name | ast.Attribute) -> str:
 def _timing(
     recording: Recording, diagnosis: Diagnosis, details: Details, clock: list[float]
 ) -> Json:
-    """Wall seconds of the stages, and what their measurements would have taken one after another."""
+    """Wall seconds of the stages, and what their measurements would have taken one after
+    another.
+    """
     rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder is not None else ()
     variants = (details.document.get("culprit") or {}).get("measured_seconds", 0.0)
     return {
@@ -345,7 +372,9 @@ def _errors(rung: Rung) -> Json:
 
 
 def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:
-    """The texts whose words are private: the script and the user's modules (`files`) that it had loaded when it failed."""
+    """The texts whose words are private: the script and the user's modules (`files`) that it had
+    loaded when it failed.
+    """
     paths = {way.script} if way.script is not None else set()
     found = {}
     for path in sorted({*paths, *map(Path, files)}):

@@ -1,4 +1,6 @@
-"""`bugreport evidence`: the script's failing call, or its last, once more with torch's own tools on; what they write stays here."""
+"""`bugreport evidence`: the script's failing call, or its last, once more with torch's own tools
+on; what they write stays here.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What a report shows beyond its verdict, measured on the finished repro in fresh processes, never on the recording.
+"""What a report shows beyond its verdict, measured on the finished repro in fresh processes, never
+on the recording.
 
-The regression test is held against the repro it was made from: it counts only if it fails in the same way here, and passes in
-every interpreter in which the repro does. The numbers of the pictures come from `collectors.dynamo.measurements`.
+The regression test is held against the repro it was made from: it counts only if it fails in the
+same way here, and passes in every interpreter in which the repro does. The numbers of the pictures
+come from `collectors.dynamo.measurements`.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from reporter.reduce.contrast import Elsewhere, passes
 from templates.regression import failing_text, render_tests
 
 Json = dict[str, Any]
-#: What the pictures may take: so many times a cold run of the repro, and never less than these seconds. What is not
-#: measured by then is left out.
+#: What the pictures may take: so many times a cold run of the repro, and never less than these
+#: seconds. What is not measured by then is left out.
 COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
 POSITIONS = 8
@@ -70,7 +72,9 @@ def _test(
     places: Sequence[Elsewhere],
     timeout: float,
 ) -> tuple[str, Json]:
-    """The first of the possible tests that does here and elsewhere what the repro does; the last one if none does."""
+    """The first of the possible tests that does here and elsewhere what the repro does; the last
+    one if none does.
+    """
     test, shown = "", {}
     for rendered in render_tests(report, repro):
         test = formatted(rendered)
@@ -86,7 +90,9 @@ def _test(
 
 
 def gathered(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[float | None]]]:
-    """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the map apart."""
+    """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the
+    map apart.
+    """
     found: Json = {}
     cells: list[list[float | None]] = []
     graphs: dict[int, Mapping[str, Any]] = {}

@@ -1,7 +1,9 @@
-"""`replay`: what a report's recording captured, as whole programs that run without the script, in any interpreter.
+"""`replay`: what a report's recording captured, as whole programs that run without the script, in
+any interpreter.
 
-Dynamo's own record and replay pickles frames and rarely comes back. Our recording holds the captured graphs as data, so each
-is written out as a program, before any reduction, and run in a fresh process.
+Dynamo's own record and replay pickles frames and rarely comes back. Our recording holds the
+captured graphs as data, so each is written out as a program, before any reduction, and run in a
+fresh process.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class Replayed:
-    """What the recorded call did, one row per program: `path`, `outcome` (reproduces, fixed, different, cannot_judge), `detail`."""
+    """What the recorded call did, one row per program: `path`, `outcome` (reproduces, fixed,
+    different, cannot_judge), `detail`.
+    """
 
     rows: tuple[dict[str, Any], ...]
 
@@ -84,13 +88,16 @@ def replay(report: Path, options: Options) -> Replayed:
             break
     if not rows:
         raise UsageError(
-            f"nothing of the recording in {report} can be written as a program; run {report / 'repro.py'}"
+            f"nothing of the recording in {report} can be written as a program; run"
+            f" {report / 'repro.py'}"
         )
     return Replayed(tuple(rows))
 
 
 def _programs(recorded: Recorded) -> Iterator[str]:
-    """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form is passed over."""
+    """Whole captured graphs, then the rewritten source, as formatted texts; what has no public form
+    is passed over.
+    """
     for candidate in _candidates(recorded):
         try:
             yield formatted(candidate.text())

@@ -1,4 +1,6 @@
-"""The last gate: what is about to leave is held against the private program once more, file by file, byte by byte."""
+"""The last gate: what is about to leave is held against the private program once more, file by
+file, byte by byte.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-
 
 
 def public_values(environment: Mapping[str, Any], *revisions: str | None) -> tuple[str, ...]:
-    """What the Versions block has that looks like a credential or an address: revisions, and releases such as 11.10.3.66."""
+    """What the Versions block has that looks like a credential or an address: revisions, and
+    releases such as 11.10.3.66.
+    """
     releases = (
         str(value)
         for name in ("packages", "conda")
@@ -57,7 +61,8 @@ def check_outgoing(
         code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),
         prose="\n".join((house_text(), *(rule.text for rule in RULES), *internals)),
     )
-    # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot of it
+    # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
+    # of it
     read = {
         name: _GEOMETRY.sub("", text) if name.endswith(".html") else text
         for name, text in files.items()
@@ -77,14 +82,17 @@ def refuse_leaks(result: Audit) -> None:
     kinds = sorted({finding.kind for finding in result.findings})
     count = len(result.findings)
     raise LeakError(
-        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({', '.join(kinds)}) "
-        f"in {', '.join(files)}, so no report was written; the list is in the private folder"
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'}"
+        f" ({', '.join(kinds)}) in {', '.join(files)}, so no report was written; the list is in the"
+        " private folder"
     )
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a report was held against when it was written; kept in `private/` and used again when it is sent."""
+    """What a report was held against when it was written; kept in `private/` and used again when it
+    is sent.
+    """
 
     terms: Terms
     internals: tuple[str, ...]

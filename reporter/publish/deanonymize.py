@@ -1,4 +1,7 @@
-"""`deanonymize`: what others say of a public repro, in the words of the private model. Nothing leaves the machine."""
+"""`deanonymize`: what others say of a public repro, in the words of the private model.
+
+Nothing leaves the machine.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def deanonymize(report: Path, source: str | None) -> Translated:
         names = Names.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(
-            f"{report} has no private/mapping.json; only a report that rewrote private code has one, on the machine that wrote it"
+            f"{report} has no private/mapping.json; only a report that rewrote private code has"
+            " one, on the machine that wrote it"
         ) from None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({type(error).__name__})") from None

@@ -1,4 +1,5 @@
-"""The files of a report folder from one `Report`: rendered, linted, refused where they leak, remembered in the store.
+"""The files of a report folder from one `Report`: rendered, linted, refused where they leak,
+remembered in the store.
 
 They are the same for a program and for a Triton kernel, since all that differs is in the document.
 """

@@ -1,4 +1,6 @@
-"""Which form an issue gets: the one that was asked for, else that of the project whose layer is at fault."""
+"""Which form an issue gets: the one that was asked for, else that of the project whose layer is at
+fault.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ def chosen(options: Options, layer: str = "") -> Form:
 
 
 def check(options: Options) -> None:
-    """Tries the form that was asked for on a sample, before a run that takes minutes. Raises UsageError."""
+    """Tries the form that was asked for on a sample, before a run that takes minutes.
+
+    Raises UsageError.
+    """
     if options.template is None:
         return
     form = chosen(options)

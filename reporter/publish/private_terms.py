@@ -1,4 +1,6 @@
-"""What the final bytes of a report are searched for: the private program's words, and its sizes wherever they come from."""
+"""What the final bytes of a report are searched for: the private program's words, and its sizes
+wherever they come from.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ Json = dict[str, Any]
 
 
 def searched_for(options: Options, recorded: Recorded, built: Built) -> Terms:
-    """What the report is searched for. A size that the failure needs is listed in it, and allowed values are allowed."""
+    """What the report is searched for.
+
+    A size that the failure needs is listed in it, and allowed values are allowed.
+    """
     if options.keep_source:
         return private_terms({}, recorded.public_words())
     terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
@@ -32,7 +37,9 @@ def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
 
 
 def left_over(recorded: Recorded, built: Built) -> list[int]:
-    """Sizes of the private tensors in the text of the repro and of other findings, but for those that are everybody's."""
+    """Sizes of the private tensors in the text of the repro and of other findings, but for those
+    that are everybody's.
+    """
     found = set(sizes_left(recorded, built.candidate)) if recorded.whole is not None else set()
     private = private_terms({}, recorded.public_words(), sizes=recorded.sizes())
     telling = {*private.numbers, *private.code_numbers}

@@ -1,7 +1,8 @@
-"""The leak check once more, when a report is sent: the text on the disk may have been edited since it was written.
+"""The leak check once more, when a report is sent: the text on the disk may have been edited since
+it was written.
 
-What belongs to the private program, a credential or a name of this machine is refused. An address or a path that a person
-added may be there on purpose, so it is pointed out and not refused.
+What belongs to the private program, a credential or a name of this machine is refused. An address
+or a path that a person added may be there on purpose, so it is pointed out and not refused.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _ON_PURPOSE = frozenset({"URL", "e-mail address", "IP address", "path"})
 
 @dataclass(frozen=True)
 class Rechecked:
-    """What the check found that may stay, and whether it knew the private program (`private/` may be gone)."""
+    """What the check found that may stay, and whether it knew the private program (`private/` may
+    be gone).
+    """
 
     doubtful: tuple[Finding, ...]
     terms_checked: int
@@ -44,7 +47,8 @@ def recheck(
         public: the program is public; its words are not looked for.
 
     Raises:
-        LeakError: something private was found. The sentence quotes nothing; `private/leaks.json` does.
+        LeakError: something private was found. The sentence quotes nothing; `private/leaks.json`
+            does.
     """
     private = folder / "private"
     gate = Gate.load(private / GATE) or _by_mapping(folder)
@@ -63,7 +67,9 @@ def recheck(
 
 
 def _by_mapping(folder: Path) -> Gate | None:
-    """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public twin."""
+    """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public
+    twin.
+    """
     repro = folder / "repro.py"
     # without torch's vocabulary, a name that the repro uses counts as torch's
     shown = set(re.findall(r"\w+", repro.read_text(encoding="utf-8"))) if repro.is_file() else set()
@@ -103,8 +109,9 @@ def _refuse(private: Path, refused: list[Finding]) -> None:
     count = len(refused)
     kinds = ", ".join(sorted({finding.kind for finding in refused}))
     raise LeakError(
-        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}) in what would be sent, the first "
-        f"in line {first.line} of {first.file}, so nothing was sent{where}"
+        f"the leak check found {count} private {'term' if count == 1 else 'terms'} ({kinds}) in"
+        f" what would be sent, the first in line {first.line} of {first.file}, so nothing was"
+        f" sent{where}"
     )
 
 

@@ -1,7 +1,8 @@
-"""A finished report written again: all that its issue and its page say is in `report.json` and `repro.py`.
+"""A finished report written again: all that its issue and its page say is in `report.json` and
+`repro.py`.
 
-So a report can be told in another tracker's form, and gets the releases on which it was checked afterwards. An issue.md that
-its owner has edited is theirs, and stays as it is.
+So a report can be told in another tracker's form, and gets the releases on which it was checked
+afterwards. An issue.md that its owner has edited is theirs, and stays as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from templates.issue import render_issue
 from templates.page import render_page
 from templates.releases import regressions
 
-#: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was written.
+#: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
+#: written.
 TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
 _DOCUMENT, _ISSUE, _REPRO, _PAGE = "report.json", "issue.md", "repro.py", "report.html"
 _REGRESSION = "module: regression"
@@ -68,7 +70,8 @@ def own_form(folder: Path, document: Mapping[str, Any]) -> Form | None:
 
 
 def with_checks(names: Iterable[str]) -> tuple[str, ...]:
-    """Tells the report folders among `names` what the store knows of other releases; returns notes for people.
+    """Tells the report folders among `names` what the store knows of other releases; returns notes
+    for people.
 
     Whatever cannot be told is a note and never an error: the check itself is done.
     """
@@ -125,10 +128,13 @@ def _digest(text: str) -> str:
 
 
 def _releases(key: str) -> dict[str, str]:
-    """What a repro showed the last time on each release, in words that `templates.releases` reads."""
+    """What a repro showed the last time on each release, in words that `templates.releases`
+    reads.
+    """
     with opened() as store:
         rows = store.execute(
-            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome != 'cannot_judge' ORDER BY time, id",
+            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome !="
+            " 'cannot_judge' ORDER BY time, id",
             (key,),
         ).fetchall()
     found = {}

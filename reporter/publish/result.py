@@ -1,4 +1,6 @@
-"""What a run hands over for publication: the reduced repro with what was measured of it, and how the run ended."""
+"""What a run hands over for publication: the reduced repro with what was measured of it, and how
+the run ended.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ NO_BUG = 1
 class Exhibit:
     """The regression test, what fresh processes showed of it, and the numbers of the pictures.
 
-    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure, and `passes_on` the other releases.
-    `numbers` may leave; `cells` are the errors in the map of the worst output.
+    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure,
+    and `passes_on` the other releases. `numbers` may leave; `cells` are the errors in the map of
+    the worst output.
     """
 
     test: str
@@ -47,7 +50,9 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Built:
-    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was reached."""
+    """A reduced repro: its formatted text, what fresh processes showed of it, and how it was
+    reached.
+    """
 
     candidate: Candidate
     text: str
@@ -72,7 +77,9 @@ class Built:
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended: the report document, the exit code, the last words on the terminal, with `story` as tables, and the folder."""
+    """How a run ended: the report document, the exit code, the last words on the terminal, with
+    `story` as tables, and the folder.
+    """
 
     report: Report
     exit_code: int

@@ -1,4 +1,5 @@
-"""The end of a `create`, told on one screen: verdict, ladder, repro, where it comes from, files, and what to do next.
+"""The end of a `create`, told on one screen: verdict, ladder, repro, where it comes from, files,
+and what to do next.
 
 Once as plain lines, for logs and pipes, and once as tables for a terminal; both say the same.
 """
@@ -31,7 +32,9 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Story:
-    """A finished report and what its reader needs to go on: the folder, the interpreter, the project it is for."""
+    """A finished report and what its reader needs to go on: the folder, the interpreter, the
+    project it is for.
+    """
 
     report: Report
     output: Path
@@ -54,7 +57,10 @@ class Story:
             *self._needs(),
             *self._others(),
             *self._left(),
-            f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private terms looked for",
+            (
+                f"leak check: passed, {report.audit.terms_checked if report.audit else 0} private"
+                " terms looked for"
+            ),
             f"report: {self.output}",
             *(f"next: {command}" for command in self.commands()),
         ]
@@ -156,17 +162,19 @@ class Story:
             return []
         same = "the same" if proof["operators"]["same"] else "not all the same"
         lines = [
-            f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']}, "
-            f"{proof['operators']['count']} operators {same}"
+            f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']},"
+            f" {proof['operators']['count']} operators {same}"
         ]
         opaque = sorted(set(proof.get("stand_ins", {}).values()))
         if opaque:
             lines.append(
-                f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private one in its place)"
+                f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private"
+                " one in its place)"
             )
         if proof.get("rewritten_from") == "source":
             lines.append(
-                "written as your code is, under generic names: its operations alone do not fail, or cannot be told"
+                "written as your code is, under generic names: its operations alone do not fail, or"
+                " cannot be told"
             )
         found = details.get("differs_from_stock")
         if not found:

@@ -1,4 +1,6 @@
-"""`bugreport env` shows exactly the Versions block that an issue would have: same collector, same renderer."""
+"""`bugreport env` shows exactly the Versions block that an issue would have: same collector, same
+renderer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The last mile: the report's documents rendered from one `Report`, checked for leaks as bytes, written as a whole or not at all."""
+"""The last mile: the report's documents rendered from one `Report`, checked for leaks as bytes,
+written as a whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +60,11 @@ def publish(
 ) -> Result:
     """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
 
-    What the compiler made of the repro (`found`) is full of words of its own; where one of them is also a private name,
-    the excerpt stays behind rather than the report.
+    What the compiler made of the repro (`found`) is full of words of its own; where one of them is
+    also a private name, the excerpt stays behind rather than the report.
 
-    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's own cannot be filled in.
+    Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
+    own cannot be filled in.
     """
     terms = searched_for(options, recorded, built)
     identity = Identity.of_this_machine()
@@ -156,7 +159,9 @@ def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
 
 
 def _shown(recorded: Recorded, built: Built) -> Json:
-    """The crash as a fresh process showed it, in the form in which `check` compares it on other releases."""
+    """The crash as a fresh process showed it, in the form in which `check` compares it on other
+    releases.
+    """
     if recorded.kind not in ("crash", "crash_on_recompile"):
         return {}
     found = next((seen(answer) for answer in built.cold if answer.failure), None)
@@ -180,7 +185,9 @@ def _failure(built: Built) -> Mapping[str, Any]:
 
 
 def _death(built: Built) -> tuple[str, str | None]:
-    """The summary for a repro that kills its process, with what eager mode does, and what a library said before."""
+    """The summary for a repro that kills its process, with what eager mode does, and what a library
+    said before.
+    """
     said = next((answer for answer in built.cold if answer.signal), Answer("died"))
     raised = re.search(r"^eager raises (\w+)$", said.stdout, re.MULTILINE)
     more = f"; eager raises {raised.group(1)}." if raised else "."
@@ -265,7 +272,10 @@ def _files(
     form: Form,
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
-    """The report as it is written, and what may leave by its name in the folder. Raises UsageError."""
+    """The report as it is written, and what may leave by its name in the folder.
+
+    Raises UsageError.
+    """
     shown = built.exhibit
     return rendered(
         report,
@@ -319,7 +329,9 @@ def _other_path(number: int) -> str:
 
 
 def _workaround(report: Report, built: Built) -> str:
-    """The smallest set of settings under which the repro is right, else the backend nearest to the user's that is."""
+    """The smallest set of settings under which the repro is right, else the backend nearest to the
+    user's that is.
+    """
     culprit = built.culprit
     if culprit is not None and culprit.workaround and culprit.confirmed is not False:
         settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
@@ -374,8 +386,12 @@ def _facts(recorded: Recorded, built: Built) -> Json:
     return {
         "outputs with the private weights": proof["outputs"]["how"],
         "gradients": proof["gradients"]["how"],
-        "operators": f"{proof['operators']['count']}, {'the same' if proof['operators']['same'] else 'not all the same'}",
-        "operations replaced by stand-ins": ", ".join(sorted(proof.get("stand_ins", {}).values()))
-        or "none",
+        "operators": (
+            f"{proof['operators']['count']},"
+            f" {'the same' if proof['operators']['same'] else 'not all the same'}"
+        ),
+        "operations replaced by stand-ins": (
+            ", ".join(sorted(proof.get("stand_ins", {}).values())) or "none"
+        ),
         "private files whose words were looked for": len(recorded.sources),
     }

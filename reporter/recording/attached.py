@@ -1,7 +1,9 @@
-"""A recording of a program that nobody here started: it connects, is watched, and says when it has ended.
+"""A recording of a program that nobody here started: it connects, is watched, and says when it has
+ended.
 
-Everything else is as for a script. What differs is that the program is not ours: it is never killed, it may outlive the
-recording by days, and when it is gone without a word only its process number tells.
+Everything else is as for a script. What differs is that the program is not ours: it is never
+killed, it may outlive the recording by days, and when it is gone without a word only its process
+number tells.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ class Attached(Session):
         return self._given
 
     def run(self) -> Recording:
-        """Waits for the program, watches it to its end, and returns what was seen. Raises CannotJudgeError."""
+        """Waits for the program, watches it to its end, and returns what was seen.
+
+        Raises CannotJudgeError.
+        """
         started = self.clock()
         server = self._listen()
         try:
@@ -74,7 +79,8 @@ class Attached(Session):
         try:
             os.kill(int(self.hello["pid"]), 0)
         except ProcessLookupError:
-            # how it died is not for a stranger to know; if it was the call, its repetitions will show the same
+            # how it died is not for a stranger to know; if it was the call, its repetitions will
+            # show the same
             if call is not None and self.recording.exit is None:
                 self._add(call, "died")
             return True
@@ -84,7 +90,8 @@ class Attached(Session):
 
     def _greeted(self, message: Json) -> None:
         self.hello = dict(message)
-        # the latest moment of each callable is asked about complaints, which only a whole block can be worth
+        # the latest moment of each callable is asked about complaints, which only a whole block can
+        # be worth
         self.standbys.keep_latest = message.get("mode") == "capture"
 
     @property
@@ -108,7 +115,8 @@ class Attached(Session):
         return any(finding.symptom != _ROUNDING for finding in self.recording.findings)
 
     def nothing(self) -> Report | None:
-        """The document of a run in which nothing was found and only findings were wanted; else None.
+        """The document of a run in which nothing was found and only findings were wanted; else
+        None.
 
         Raises CannotJudgeError if calls could not be compared at all.
         """

@@ -1,7 +1,7 @@
 """Where experiments on a recorded call are made: a standby process, asked over its socket.
 
-A `Lab` answers requests about one call — run it under a rung, compare two runs, capture its graph — and hides
-whether a fork of the recorded moment or a re-run of the whole script does the work.
+A `Lab` answers requests about one call — run it under a rung, compare two runs, capture its graph —
+and hides whether a fork of the recorded moment or a re-run of the whole script does the work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class Lab(Protocol):
     folder: Path
 
     def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        """Sends one request and waits for its answer (`outcome`: ok, raises, died, timeout, error)."""
+        """Sends one request and waits for its answer (`outcome`: ok, raises, died, timeout,
+        error).
+        """
 
     def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
         """The same without waiting."""

@@ -1,7 +1,9 @@
-"""What the words after the options start: a script, a module, a notebook, a function, or a text on the standard input.
+"""What the words after the options start: a script, a module, a notebook, a function, or a text on
+the standard input.
 
-Everything that a way in needs is found out here, before anything runs: what the target executes (`Way`), which texts
-are private though no file on the disk holds them, and every mistake that can be named in advance.
+Everything that a way in needs is found out here, before anything runs: what the target executes
+(`Way`), which texts are private though no file on the disk holds them, and every mistake that can
+be named in advance.
 """
 
 from __future__ import annotations
@@ -62,8 +64,9 @@ else:
 class Way:
     """How the target starts a program.
 
-    `kind` is one of `collectors.record.starting`; `command` its target and the arguments, as `sys.argv` will be. `texts` are private
-    texts by name that are no files; `notes` are for the user. `ranks`: torchrun's variables are wanted.
+    `kind` is one of `collectors.record.starting`; `command` its target and the arguments, as
+    `sys.argv` will be. `texts` are private texts by name that are no files; `notes` are for the
+    user. `ranks`: torchrun's variables are wanted.
     """
 
     kind: str
@@ -76,7 +79,9 @@ class Way:
     ranks: Mapping[str, str] = field(default_factory=dict)
 
     def variables(self) -> dict[str, str]:
-        """What torchrun tells the one process that it starts; the port is another one for each run."""
+        """What torchrun tells the one process that it starts; the port is another one for each
+        run.
+        """
         if not self.ranks:
             return {}
         with socket.socket() as probe:
@@ -116,7 +121,10 @@ def check_early(options: Options) -> None:
 
 @functools.lru_cache(maxsize=4)
 def way_of(options: Options, python: Path) -> Way:
-    """The checked way in; asked once for each run, since the standard input can be read only once. Raises UsageError."""
+    """The checked way in; asked once for each run, since the standard input can be read only once.
+
+    Raises UsageError.
+    """
     kind = kind_of(options)
     if kind == "module":
         return _module(options, python)
@@ -148,7 +156,8 @@ def _module(options: Options, python: Path) -> Way:
         return _launched(options, python, module)
     if module == "pytest" and not interpreter.has_module("pytest", python, options.cwd):
         raise UsageError(
-            f"{python} has no pytest; install it there, or choose another interpreter with --python PATH"
+            f"{python} has no pytest; install it there, or choose another interpreter with --python"
+            " PATH"
         )
     interpreter.check_script(replace(options, script=None, module=module), python)
     return Way("module", (module, *options.args), options.cwd)
@@ -166,7 +175,8 @@ def _launched(options: Options, python: Path, module: str) -> Way:
             else f"{facts['processes']} processes on this one"
         )
         raise UsageError(
-            f"one process can be watched, and {module} is asked for {asked}; give --nproc-per-node 1, and --nnodes 1"
+            f"one process can be watched, and {module} is asked for {asked}; give --nproc-per-node"
+            " 1, and --nnodes 1"
         )
     if not facts["python"]:
         raise UsageError("with --no-python another program is started, which cannot be watched")
@@ -229,11 +239,13 @@ def _function(options: Options, python: Path) -> Way:
     module = name.partition(":")[0]
     if not interpreter.has_module(module.partition(".")[0], python, options.cwd):
         raise UsageError(
-            f"{python} finds no module {module} from {options.cwd}; correct {name}, or start from the folder that holds it"
+            f"{python} finds no module {module} from {options.cwd}; correct {name}, or start from"
+            " the folder that holds it"
         )
     if options.args:
         raise UsageError(
-            f"{name} is called without arguments, so {options.args[0]!r} has nowhere to go; leave it out"
+            f"{name} is called without arguments, so {options.args[0]!r} has nowhere to go; leave"
+            " it out"
         )
     return Way("function", (name,), options.cwd)
 
@@ -249,7 +261,8 @@ def _text(options: Options, python: Path) -> Way:
 
 
 def refuse_run(way: Way, recording: Recording) -> None:
-    """Says so where the run could not be what was meant: nothing to call, no test, tests in other processes.
+    """Says so where the run could not be what was meant: nothing to call, no test, tests in other
+    processes.
 
     Raises UsageError.
     """
@@ -259,7 +272,8 @@ def refuse_run(way: Way, recording: Recording) -> None:
         return
     if recording.elsewhere and not recording.calls:
         raise UsageError(
-            "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to pytest's arguments"
+            "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to"
+            " pytest's arguments"
         )
     problems = {
         2: "could not collect the tests",
@@ -269,7 +283,8 @@ def refuse_run(way: Way, recording: Recording) -> None:
     }
     if recording.exit in problems:
         raise UsageError(
-            f"pytest {problems[recording.exit]}{_first_error(recording.output)}; see what `pytest {' '.join(way.command[1:])}` says"
+            f"pytest {problems[recording.exit]}{_first_error(recording.output)}; see what `pytest"
+            f" {' '.join(way.command[1:])}` says"
         )
 
 

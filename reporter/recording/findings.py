@@ -1,4 +1,6 @@
-"""What watching one run of a script showed: the calls that need an explanation, and the run as a whole."""
+"""What watching one run of a script showed: the calls that need an explanation, and the run as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,12 @@ _ORDER = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A call that needs an explanation. `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
+    """A call that needs an explanation.
 
-    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the script's own call.
+    `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
+
+    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
+    script's own call.
     """
 
     call: int
@@ -47,9 +52,9 @@ class Finding:
 class Recording:
     """Everything one run of the script showed.
 
-    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls of a known kind are
-    not looked at. `stopped`: by us, after the time limit. `unusable`: why what was asked for could not be started;
-    `elsewhere`: the program's work was done by other processes.
+    Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
+    of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
+    was asked for could not be started; `elsewhere`: the program's work was done by other processes.
     """
 
     folder: Path
@@ -73,7 +78,10 @@ class Recording:
     elsewhere: bool = False
 
     def add(self, finding: Finding) -> bool:
-        """Takes a finding in, unless one like it is known; it replaces lesser ones of its call. Returns whether its call is needed."""
+        """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.
+
+        Returns whether its call is needed.
+        """
         found, rank = self.findings, _ORDER[finding.symptom]
         if finding.symptom == "suspicious" and any(
             f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found

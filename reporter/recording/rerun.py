@@ -1,7 +1,9 @@
-"""Experiments on a recorded call where nothing can be forked: the program is run again, up to that call, for each of them.
+"""Experiments on a recorded call where nothing can be forked: the program is run again, up to that
+call, for each of them.
 
-Starting a program takes seconds, so the next run is started while one is at work and waits at the call. A question
-that changes nothing (`compare`, the names of tensors) is answered by the run that waits, which stays as it is.
+Starting a program takes seconds, so the next run is started while one is at work and waits at the
+call. A question that changes nothing (`compare`, the names of tensors) is answered by the run that
+waits, which stays as it is.
 """
 
 from __future__ import annotations
@@ -26,16 +28,20 @@ from reporter.recording.call_session import Connection, Json
 
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")
-#: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred of them.
+#: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred
+#: of them.
 _MOST_OF_LOG = 30_000
 _PATIENCE = 60.0
-#: Seconds for a process that has reached its limit to write its stacks (see `collectors.call.stopping`).
+#: Seconds for a process that has reached its limit to write its stacks (see
+#: `collectors.call.stopping`).
 _LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """How a program is started: interpreter, words after the collectors' own, folder, environment and `way` (see `reporter.recording.entry_points`)."""
+    """How a program is started: interpreter, words after the collectors' own, folder, environment
+    and `way` (see `reporter.recording.entry_points`).
+    """
 
     python: Path
     command: tuple[str, ...]
@@ -46,7 +52,9 @@ class Program:
     def start(
         self, spec: Path, facts: Mapping[str, Any], **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts it in a session of its own with `facts` for the collectors, written to `spec`; `options` go to Popen."""
+        """Starts it in a session of its own with `facts` for the collectors, written to `spec`;
+        `options` go to Popen.
+        """
         spec.write_text(json.dumps({**self.way, **facts}))
         return subprocess.Popen(
             [
@@ -112,7 +120,10 @@ class _Again:
                 future.set_result({"gone": code})
 
     def ask(self, message: Mapping[str, Any], timeout: float) -> Json:
-        """The answer to one request. `outcome` is "error" where the program does not make the recorded call again."""
+        """The answer to one request.
+
+        `outcome` is "error" where the program does not make the recorded call again.
+        """
         try:
             greeting = self._greeting.result(timeout=max(1.0, self._limit - time.monotonic()))
         except TimeoutError:
@@ -143,7 +154,10 @@ class _Again:
         return self._died(answered["gone"], log_file) if "gone" in answered else answered
 
     def _stop(self, pid: int) -> None:
-        """Ends it with its stacks in the log. `pid` is the program's own: what was started may have started another."""
+        """Ends it with its stacks in the log.
+
+        `pid` is the program's own: what was started may have started another.
+        """
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGUSR2)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -174,10 +188,11 @@ class _Again:
 
 
 class Runs:
-    """What all labs of one recording share: the program, its cache, and how many of it may run side by side.
+    """What all labs of one recording share: the program, its cache, and how many of it may run side
+    by side.
 
-    `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started before it is asked
-    for; on a GPU each takes its memory.
+    `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started
+    before it is asked for; on a GPU each takes its memory.
     """
 
     def __init__(

@@ -1,8 +1,10 @@
-"""One run of the user's script, watched: which compiled call failed, and a lab for each call worth a second look.
+"""One run of the user's script, watched: which compiled call failed, and a lab for each call worth
+a second look.
 
-The script runs once, as always. For each watched call the host has the eager reference computed in the call's
-standby and compares; a call that raised where eager does not, died, or returned something else becomes a `Finding`.
-Where nothing can be forked, the script runs again up to that call instead (`rerun`).
+The script runs once, as always. For each watched call the host has the eager reference computed in
+the call's standby and compares; a call that raised where eager does not, died, or returned
+something else becomes a `Finding`. Where nothing can be forked, the script runs again up to that
+call instead (`rerun`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from reporter.recording.rerun import Program, Runs
 from reporter.recording.standby_processes import Standbys
 
 _MAX_FINDINGS = 4
-#: The first calls of a callable that are looked at in any case, where each look means that the program runs again.
+#: The first calls of a callable that are looked at in any case, where each look means that the
+#: program runs again.
 _CHECKED_AGAIN = 2
 
 
@@ -48,11 +51,13 @@ class Session:
         gpu: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`way`: how the target starts the command (see `reporter.recording.entry_points`), where it is no script or module.
+        """`way`: how the target starts the command (see `reporter.recording.entry_points`), where
+        it is no script or module.
 
-        `reruns`: with more than 0, nothing is forked; that many runs of the program at a time answer what is asked. With
-        `gpu`, none of them is started before it is needed while the program itself holds memory there. `clock`: seconds, for
-        the script's own limit; its repetitions are timed by the process that makes them.
+        `reruns`: with more than 0, nothing is forked; that many runs of the program at a time
+        answer what is asked. With `gpu`, none of them is started before it is needed while the
+        program itself holds memory there. `clock`: seconds, for the script's own limit; its
+        repetitions are timed by the process that makes them.
         """
         self.every_call = every_call
         self.clock = clock
@@ -92,7 +97,9 @@ class Session:
         return Runs(self._program(), folder, self.cache, at_once, self.timeout, ahead)
 
     def _listen(self) -> socket.socket:
-        """The server at the socket `s` of the folder, which answers as soon as it can be seen there."""
+        """The server at the socket `s` of the folder, which answers as soon as it can be seen
+        there.
+        """
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         bound = self.recording.folder / "b"  # bound sockets refuse until they listen
         server.bind(str(bound))
@@ -267,7 +274,9 @@ class Session:
         return self.standbys.lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
 
     def _unchecked(self, call: int) -> None:
-        """Nothing can be said about a call: what it returned cannot be saved, or eager does not end in a fork."""
+        """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
+        in a fork.
+        """
         self.recording.unchecked += 1
         self.standbys.drop(call)
         self._reply(keep=False)
@@ -282,7 +291,9 @@ class Session:
         return dict(comparison) if comparison else None
 
     def _judged(self, call: int, name: str, eager: Json, actual: str, **rung: Any) -> Json | None:
-        """What eager and compiled left behind compared, with float64 where that may excuse it; None if it cannot be."""
+        """What eager and compiled left behind compared, with float64 where that may excuse it; None
+        if it cannot be.
+        """
         if eager["outcome"] != "ok":
             return None
         comparison = self._compare(call, eager["snapshot"], actual)
@@ -357,7 +368,8 @@ class Session:
             )
         self._reply()
 
-    # -- findings -----------------------------------------------------------------------------------
+    # -- findings
+    # -----------------------------------------------------------------------------------
 
     def _add(self, call: int, symptom: str, **details: Any) -> None:
         begun = self.begun.get(call, {})

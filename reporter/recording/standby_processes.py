@@ -1,7 +1,8 @@
 """Which labs live how long: one per watched call, closed when its call needs no explanation.
 
-The lab of the latest watched call of each compiled callable stays until the recording is closed, so that questions
-that come up at the script's end — why was it compiled again? — can still be asked of the moment before that call.
+The lab of the latest watched call of each compiled callable stays until the recording is closed, so
+that questions that come up at the script's end — why was it compiled again? — can still be asked of
+the moment before that call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _MAX_LAST_CALLS = 4
 
 @dataclass(frozen=True)
 class LastCall:
-    """The latest watched call of one compiled callable; `options` are its torch.compile arguments."""
+    """The latest watched call of one compiled callable; `options` are its torch.compile
+    arguments.
+    """
 
     call: int
     lab: Lab
@@ -30,7 +33,9 @@ class Standbys:
     """The labs of one run of a script, by call number."""
 
     def __init__(self, folder: Path, lab_of: Callable[[int], Lab] | None = None) -> None:
-        """`lab_of`: what makes the lab of a call; without it, one that waits for the standby of that call."""
+        """`lab_of`: what makes the lab of a call; without it, one that waits for the standby of
+        that call.
+        """
         self.folder = folder
         self._lab_of = lab_of or (lambda call: StandbyLab(call, folder))
         self.keep_latest = True
@@ -40,7 +45,9 @@ class Standbys:
         self._lock = threading.RLock()
 
     def lab(self, call: int) -> Lab:
-        """The lab of a call, made on first use: its standby may connect before or after the call is announced."""
+        """The lab of a call, made on first use: its standby may connect before or after the call is
+        announced.
+        """
         with self._lock:
             if call not in self._labs:
                 self._labs[call] = self._lab_of(call)
@@ -75,7 +82,9 @@ class Standbys:
     def conclude(
         self, needed: Collection[int], begun: Mapping[int, Mapping[str, Any]]
     ) -> tuple[list[Lab], list[LastCall]]:
-        """At the script's end: the labs that live on, and among them the last calls; the others are closed."""
+        """At the script's end: the labs that live on, and among them the last calls; the others are
+        closed.
+        """
         with self._lock:
             latest = set(self._latest.values())
             for call, lab in self._labs.items():

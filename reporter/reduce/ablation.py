@@ -1,6 +1,8 @@
-"""The ablation table: the repro's own text under every backend, mode and `dynamic`, side by side in warm workers.
+"""The ablation table: the repro's own text under every backend, mode and `dynamic`, side by side in
+warm workers.
 
-Overrides replace the repro's torch.compile arguments. A row without `dynamic=` in its name has the repro's own.
+Overrides replace the repro's torch.compile arguments. A row without `dynamic=` in its name has the
+repro's own.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ Json = dict[str, Any]
 BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
-#: How much longer a row may take than a candidate: the limit is that of the repro's own backend, which may be the quickest.
+#: How much longer a row may take than a candidate: the limit is that of the repro's own backend,
+#: which may be the quickest.
 _AMPLE = 4.0
 _OUTCOMES = {"passes": "ok", "died": "died", "timeout": "timeout"}
 

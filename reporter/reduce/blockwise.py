@@ -1,7 +1,9 @@
-"""A closer look where rounding noise may hide a bug: each block of the graph alone, judged against float64 on its own inputs.
+"""A closer look where rounding noise may hide a bug: each block of the graph alone, judged against
+float64 on its own inputs.
 
-In a deep half-precision model the noise of the layers before is larger than the fault of one; fed directly, a faulty
-block stands out by orders of magnitude. Nothing found means that the excuse stands.
+In a deep half-precision model the noise of the layers before is larger than the fault of one; fed
+directly, a faulty block stands out by orders of magnitude. Nothing found means that the excuse
+stands.
 """
 
 from __future__ import annotations
@@ -73,10 +75,11 @@ def _search(recorded: Recorded, pool: WorkerPool, check: Check) -> Candidate | N
 
 
 def _strict(candidate: Candidate, fused: bool) -> Candidate:
-    """Fused half-precision code skips roundings legitimately: only what is wrong without that freedom counts.
+    """Fused half-precision code skips roundings legitimately: only what is wrong without that
+    freedom counts.
 
-    Where the program itself casts to half precision its float64 run rounds there too, which would make the
-    skipping look wrong: such blocks are not judged at all.
+    Where the program itself casts to half precision its float64 run rounds there too, which would
+    make the skipping look wrong: such blocks are not judged at all.
     """
     if not (fused and candidate.coarse):
         return candidate
@@ -95,8 +98,10 @@ def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: str
     assert isinstance(graph, Graph)
     what = "gradients" if kind == "wrong_gradient" else "values"
     summary = (
-        f"The compiled program returns wrong {what}: over the whole program the error hides in rounding noise, but a block of "
-        f"{graph.statements} operation{'s' if graph.statements != 1 else ''} shows it alone, far from float64 where eager is not."
+        f"The compiled program returns wrong {what}: over the whole program the error hides in"
+        f" rounding noise, but a block of {graph.statements}"
+        f" operation{'s' if graph.statements != 1 else ''} shows it alone, far from float64 where"
+        " eager is not."
     )
     return replace(
         recorded,

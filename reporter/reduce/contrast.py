@@ -1,7 +1,9 @@
-"""Other interpreters in which the repro must pass: "fails here, passes there" is part of what every candidate shows.
+"""Other interpreters in which the repro must pass: "fails here, passes there" is part of what every
+candidate shows.
 
-Only candidates run there, never the user's script, which may need what that environment lacks. Nothing but a pass counts
-as one: a candidate that cannot be judged there (exit 125) tells nothing about the failure.
+Only candidates run there, never the user's script, which may need what that environment lacks.
+Nothing but a pass counts as one: a candidate that cannot be judged there (exit 125) tells nothing
+about the failure.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def passes(answer: Answer) -> bool:
 
 
 class Refusals:
-    """What seeds that fail here did elsewhere, for the sentence that is due if there was never a pass."""
+    """What seeds that fail here did elsewhere, for the sentence that is due if there was never a
+    pass.
+    """
 
     def __init__(self, places: Sequence[Elsewhere], shows: Callable[[Answer], bool]) -> None:
         self._places = places
@@ -66,13 +70,16 @@ class Refusals:
         self._by_name.setdefault(name, []).append(answer)
 
     def sentence(self) -> str | None:
-        """Why nothing differs: the first interpreter that refused and the strongest thing seen there; None without one."""
+        """Why nothing differs: the first interpreter that refused and the strongest thing seen
+        there; None without one.
+        """
         for place in self._places:
             answers = self._by_name.get(place.name)
             if answers:
                 return (
-                    f"every program that fails here {self._happened(answers, place.info.torch)} ({place.info.path}), "
-                    "so there is no difference to report; leave out --differs-from to report the failure itself"
+                    f"every program that fails here {self._happened(answers, place.info.torch)}"
+                    f" ({place.info.path}), so there is no difference to report; leave out"
+                    " --differs-from to report the failure itself"
                 )
         return None
 
@@ -100,14 +107,18 @@ def _said(answer: Answer) -> str:
 def verify(
     places: Sequence[Elsewhere], text: str, runs: int, threads: int
 ) -> tuple[dict[str, str], ...]:
-    """The rows of `differs_from`, each from fresh processes. Raises CannotJudgeError where one of them does not pass."""
+    """The rows of `differs_from`, each from fresh processes.
+
+    Raises CannotJudgeError where one of them does not pass.
+    """
     rows = []
     for place in places:
         bad = next((a for a in place.cold(text, runs, threads) if not passes(a)), None)
         if bad is not None:
             raise CannotJudgeError(
-                f"the reduced program passes in warm workers of torch {place.info.torch} ({place.info.path}) but not in a "
-                f"fresh process ({_said(bad)}), so it is not reported"
+                f"the reduced program passes in warm workers of torch {place.info.torch}"
+                f" ({place.info.path}) but not in a fresh process ({_said(bad)}), so it is not"
+                " reported"
             )
         rows.append({"torch": place.info.torch, "python": place.info.version, "outcome": "passes"})
     return tuple(rows)

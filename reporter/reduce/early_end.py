@@ -1,7 +1,8 @@
 """Which failures come before any C++ compiler, so that candidates may end where one would start.
 
-The recording only suggests it. What counts is that a candidate that ends there has shown the failure, and the final text
-is shown in fresh processes that go all the way. A candidate that ends early counts as one without the failure.
+The recording only suggests it. What counts is that a candidate that ends there has shown the
+failure, and the final text is shown in fresh processes that go all the way. A candidate that ends
+early counts as one without the failure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from anonymizer.graph.boilerplate import Check
 
 #: What a worker is told with such a candidate.
 ENDS_AT_COMPILER: Mapping[str, Any] = {"end": "compiler"}
-#: Files and functions of torch that stand between a raise and the compiler, from 2.0 to 2.15: loading what was generated.
+#: Files and functions of torch that stand between a raise and the compiler, from 2.0 to 2.15:
+#: loading what was generated.
 _LOADING = re.compile(r"(?:/|^)(?:async_compile|cpp_builder)\.py$")
 _LOADERS = frozenset(
     ("load_by_key_path", "_reload_python_module", "compile_file", "load_async", "load_pybinding")
@@ -22,7 +24,9 @@ _LOADERS = frozenset(
 
 
 def comes_early(failure: Mapping[str, Any] | None, check: Check) -> bool:
-    """Whether a described failure seems to be raised inside Inductor's Python, in the forward of the first compile."""
+    """Whether a described failure seems to be raised inside Inductor's Python, in the forward of
+    the first compile.
+    """
     frames = (failure or {}).get("frames") or ()
     if check.kind != "crash" or check.calls or not frames:
         return False

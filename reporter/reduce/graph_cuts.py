@@ -1,4 +1,7 @@
-"""Graph surgery: the graphs a reduction step may try. Pure functions; none of them knows whether the result still fails."""
+"""Graph surgery: the graphs a reduction step may try.
+
+Pure functions; none of them knows whether the result still fails.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ def is_tensor(graph: Graph, name: str) -> bool:
 
 
 def stand_in(graph: Graph, name: str, meta: TensorMeta) -> Recipe:
-    """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the range of its origin."""
+    """Values for an intermediate that becomes an input: as it was seen, else an integer keeps the
+    range of its origin.
+    """
     node = graph.node(name)
     if node is not None and node.stand_in is not None:
         return node.stand_in
@@ -55,7 +60,9 @@ def as_input(graph: Graph, name: str, meta: TensorMeta) -> Input:
 
 
 def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
-    """The graph with the given tensor values turned into inputs (fed synthetically), their producers dropped if unused."""
+    """The graph with the given tensor values turned into inputs (fed synthetically), their
+    producers dropped if unused.
+    """
     fresh: list[Input] = []
     replaced: dict[str, str] = {}
     for name in names:
@@ -77,7 +84,9 @@ def cut_inputs(graph: Graph, names: Iterable[str]) -> Graph | None:
 
 
 def prefix(graph: Graph, length: int) -> Graph | None:
-    """The first `length` nodes; what the rest would have read, and what was an output already, is returned."""
+    """The first `length` nodes; what the rest would have read, and what was an output already, is
+    returned.
+    """
     nodes = graph.nodes[:length]
     open_regions = [node for node in nodes if node.op == "enter"]
     closed = {ref for node in nodes if node.op == "exit" for ref in node.refs()}
@@ -164,7 +173,9 @@ def static(graph: Graph, sizes: dict[str, int]) -> Graph:
 
 
 def retyped(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph:
-    """The graph with dtypes replaced wherever they are named, and all on `device` (None: where it is)."""
+    """The graph with dtypes replaced wherever they are named, and all on `device` (None: where it
+    is).
+    """
 
     def meta(of: TensorMeta) -> TensorMeta:
         return replace(of, dtype=dtypes.get(of.dtype, of.dtype), device=device or of.device)

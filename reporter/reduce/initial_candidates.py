@@ -1,7 +1,8 @@
-"""The first candidates: the failing graph, or the rewritten source, under the check that its verdict asks for.
+"""The first candidates: the failing graph, or the rewritten source, under the check that its
+verdict asks for.
 
-Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first — and the first
-that shows the failure in a worker is where reduction starts.
+Seeds are lazily ordered from plain to elaborate — plain values first, the user's own settings first
+— and the first that shows the failure in a worker is where reduction starts.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ def settings(context: Json, environment: Json) -> str:
 def config_lines(
     configs: Mapping[str, Any], choices: Collection[str] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """Non-default torch configuration as assignments; only plain values, and strings that torch offers (`choices`)."""
+    """Non-default torch configuration as assignments; only plain values, and strings that torch
+    offers (`choices`).
+    """
     kept = []
     for name, value in configs.items():
         plain = isinstance(value, (bool, int, float)) or value is None or name in choices
@@ -96,7 +99,9 @@ def config_lines(
 
 
 def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
-    """The torch.compile keyword arguments as text; options are torch's own names and plain values."""
+    """The torch.compile keyword arguments as text; options are torch's own names and plain
+    values.
+    """
     found = []
     backend = options.get("backend", "inductor")
     if isinstance(backend, dict):
@@ -147,8 +152,8 @@ def graph_candidates(
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
 
-    The whole graph with plain values; for wrong values its blocks alone, where the noise of the rest is gone; then the
-    whole graph with ever closer values.
+    The whole graph with plain values; for wrong values its blocks alone, where the noise of the
+    rest is gone; then the whole graph with ever closer values.
     """
     if "unsupported" in captured:
         return
@@ -175,10 +180,11 @@ def graph_candidates(
 def slices(
     captured: Json, way: Mapping[str, Any], check: Check, layer: str
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
-    """A captured graph whose pieces may show the failure alone, with how to make a candidate of a piece.
+    """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
+    piece.
 
-    Once with plain values, and for wrong values once more with the ranges that were seen. A failure that needs several
-    calls is left to the whole graph, whose sizes change together.
+    Once with plain values, and for wrong values once more with the ranges that were seen. A failure
+    that needs several calls is left to the whole graph, whose sizes change together.
     """
     if "unsupported" in captured or way.get("replay") or check.kind in _SEQUENCES:
         return
@@ -205,7 +211,9 @@ def _has_floats(graph: Graph) -> bool:
 def _variants(
     graph: Graph, way: Mapping[str, Any], check: Check, layer: str
 ) -> tuple[Graph, list[Check]]:
-    """The checks to try on a graph: a cheaper backend that has the fault too before the user's own, sums before weights."""
+    """The checks to try on a graph: a cheaper backend that has the fault too before the user's own,
+    sums before weights.
+    """
     if not _has_floats(graph):
         check = replace(check, double=False)  # nothing float64 could be nearer to
     if way.get("replay") and len(graph.runs) > 1:

@@ -1,7 +1,9 @@
-"""Other failures met on the way: each kept with its smallest candidate, shown again in a fresh process, never swapped in.
+"""Other failures met on the way: each kept with its smallest candidate, shown again in a fresh
+process, never swapped in.
 
-A reduction tries hundreds of programs, and some of them fail in a way of their own. That is news for the same
-maintainers, but it is another bug: it must not take the place of the one that was asked about.
+A reduction tries hundreds of programs, and some of them fail in a way of their own. That is news
+for the same maintainers, but it is another bug: it must not take the place of the one that was
+asked about.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Others:
         self._found: dict[str, Other] = {}
 
     def note(self, text: str, answer: Answer) -> None:
-        """A candidate that fails, but not as wanted. A time limit or a lack of memory is a limit of ours, no finding."""
+        """A candidate that fails, but not as wanted.
+
+        A time limit or a lack of memory is a limit of ours, no finding.
+        """
         signature = seen(answer) if self.listening else None
         if signature is None or signature.kind == "hang" or answer.out_of_memory:
             return
@@ -64,7 +69,9 @@ class Others:
         return tuple(self._found.values())
 
     def shown_again(self, python: Path, limit: float, warm: Path) -> tuple[Other, ...]:
-        """Those of the smallest few that a fresh process shows as well; `limit` in seconds for each."""
+        """Those of the smallest few that a fresh process shows as well; `limit` in seconds for
+        each.
+        """
         smallest = sorted(self._found.values(), key=lambda other: (len(other.text), other.text))
         kept = []
         for other in smallest[:MOST]:
@@ -76,7 +83,9 @@ class Others:
 
 
 def _of_the_harness(answer: Answer) -> bool:
-    """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch had returned by then."""
+    """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch
+    had returned by then.
+    """
     frames: list[dict[str, Any]] = (answer.failure or {}).get("frames") or []
     compared = any(frame["function"] == "main" for frame in frames)
     return compared and not any(frame["torch"] or frame["function"] == "run" for frame in frames)

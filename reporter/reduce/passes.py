@@ -1,8 +1,11 @@
-"""The passes that make a program shorter: fewer calls, fewer operations, fewer outputs. Each is a class with one contract:
-`run` takes a candidate that shows the failure and returns one that shows it too, never larger.
+"""The passes that make a program shorter: fewer calls, fewer operations, fewer outputs.
 
-A pass asks about complete candidates only, through `Questions`; it has no loop to a fixed point of its own — the
-driver repeats the round while it shrinks — and its choices depend on nothing but the candidate, so they repeat.
+Each is a class with one contract: `run` takes a candidate that shows the failure and returns one
+that shows it too, never larger.
+
+A pass asks about complete candidates only, through `Questions`; it has no loop to a fixed point of
+its own — the driver repeats the round while it shrinks — and its choices depend on nothing but the
+candidate, so they repeat.
 """
 
 from __future__ import annotations
@@ -48,9 +51,11 @@ class Calls:
 
 
 class Window:
-    """Bisection from both ends: the shortest failing prefix, then the latest start, so that time grows with the logarithm.
+    """Bisection from both ends: the shortest failing prefix, then the latest start, so that time
+    grows with the logarithm.
 
-    What a prefix computes and nobody reads any more becomes its output; what a late start has not computed becomes an input.
+    What a prefix computes and nobody reads any more becomes its output; what a late start has not
+    computed becomes an input.
     """
 
     name = "window"
@@ -125,7 +130,8 @@ class Outputs:
 
 
 class Delta:
-    """Delta debugging over the nodes: any of them may go, and what others read of them becomes an input.
+    """Delta debugging over the nodes: any of them may go, and what others read of them becomes an
+    input.
 
     Asks `2 k log2(n)` times for `k` nodes to blame out of `n`.
     """
@@ -159,7 +165,9 @@ class Delta:
 
 
 class Nodes:
-    """Node by node, last first: bypass it by an argument of the same shape and dtype, make it an input, or drop its effect."""
+    """Node by node, last first: bypass it by an argument of the same shape and dtype, make it an
+    input, or drop its effect.
+    """
 
     name = "nodes"
 

@@ -1,8 +1,9 @@
-"""Pieces of a graph as programs of their own, each kind once, and many of them side by side in one program (a quilt).
+"""Pieces of a graph as programs of their own, each kind once, and many of them side by side in one
+program (a quilt).
 
-A deep model repeats itself: two thousand operations are some thirty different ones. So the question whether one operation
-alone shows a failure costs a program of thirty operations, however deep the model is, and a search for it takes
-questions that grow with the logarithm of thirty.
+A deep model repeats itself: two thousand operations are some thirty different ones. So the question
+whether one operation alone shows a failure costs a program of thirty operations, however deep the
+model is, and a search for it takes questions that grow with the logarithm of thirty.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from reporter.reduce.graph_cuts import as_input
 
 #: Longest way back from an operation to what it is computed from that a piece takes along.
 _REACH = 3
-#: How large a level's pieces may be together, measured by the graph: cutting down the whole costs about three times that.
+#: How large a level's pieces may be together, measured by the graph: cutting down the whole costs
+#: about three times that.
 _SHARES = {2: 2.0, 3: 1.0}
 _BLOCKS = 0.7
 _RUN = 10
@@ -59,10 +61,11 @@ class Cutter:
         return list(found.values())
 
     def cut(self, names: Iterable[str]) -> Graph | None:
-        """The named nodes as a program under generated names, equal for equal pieces; None if it would return nothing.
+        """The named nodes as a program under generated names, equal for equal pieces; None if it
+        would return nothing.
 
-        What they read from outside becomes inputs, what is read outside is returned. Sizes and tuples come along, and so
-        do the regions (autocast) that the nodes stand in.
+        What they read from outside becomes inputs, what is read outside is returned. Sizes and
+        tuples come along, and so do the regions (autocast) that the nodes stand in.
         """
         inside = self._closed(names)
         nodes = [self.graph.nodes[place] for place in sorted(self.place[name] for name in inside)]
@@ -80,7 +83,9 @@ class Cutter:
         return _canonical(inputs, nodes, outputs)
 
     def _closed(self, names: Iterable[str]) -> set[str]:
-        """The names with what they cannot be without: producers of what is no tensor, items of tuples, regions."""
+        """The names with what they cannot be without: producers of what is no tensor, items of
+        tuples, regions.
+        """
         inside: set[str] = set()
         pending = list(names)
         while pending:
@@ -118,7 +123,9 @@ class Cutter:
         return tensors[-1:] or [name for name in changed if self._is_tensor(name)][:1]
 
     def _input(self, name: str) -> list[tuple[str, Input]] | None:
-        """What stands for a value from outside: an input as it is (with the one it is a view of), or a stand-in."""
+        """What stands for a value from outside: an input as it is (with the one it is a view of),
+        or a stand-in.
+        """
         item = self.graph.input(name)
         if item is not None:
             owner = self.graph.input(item.alias.of) if item.alias else None
@@ -130,7 +137,9 @@ class Cutter:
 
 
 def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequence[str]) -> Graph:
-    """The graph under names that depend on its structure alone, without where it stood and what was measured there."""
+    """The graph under names that depend on its structure alone, without where it stood and what was
+    measured there.
+    """
     names = {name: f"i{number}" for number, name in enumerate(inputs)}
     names.update({node.name: f"n{number}" for number, node in enumerate(nodes)})
     return _renamed(
@@ -179,9 +188,11 @@ def quilt(pieces: Sequence[Graph]) -> Graph:
 
 
 def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
-    """Ever larger pieces, each kind once: operations, operations with what feeds them, then the model's own blocks.
+    """Ever larger pieces, each kind once: operations, operations with what feeds them, then the
+    model's own blocks.
 
-    `named` are operators (the last part of their name): those come first, with ever more of what feeds them.
+    `named` are operators (the last part of their name): those come first, with ever more of what
+    feeds them.
     """
     cutter = Cutter(graph)
     seen: set[Graph] = set()
@@ -198,7 +209,9 @@ def levels(graph: Graph, named: Collection[str] = ()) -> Iterator[list[Graph]]:
 
 
 def parts(graph: Graph) -> Iterator[Graph]:
-    """Larger pieces one by one, each kind once: autocast regions, the model's blocks, the smallest first, runs of ten nodes."""
+    """Larger pieces one by one, each kind once: autocast regions, the model's blocks, the smallest
+    first, runs of ten nodes.
+    """
     cutter = Cutter(graph)
     names = [node.name for node in graph.nodes]
     blocks = sorted((block for level in _blocks(graph) for block in level), key=len)

@@ -1,7 +1,7 @@
 """Asking whether candidates show the failure: what every pass does, and all that it does.
 
-Candidates are complete texts; the answers count in the order of the questions, so that what a pass finds does not
-depend on how many run side by side.
+Candidates are complete texts; the answers count in the order of the questions, so that what a pass
+finds does not depend on how many run side by side.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Questions:
         self._progress = progress
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
-        """The first option, in order, whose candidate shows the failure; the option's tag says which it was."""
+        """The first option, in order, whose candidate shows the failure; the option's tag says
+        which it was.
+        """
         kept: list[tuple[T, Candidate]] = []
 
         def texts() -> Iterator[str]:
@@ -62,7 +64,9 @@ class Questions:
         return found[1] if found is not None else None
 
     def holds(self, candidate: Candidate | None, hints: Iterable[Candidate | None] = ()) -> bool:
-        """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on idle workers."""
+        """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on
+        idle workers.
+        """
         text = written(candidate)
         if text is None or candidate is None:
             return False
@@ -73,9 +77,11 @@ class Questions:
         return True
 
     def sweep(self, candidate: Candidate, changes: Iterable[Change]) -> Candidate:
-        """One change after another, each kept if the failure stays; runs ahead as if none of them would be.
+        """One change after another, each kept if the failure stays; runs ahead as if none of them
+        would be.
 
-        A change says None where it does not apply. Each is tried once, on what those before it have left.
+        A change says None where it does not apply. Each is tried once, on what those before it have
+        left.
         """
         left = list(changes)
         while left:

@@ -1,4 +1,6 @@
-"""Reduction of a failing candidate: the passes in order, round after round, until a round changes nothing."""
+"""Reduction of a failing candidate: the passes in order, round after round, until a round changes
+nothing.
+"""
 
 from __future__ import annotations
 

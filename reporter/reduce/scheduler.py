@@ -80,13 +80,12 @@ class Scheduler:
 
     ``contrast`` holds further stages, asked only about candidates the judge likes
     (``--differs-from``).  ``on_other`` gets each settled candidate that fails in another way,
-    ``on_refused`` each one that the judge likes and a further stage does not, after the name of that
-    stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
+    ``on_refused`` each one that the judge likes and a further stage does not, after the name of
+    that stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
     ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
     limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
-    ``clock`` says what time it is, in seconds.
-    `out_of_memory` counts settled candidates that ran out of it.
-    Raises whatever the pool's futures raise.
+    ``clock`` says what time it is, in seconds. `out_of_memory` counts settled candidates that ran
+    out of it. Raises whatever the pool's futures raise.
     """
 
     def __init__(
@@ -146,8 +145,8 @@ class Scheduler:
         """The index of the first interesting candidate; None if there is none or a limit is
         reached.
 
-        Candidates are taken lazily, at most a few rounds ahead; what runs behind the first interesting
-        one is killed.
+        Candidates are taken lazily, at most a few rounds ahead; what runs behind the first
+        interesting one is killed.
         """
         trials = (self._trial(text, overrides, timeout) for text in candidates)
         with contextlib.closing(self._verdicts(trials, stop=True)) as verdicts:
@@ -228,7 +227,9 @@ class Scheduler:
             self._keep(set())
 
     def _cut_behind_winner(self, window: deque[_Trial]) -> bool:
-        """Drop and kill what can no longer be the first interesting candidate; whether there is one."""
+        """Drop and kill what can no longer be the first interesting candidate; whether there is
+        one.
+        """
         for place, trial in enumerate(window):
             if self._verdict(trial):
                 while len(window) > place + 1:

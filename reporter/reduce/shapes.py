@@ -1,7 +1,9 @@
-"""Shapes and constants shrink together: a size of 64 is the same 64 in an input, a weight and a `view`.
+"""Shapes and constants shrink together: a size of 64 is the same 64 in an input, a weight and a
+`view`.
 
-Sizes are taken as shared symbols: one step replaces a number wherever it stands, in inputs and in the arguments of
-nodes, and its multiples in proportion. Layers follow by themselves, since they are read off their weights.
+Sizes are taken as shared symbols: one step replaces a number wherever it stands, in inputs and in
+the arguments of nodes, and its multiples in proportion. Layers follow by themselves, since they are
+read off their weights.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ class Shapes:
 
     @staticmethod
     def _at_once(graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
-        """All sizes two, or small and as different as they were; multiples stay multiples where that can be."""
+        """All sizes two, or small and as different as they were; multiples stay multiples where
+        that can be.
+        """
         sizes = sorted({size for item in graph.inputs for size in item.meta.shape if size > 1})
         if len(sizes) < 2:
             return
@@ -111,7 +115,9 @@ class DimByDim:
 
 
 class Ranks:
-    """Fewer dimensions: of all tensors of the largest rank the first one dropped, while that is possible."""
+    """Fewer dimensions: of all tensors of the largest rank the first one dropped, while that is
+    possible.
+    """
 
     name = "ranks"
 
@@ -210,7 +216,9 @@ def _resized(graph: Graph, sizes: Sequence[int], targets: Sequence[int]) -> Grap
 
 
 def resize(graph: Graph, size: int, step: int, proportional: bool) -> Graph:
-    """The graph with `size` replaced by `step` everywhere, and its multiples in proportion if asked."""
+    """The graph with `size` replaced by `step` everywhere, and its multiples in proportion if
+    asked.
+    """
 
     def change(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -250,7 +258,9 @@ def _reshape(item: Input, shape: tuple[int, ...], size: int, step: int) -> Input
 
 
 def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
-    """The same order of dimensions in memory, for another shape; expanded dimensions stay expanded."""
+    """The same order of dimensions in memory, for another shape; expanded dimensions stay
+    expanded.
+    """
     if meta.stride is None or meta.stride == contiguous(meta.shape):
         return replace(meta, shape=shape, stride=contiguous(shape))
     order = sorted(range(len(shape)), key=lambda i: (-meta.stride[i], i))  # type: ignore[index]
@@ -265,7 +275,9 @@ def restride(meta: TensorMeta, shape: tuple[int, ...]) -> TensorMeta:
 
 
 class Literals:
-    """Plainer numbers in the arguments of nodes: 0, 1 or 2 for floats and ints that are no sizes; optional arguments dropped."""
+    """Plainer numbers in the arguments of nodes: 0, 1 or 2 for floats and ints that are no sizes;
+    optional arguments dropped.
+    """
 
     name = "literals"
 
@@ -282,7 +294,9 @@ class Literals:
         return ask.sweep(candidate, changes)
 
     def _dropped(self, name: str, key: str | None, candidate: Candidate) -> Candidate | None:
-        """Without one keyword argument, or (None) without the last argument if that is a plain number or None."""
+        """Without one keyword argument, or (None) without the last argument if that is a plain
+        number or None.
+        """
         node = graph_of(candidate).node(name)
         if node is None:
             return None

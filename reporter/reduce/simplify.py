@@ -1,4 +1,6 @@
-"""The passes that make a program plainer without making it shorter: what surrounds it, what feeds it, its dtype and device."""
+"""The passes that make a program plainer without making it shorter: what surrounds it, what feeds
+it, its dtype and device.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,15 @@ _Step = Callable[[Input], "Input | None"]
 
 
 class Options:
-    """Drops what surrounds the program: contexts, config assignments, torch.compile arguments, gradients of plain inputs."""
+    """Drops what surrounds the program: contexts, config assignments, torch.compile arguments,
+    gradients of plain inputs.
+    """
 
     name = "options"
 
     def __init__(self, last: bool = False) -> None:
-        self.last = last  # the backend goes last: a cheaper one than the user's makes every candidate before cheaper
+        # the backend goes last: a cheaper one than the user's makes every candidate before cheaper
+        self.last = last
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         return ask.sweep(candidate, self._changes(candidate))
@@ -62,13 +67,17 @@ class Options:
 
     @staticmethod
     def plainest(candidate: Candidate) -> Candidate:
-        """Without contexts and torch.compile arguments other than the backend; what is compared and config stay."""
+        """Without contexts and torch.compile arguments other than the backend; what is compared and
+        config stay.
+        """
         backend = tuple(item for item in candidate.check.arguments if item[0] == "backend")
         return candidate.with_check(contexts=(), arguments=backend, evaluation=False)
 
 
 def _draws_alike(candidate: Candidate) -> bool:
-    """Whether values of a program that draws are compared: nothing goes then that makes both sides draw alike."""
+    """Whether values of a program that draws are compared: nothing goes then that makes both sides
+    draw alike.
+    """
     return candidate.draws and candidate.check.kind.startswith("wrong")
 
 
@@ -78,7 +87,9 @@ def _without(field: str, item: object, candidate: Candidate) -> Candidate:
 
 
 class Backward:
-    """The simplest way to ask for gradients that still shows the failure: a plain sum, and only where needed."""
+    """The simplest way to ask for gradients that still shows the failure: a plain sum, and only
+    where needed.
+    """
 
     name = "backward"
 
@@ -100,7 +111,9 @@ class Backward:
 
 
 class Inputs:
-    """Plainer inputs: no gradient, default layout, no alias, plain random floats; private state as plain arguments."""
+    """Plainer inputs: no gradient, default layout, no alias, plain random floats; private state as
+    plain arguments.
+    """
 
     name = "inputs"
 
@@ -209,7 +222,9 @@ def _changed(name: str, step: _Step, candidate: Candidate) -> Candidate | None:
 
 
 class Precision:
-    """Dtype and device of the whole program at once: the CPU, and single precision, if the failure shows there too."""
+    """Dtype and device of the whole program at once: the CPU, and single precision, if the failure
+    shows there too.
+    """
 
     name = "precision"
 
@@ -227,7 +242,9 @@ _SINGLE = {"float16": "float32", "bfloat16": "float32", "float64": "float32"}
 
 
 class Unstock:
-    """A parameter nobody needs as a layer becomes a plain argument: the module disappears when it adds nothing."""
+    """A parameter nobody needs as a layer becomes a plain argument: the module disappears when it
+    adds nothing.
+    """
 
     name = "parameters"
 

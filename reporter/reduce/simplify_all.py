@@ -1,7 +1,8 @@
 """All plain at once: the program that a long line of small steps would end with is asked first.
 
-Each step of `plainer` and `shapes` costs a compile, and most failures need none of what these steps take away. So a
-guess at their common end is worth one candidate; where it does not show the failure, the steps go their way.
+Each step of `plainer` and `shapes` costs a compile, and most failures need none of what these steps
+take away. So a guess at their common end is worth one candidate; where it does not show the
+failure, the steps go their way.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Leap:
 
     @staticmethod
     def _ends(candidate: Candidate) -> Iterator[Candidate]:
-        """One element in a vector, without config assignments and with; then sizes of two; then only plain inputs."""
+        """One element in a vector, without config assignments and with; then sizes of two; then
+        only plain inputs.
+        """
         plain = Inputs().plainest(Unstock().plainest(Backward().plainest(candidate)))
         bare = Options.plainest(plain)
         fixed = bare.with_graph(static(graph_of(bare), {}))

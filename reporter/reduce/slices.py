@@ -1,8 +1,9 @@
 """The cheapest way into a large graph: try small pieces of it before the whole.
 
-The pieces that the failure itself names come first (evidence), then every different operation alone, operations with what
-feeds them, and the model's blocks. Many pieces share one candidate, so a graph of any size is decided by a few
-small programs; what is found shows the same signature or it is not found.
+The pieces that the failure itself names come first (evidence), then every different operation
+alone, operations with what feeds them, and the model's blocks. Many pieces share one candidate, so
+a graph of any size is decided by a few small programs; what is found shows the same signature or it
+is not found.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
 _LEAST = 5
-#: In how many programs the pieces of a level are asked: a constant, so that the answer is the same for any number of jobs.
+#: In how many programs the pieces of a level are asked: a constant, so that the answer is the same
+#: for any number of jobs.
 _GROUPS = 4
 #: Candidates that one level may cost where pieces spoil each other (eager refuses one of them).
 _PATIENCE = 24
@@ -30,8 +32,9 @@ _LOWERED = re.compile(r"(?:lowering|decomp\w*|refs/\w+|meta_registrations|kernel
 
 
 def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
-    """Operators that a failure names: in its message, as functions of torch's lowerings and decompositions, or in the
-    name of a kernel that the C++ compiler refused."""
+    """Operators that a failure names: in its message, as functions of torch's lowerings and
+    decompositions, or in the name of a kernel that the C++ compiler refused.
+    """
     if not failure:
         return frozenset()
     text = f"{failure.get('message', '')}\n{failure.get('first_line', '')}"
@@ -45,7 +48,9 @@ def evidence(failure: Mapping[str, Any] | None) -> frozenset[str]:
 
 
 def _operators(kernel: str) -> Iterator[str]:
-    """What may be operators in `cpp_fused_add_native_layer_norm_3`: nothing tells where one ends, so every run of its words."""
+    """What may be operators in `cpp_fused_add_native_layer_norm_3`: nothing tells where one ends,
+    so every run of its words.
+    """
     parts = kernel.split("_")[2:]
     for start in range(len(parts)):
         for end in range(start + 1, min(len(parts), start + _WORDS) + 1):
@@ -55,7 +60,8 @@ def _operators(kernel: str) -> Iterator[str]:
 class Slices:
     """The first piece of a graph that shows the failure alone, or None.
 
-    `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of a few operations.
+    `make` turns a piece into a candidate. At most a few dozen candidates are asked, most of them of
+    a few operations.
     """
 
     def __init__(self, ask: Questions, make: Callable[[Graph], Candidate]) -> None:
@@ -75,7 +81,9 @@ class Slices:
         return None
 
     def _search(self, pieces: Sequence[Graph]) -> list[Graph] | None:
-        """The first group of pieces that shows the failure; a group that cannot be judged is asked in parts."""
+        """The first group of pieces that shows the failure; a group that cannot be judged is asked
+        in parts.
+        """
         groups = list(_groups(pieces, _GROUPS))
         made = [self.make(quilt(group)) for group in groups]
         self.patience -= len(groups)

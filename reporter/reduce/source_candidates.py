@@ -1,4 +1,6 @@
-"""Source mode on the deciding side: rewritten sources as candidates, and the user's own backend as rewritten code."""
+"""Source mode on the deciding side: rewritten sources as candidates, and the user's own backend as
+rewritten code.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Rewritten:
 def program(
     recorded: Recorded, exact: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> Rewritten | None:
-    """The failing callable as public code, or None if its source cannot be had; `say` is told why not."""
+    """The failing callable as public code, or None if its source cannot be had; `say` is told why
+    not.
+    """
     if not recorded.gathered:
         return None
     try:
@@ -48,11 +52,13 @@ def program(
     except SourceError as reason:
         say(f"the source is not rewritten: {reason}")
     except Exception as error:
-        # private code may be anything; what surprises the rewriter has no rewriting, the graphs may do
+        # private code may be anything; what surprises the rewriter has no rewriting, the graphs may
+        # do
         place = traceback.extract_tb(error.__traceback__)[-1]
         name = type(error).__name__
         say(
-            f"the source is not rewritten: {name} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
+            f"the source is not rewritten: {name} in {place.name}, line {place.lineno} of"
+            f" {Path(place.filename).name}"
         )
     return None
 
@@ -68,7 +74,9 @@ def backend(recorded: Recorded) -> SourceProgram | None:
 
 
 def in_public_words(recorded: Recorded) -> Recorded:
-    """The recording with the class that the program's own code raises under the name that rewritten code has for it."""
+    """The recording with the class that the program's own code raises under the name that rewritten
+    code has for it.
+    """
     wanted = recorded.signature
     if wanted is None or wanted.exception is None:
         return recorded
@@ -105,8 +113,9 @@ _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
 def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions) -> Candidate:
     """The candidate with the smallest version of the user's backend that shows the failure.
 
-    A backend that fails for everybody shows nothing, and the shortest way to an error is to raise it always. So what the whole
-    backend compiles rightly (`_CONTROLS`) each version has to, too; one that compiles none of that stays as it is.
+    A backend that fails for everybody shows nothing, and the shortest way to an error is to raise
+    it always. So what the whole backend compiles rightly (`_CONTROLS`) each version has to, too;
+    one that compiles none of that stays as it is.
     """
     from anonymizer.source import reduce
 

@@ -1,4 +1,6 @@
-"""The workers of one run, in the user's interpreter and in those it has to differ from, with their compiler caches."""
+"""The workers of one run, in the user's interpreter and in those it has to differ from, with their
+compiler caches.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Bench:
             self._pools = stack.pop_all()
 
     def suit(self, device: str) -> None:
-        """Sees to it that candidates can compute on `device`: the fork of a process that has used a GPU cannot."""
+        """Sees to it that candidates can compute on `device`: the fork of a process that has used a
+        GPU cannot.
+        """
         if device != "cpu" and self._isolation == "fork":
             self._pools.close()
             self._isolation = "spawn"
@@ -58,7 +62,9 @@ class Bench:
         return warm_folder(python, self.folder / "warm")
 
     def _pool(self, python: Path, warm: Path, name: str) -> WorkerPool:
-        """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever they run."""
+        """Every pool gets all the jobs: the scheduler never has more candidates under way, wherever
+        they run.
+        """
         options = self._options
         (self.folder / name).mkdir(exist_ok=True)
         return WorkerPool(

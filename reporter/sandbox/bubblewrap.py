@@ -1,8 +1,9 @@
 """The command line of bubblewrap, built from nothing: what is not named here does not exist inside.
 
-New namespaces for everything (no network, no processes of others, no shared memory), a new session (no typing into the
-user's terminal), no capabilities, no further user namespaces. Inside, `/tmp` is all that can be written to: home, working
-folder and temporary files, one memory file system of a fixed size.
+New namespaces for everything (no network, no processes of others, no shared memory), a new session
+(no typing into the user's terminal), no capabilities, no further user namespaces. Inside, `/tmp` is
+all that can be written to: home, working folder and temporary files, one memory file system of a
+fixed size.
 """
 
 from __future__ import annotations
@@ -46,17 +47,21 @@ ENVIRONMENT = {
 
 
 def program() -> str:
-    """The path of bwrap. Raises CannotJudgeError where it is missing, too old, or not allowed to work."""
+    """The path of bwrap.
+
+    Raises CannotJudgeError where it is missing, too old, or not allowed to work.
+    """
     found = shutil.which("bwrap")
     if found is None:
         raise CannotJudgeError(
-            f"code of others runs in a sandbox only, and bubblewrap is missing; install it (package bubblewrap), {_WAY_OUT}"
+            "code of others runs in a sandbox only, and bubblewrap is missing; install it (package"
+            f" bubblewrap), {_WAY_OUT}"
         )
     problem = _problem(found)
     if problem is not None:
         raise CannotJudgeError(
-            f"code of others runs in a sandbox only, and bubblewrap does not work here ({problem}); "
-            f"allow user namespaces for it, {_WAY_OUT}"
+            f"code of others runs in a sandbox only, and bubblewrap does not work here ({problem});"
+            f" allow user namespaces for it, {_WAY_OUT}"
         )
     return found
 
@@ -120,7 +125,10 @@ def arguments(
 
 
 def _namespaces(bwrap: str) -> list[str]:
-    """New ones of every kind. Root gets no user namespace, but becomes somebody else afterwards (`_nobody`)."""
+    """New ones of every kind.
+
+    Root gets no user namespace, but becomes somebody else afterwards (`_nobody`).
+    """
     if _is_root():
         kinds = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
         needed = [word for name in _TO_BECOME_ANOTHER for word in ("--cap-add", name)]
@@ -139,7 +147,9 @@ def _namespaces(bwrap: str) -> list[str]:
 
 
 def _nobody() -> list[str]:
-    """The command that gives root up for a user that nobody is: the kernel counts no processes of root, and root may read everything."""
+    """The command that gives root up for a user that nobody is: the kernel counts no processes of
+    root, and root may read everything.
+    """
     number = str(_FIRST_USER + (os.getpid() << 6) % _USERS + next(_counter) % 64)
     words = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
     return [*words, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"]
@@ -156,7 +166,9 @@ def _is_root() -> bool:
 
 
 def _tasks(limits: Limits) -> int:
-    """RLIMIT_NPROC: before Linux 5.14 it counts the user's tasks everywhere, so those that are there already come on top."""
+    """RLIMIT_NPROC: before Linux 5.14 it counts the user's tasks everywhere, so those that are
+    there already come on top.
+    """
     release = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
     if release >= (5, 14) or _is_root():
         return limits.tasks

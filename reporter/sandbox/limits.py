@@ -1,12 +1,14 @@
-"""What a process may take, and who sees to it: the kernel where it counts per sandbox, our own watch where it does not.
+"""What a process may take, and who sees to it: the kernel where it counts per sandbox, our own
+watch where it does not.
 
 | limit | held by |
 |---|---|
 | wall time, output | the watch (`reporter.sandbox.run`): everything in the sandbox is killed |
-| memory of all processes together, and of the machine | the watch (`reporter.sandbox.watch`), every 50 ms |
-| memory of one process (`RLIMIT_DATA`), CPU seconds of one process, size of one file, open files, core dumps | the kernel |
-| processes and threads | the kernel (`RLIMIT_NPROC` of a user, or user namespace, that only this sandbox has), and the watch |
-| bytes on disk | the kernel: there is no disk, only memory file systems of a fixed size |
+| memory of all processes together, and of the machine | the watch (`reporter.sandbox.watch`), every
+50 ms | | memory of one process (`RLIMIT_DATA`), CPU seconds of one process, size of one file, open
+files, core dumps | the kernel | | processes and threads | the kernel (`RLIMIT_NPROC` of a user, or
+user namespace, that only this sandbox has), and the watch | | bytes on disk | the kernel: there is
+no disk, only memory file systems of a fixed size |
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ def _cpus() -> int:
 class Limits:
     """Limits of one sandbox. Sizes in bytes, times in seconds.
 
-    `memory` is private memory of all processes together, `tasks` their threads; torch and the compilers it starts have
-    threads for each CPU. `cpu` is per process, `disk` is home, working folder and temporary files together,
-    `output` is what is kept of each stream (its beginning and its end), `flood` what may be printed before the run is ended.
+    `memory` is private memory of all processes together, `tasks` their threads; torch and the
+    compilers it starts have threads for each CPU. `cpu` is per process, `disk` is home, working
+    folder and temporary files together, `output` is what is kept of each stream (its beginning and
+    its end), `flood` what may be printed before the run is ended.
     """
 
     seconds: float = 120.0

@@ -1,7 +1,9 @@
-"""One command in the sandbox, from start to the last child killed: whatever it does, the answer is a `Result`.
+"""One command in the sandbox, from start to the last child killed: whatever it does, the answer is
+a `Result`.
 
-What comes back is two streams of text and an exit code, all of it written by strangers: to be shown through `reporter.tracker.plain_text`, parsed with
-suspicion, and never to be opened as files, since no file leaves the sandbox.
+What comes back is two streams of text and an exit code, all of it written by strangers: to be shown
+through `reporter.tracker.plain_text`, parsed with suspicion, and never to be opened as files, since
+no file leaves the sandbox.
 """
 
 from __future__ import annotations
@@ -42,10 +44,13 @@ _WORDS: dict[Ending, str] = {
 
 @dataclass(frozen=True)
 class Result:
-    """How a command ended. `ending` other than `exited` and `signal` is a limit, and then `exit` is None.
+    """How a command ended.
 
-    `stdout` and `stderr` hold the first and the last `Limits.output` / 2 bytes, as they were written; use `reporter.tracker.plain_text` before showing
-    them. `contained` is False where it ran without a sandbox.
+    `ending` other than `exited` and `signal` is a limit, and then `exit` is None.
+
+    `stdout` and `stderr` hold the first and the last `Limits.output` / 2 bytes, as they were
+    written; use `reporter.tracker.plain_text` before showing them. `contained` is False where it
+    ran without a sandbox.
     """
 
     ending: Ending
@@ -60,11 +65,12 @@ class Result:
 
 @dataclass
 class Sandbox:
-    """A command that is ready to run, once or more often; each run sees an empty home, temp and cache.
+    """A command that is ready to run, once or more often; each run sees an empty home, temp and
+    cache.
 
-    `argv` alone can be handed to whoever starts processes in their own way; then the kernel's limits hold, wall time, memory of
-    all processes and their number are the caller's to watch. bubblewrap dies with the *thread* that started it.
-    `clock` tells the seconds that a run takes.
+    `argv` alone can be handed to whoever starts processes in their own way; then the kernel's
+    limits hold, wall time, memory of all processes and their number are the caller's to watch.
+    bubblewrap dies with the *thread* that started it. `clock` tells the seconds that a run takes.
     """
 
     command: tuple[str, ...]
@@ -96,7 +102,10 @@ class Sandbox:
 
     @property
     def argv(self) -> list[str]:
-        """The whole command line; it holds no secrets, and the environment it sets is all there is. Raises CannotJudgeError."""
+        """The whole command line; it holds no secrets, and the environment it sets is all there is.
+
+        Raises CannotJudgeError.
+        """
         bwrap = bubblewrap.program()
         files = self._written(Path(self._place.name))
         words = bubblewrap.arguments(
@@ -105,7 +114,10 @@ class Sandbox:
         return [*words, *self.command]
 
     def run(self) -> Result:
-        """Runs it to its end or to a limit; nothing of it is left alive. Raises CannotJudgeError if it cannot be started or was stopped."""
+        """Runs it to its end or to a limit; nothing of it is left alive.
+
+        Raises CannotJudgeError if it cannot be started or was stopped.
+        """
         if self.trust:
             return self._run_openly()
         status_read, status_write = os.pipe()
@@ -138,7 +150,9 @@ class Sandbox:
         return result
 
     def _run_openly(self) -> Result:
-        """The same command without a sandbox, for who has read the code; still with an environment and limits of its own."""
+        """The same command without a sandbox, for who has read the code; still with an environment
+        and limits of its own.
+        """
         with tempfile.TemporaryDirectory(prefix="bugreport-trusted-") as name:
             folder = Path(name).resolve()
             for part in ("home", "work", "cache"):
@@ -275,14 +289,18 @@ class _Stream:
 
 
 def stop_all() -> None:
-    """Kills everything that runs in a sandbox now; whoever waits for it gets CannotJudgeError at once, and no result."""
+    """Kills everything that runs in a sandbox now; whoever waits for it gets CannotJudgeError at
+    once, and no result.
+    """
     for process in tuple(_RUNNING):
         _STOPPED.add(process)
         kill_group(process)
 
 
 def _outside(word: str, places: Mapping[str, str]) -> str:
-    """A path of the sandbox, or a word that begins with one, as the place that stands for it without a sandbox."""
+    """A path of the sandbox, or a word that begins with one, as the place that stands for it
+    without a sandbox.
+    """
     for inside in sorted(places, key=len, reverse=True):
         if word == inside or inside != "/tmp" and word.startswith(inside + "/"):
             return places[inside] + word[len(inside) :]
@@ -307,11 +325,13 @@ def sandboxed(
     with_tool: bool = False,
     trust: bool = False,
 ) -> Sandbox:
-    """A command ready to run in the sandbox; its working folder holds `files` (name to text), read-only.
+    """A command ready to run in the sandbox; its working folder holds `files` (name to text),
+    read-only.
 
     Args:
         python: interpreters whose environments are shown inside, at the paths they have outside.
-        environment: variables to set beside those of `bubblewrap.ENVIRONMENT`; nothing of our own environment gets in.
+        environment: variables to set beside those of `bubblewrap.ENVIRONMENT`; nothing of our own
+            environment gets in.
         folders: other folders to show read-only, by their place inside.
         with_tool: show this program and its interpreter as well.
         trust: run it without a sandbox, since the user said so.

@@ -1,7 +1,9 @@
-"""What of this machine a sandbox shows: the system's programs and libraries, and of an interpreter's environment what Python needs.
+"""What of this machine a sandbox shows: the system's programs and libraries, and of an
+interpreter's environment what Python needs.
 
-Everything is an allow-list and read-only. Of a folder such as `~/.local`, which may be an environment and hold a keyring, only
-the parts that make an environment (`bin`, `lib`, `include`, …) are shown.
+Everything is an allow-list and read-only. Of a folder such as `~/.local`, which may be an
+environment and hold a keyring, only the parts that make an environment (`bin`, `lib`, `include`, …)
+are shown.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ answer(
 
 @dataclass(frozen=True)
 class View:
-    """Read-only places (same path inside and outside), links to make, and what `PYTHONPATH` has to add for them to be found."""
+    """Read-only places (same path inside and outside), links to make, and what `PYTHONPATH` has to
+    add for them to be found.
+    """
 
     shown: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
@@ -87,7 +91,9 @@ def of_interpreter(python: Path) -> View:
 
 
 def of_tool() -> View:
-    """The tool itself with its interpreter, for those measurements that need all of it next to the foreign code."""
+    """The tool itself with its interpreter, for those measurements that need all of it next to the
+    foreign code.
+    """
     root = Path(__file__).resolve().parents[2]
     parts = [str(root / name) for name in ("reporter", "anonymizer", "templates", "collectors")]
     return of_interpreter(Path(sys.executable)) + View(tuple(parts))
@@ -102,7 +108,9 @@ def _parts(prefix: str) -> list[str]:
 
 
 def _links(python: Path, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The links from `python` to the file it is in the end, as far as they lie where nothing is shown."""
+    """The links from `python` to the file it is in the end, as far as they lie where nothing is
+    shown.
+    """
     found, path = [], os.path.abspath(python)
     for _ in range(20):
         if not os.path.islink(path):

@@ -1,6 +1,8 @@
-"""How much a tree of processes takes right now, read from /proc: the limits that the kernel would keep per user, not per sandbox.
+"""How much a tree of processes takes right now, read from /proc: the limits that the kernel would
+keep per user, not per sandbox.
 
-In a process namespace of its own no process can leave the tree: orphans become children of the namespace's first process.
+In a process namespace of its own no process can leave the tree: orphans become children of the
+namespace's first process.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ FLOOR = 0.03
 
 @dataclass(frozen=True)
 class Usage:
-    """`tasks`: processes and their threads; `memory`: private bytes, pages shared after a fork counted in each process."""
+    """`tasks`: processes and their threads; `memory`: private bytes, pages shared after a fork
+    counted in each process.
+    """
 
     tasks: int
     memory: int
@@ -39,7 +43,9 @@ def usage(root: int) -> Usage:
 
 
 def proportional(pids: tuple[int, ...]) -> int:
-    """Memory in bytes with shared pages counted once; slower, so only asked when `Usage.memory` is over the limit."""
+    """Memory in bytes with shared pages counted once; slower, so only asked when `Usage.memory` is
+    over the limit.
+    """
     total = 0
     for pid in pids:
         try:

@@ -1,4 +1,5 @@
-"""What outlives a command: one SQLite file per user with the reports written, where they were filed, and every check.
+"""What outlives a command: one SQLite file per user with the reports written, where they were
+filed, and every check.
 
 Commands open it through `store.database`. It imports `core` alone and never holds a word of a
 private program.

@@ -1,8 +1,9 @@
-"""One file, opened by many commands at once: SQLite in WAL mode, short transactions, a schema that only ever grows.
+"""One file, opened by many commands at once: SQLite in WAL mode, short transactions, a schema that
+only ever grows.
 
-The schema is a list of scripts; a database remembers how many of them it has seen (`PRAGMA user_version`). Writers take
-the lock at the beginning of a transaction, so two processes that decide on what they read (file this report, or not)
-cannot both decide the same.
+The schema is a list of scripts; a database remembers how many of them it has seen (`PRAGMA
+user_version`). Writers take the lock at the beginning of a transaction, so two processes that
+decide on what they read (file this report, or not) cannot both decide the same.
 """
 
 from __future__ import annotations
@@ -23,29 +24,38 @@ from reporter.core.errors import UsageError
 VARIABLE = "BUGREPORT_STORE"
 _PATIENCE = 30.0  # seconds that a writer waits for another
 
-# Appended to, never edited. Times are UTC in ISO 8601, durations are seconds, `key` is that of the issue's marker.
+# Appended to, never edited. Times are UTC in ISO 8601, durations are seconds, `key` is that of the
+# issue's marker.
 _SCHEMA = (
     """
     CREATE TABLE reports (
-        key TEXT PRIMARY KEY, created TEXT NOT NULL, folder TEXT NOT NULL, title TEXT NOT NULL, kind TEXT NOT NULL,
-        layer TEXT NOT NULL, signature TEXT NOT NULL, fingerprint TEXT NOT NULL, torch TEXT NOT NULL, repro TEXT NOT NULL
+        key TEXT PRIMARY KEY, created TEXT NOT NULL, folder TEXT NOT NULL, title TEXT NOT NULL, kind
+        TEXT NOT NULL,
+        layer TEXT NOT NULL, signature TEXT NOT NULL, fingerprint TEXT NOT NULL, torch TEXT NOT
+        NULL, repro TEXT NOT NULL
     );
     CREATE INDEX reports_fingerprint ON reports (fingerprint);
     CREATE TABLE filings (
-        key TEXT NOT NULL, repository TEXT NOT NULL, state TEXT NOT NULL, number INTEGER, url TEXT, detail TEXT NOT NULL,
+        key TEXT NOT NULL, repository TEXT NOT NULL, state TEXT NOT NULL, number INTEGER, url TEXT,
+        detail TEXT NOT NULL,
         updated TEXT NOT NULL, PRIMARY KEY (key, repository)
     );
     CREATE TABLE checks (
-        id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, repro TEXT NOT NULL, key TEXT NOT NULL,
-        release TEXT NOT NULL, torch TEXT NOT NULL, python TEXT NOT NULL, outcome TEXT NOT NULL, detail TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, repro TEXT NOT NULL, key TEXT
+        NOT NULL,
+        release TEXT NOT NULL, torch TEXT NOT NULL, python TEXT NOT NULL, outcome TEXT NOT NULL,
+        detail TEXT NOT NULL,
         seconds REAL NOT NULL, UNIQUE (run, key, release)
     );
     CREATE INDEX checks_key ON checks (key, release, time);
     """,
-    # A run of checks is gone on with until it is finished; `hits` of `runs` showed the outcome; `shown` is a signature in JSON.
-    # `offers` are builds that an index once listed; `comments` is what was last said about a report and a release.
+    # A run of checks is gone on with until it is finished; `hits` of `runs` showed the outcome;
+    # `shown` is a signature in JSON. `offers` are builds that an index once listed; `comments` is
+    # what was last said about a report
+    # and a release.
     """
-    CREATE TABLE runs (run TEXT PRIMARY KEY, plan TEXT NOT NULL, kind TEXT NOT NULL, started TEXT NOT NULL, finished TEXT);
+    CREATE TABLE runs (run TEXT PRIMARY KEY, plan TEXT NOT NULL, kind TEXT NOT NULL, started TEXT
+    NOT NULL, finished TEXT);
     CREATE INDEX runs_plan ON runs (plan, finished);
     ALTER TABLE checks ADD COLUMN hits INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE checks ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
@@ -53,31 +63,37 @@ _SCHEMA = (
     ALTER TABLE checks ADD COLUMN git TEXT;
     ALTER TABLE checks ADD COLUMN shown TEXT;
     CREATE TABLE offers (
-        place TEXT NOT NULL, version TEXT NOT NULL, pythons TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (place, version)
+        place TEXT NOT NULL, version TEXT NOT NULL, pythons TEXT NOT NULL, url TEXT NOT NULL,
+        PRIMARY KEY (place, version)
     );
     CREATE TABLE comments (
-        key TEXT NOT NULL, repository TEXT NOT NULL, release TEXT NOT NULL, outcome TEXT NOT NULL, time TEXT NOT NULL,
+        key TEXT NOT NULL, repository TEXT NOT NULL, release TEXT NOT NULL, outcome TEXT NOT NULL,
+        time TEXT NOT NULL,
         PRIMARY KEY (key, repository)
     );
     """,
     """
     CREATE TABLE filing_history (
-        id INTEGER PRIMARY KEY, key TEXT NOT NULL, repository TEXT NOT NULL, time TEXT NOT NULL, state TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL, repository TEXT NOT NULL, time TEXT NOT NULL,
+        state TEXT NOT NULL,
         detail TEXT NOT NULL
     );
     CREATE INDEX filing_history_key ON filing_history (key, repository);
     CREATE TABLE issues (
-        repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+        repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
+        reason TEXT NOT NULL,
         labels TEXT NOT NULL, synced TEXT NOT NULL, PRIMARY KEY (repository, number)
     );
     """,
     """
     CREATE TABLE triages (
-        issue TEXT NOT NULL, places TEXT NOT NULL, changed TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL,
+        issue TEXT NOT NULL, places TEXT NOT NULL, changed TEXT NOT NULL, time TEXT NOT NULL, status
+        TEXT NOT NULL,
         title TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (issue, places)
     )
     """,
-    # `issue` is where the program of a check was taken from; `said` counts the changes of state that its issue was told.
+    # `issue` is where the program of a check was taken from; `said` counts the changes of state
+    # that its issue was told.
     """
     ALTER TABLE checks ADD COLUMN issue TEXT NOT NULL DEFAULT '';
     ALTER TABLE comments ADD COLUMN said INTEGER NOT NULL DEFAULT 0;
@@ -102,10 +118,13 @@ def now() -> str:
 
 @contextlib.contextmanager
 def opened(path: Path | None = None) -> Iterator[sqlite3.Connection]:
-    """The store, created or brought up to date; in autocommit, rows by name. `transaction` groups what belongs together.
+    """The store, created or brought up to date; in autocommit, rows by name.
+
+    `transaction` groups what belongs together.
 
     Raises:
-        UsageError: the file cannot be opened or written, holds something else, or is of a newer version of the tool.
+        UsageError: the file cannot be opened or written, holds something else, or is of a newer
+            version of the tool.
     """
     path = path or store_path()
     try:
@@ -145,7 +164,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turns WAL on. Whoever does so needs the file for a moment alone, and SQLite does not wait for that by itself."""
+    """Turns WAL on.
+
+    Whoever does so needs the file for a moment alone, and SQLite does not wait for that by itself.
+    """
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -164,7 +186,8 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
         seen = _version(connection)
         if seen > len(_SCHEMA):
             raise UsageError(
-                f"{path} was written by a newer bugreport; update this one, or set {VARIABLE} to another file"
+                f"{path} was written by a newer bugreport; update this one, or set {VARIABLE} to"
+                " another file"
             )
         for script in _SCHEMA[seen:]:
             for statement in script.split(";"):

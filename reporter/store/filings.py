@@ -1,11 +1,13 @@
-"""Where a report was sent, as a machine with four states; what is written here is written before it is done.
+"""Where a report was sent, as a machine with four states; what is written here is written before it
+is done.
 
     planned ──► sent ──► confirmed
        ▲         │ ╲        ▲
-       └─refused─┘  unknown ┘   found by its marker, or sent again after a search that did not find it
+       └─refused─┘  unknown ┘   found by its marker, or sent again after a search that did not find
+       it
 
-`sent` is written before the request leaves. Whoever finds it while nobody holds the report's lock finds a process that
-died on the way, which is as good as `unknown`.
+`sent` is written before the request leaves. Whoever finds it while nobody holds the report's lock
+finds a process that died on the way, which is as good as `unknown`.
 """
 
 from __future__ import annotations
@@ -36,10 +38,11 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Filing:
-    """A report at a place: `[HOST/]OWNER/REPO` for an issue, with `#N` for a comment, with `#N/log` for its log, with `#N/state/…` for
-    what `check --comment` said there.
+    """A report at a place: `[HOST/]OWNER/REPO` for an issue, with `#N` for a comment, with `#N/log`
+    for its log, with `#N/state/…` for what `check --comment` said there.
 
-    `number` is that of the issue, `url` that of the issue or comment; `detail` says what happened last.
+    `number` is that of the issue, `url` that of the issue or comment; `detail` says what happened
+    last.
     """
 
     key: str
@@ -53,7 +56,10 @@ class Filing:
 
 @dataclass(frozen=True)
 class KnownIssue:
-    """What the tracker last said of an issue. `state` is open or closed, `reason` why it was closed."""
+    """What the tracker last said of an issue.
+
+    `state` is open or closed, `reason` why it was closed.
+    """
 
     repository: str
     number: int
@@ -89,17 +95,22 @@ def move(
     url: str | None = None,
     detail: str = "",
 ) -> None:
-    """Writes the next state, and a line of its history, in one transaction that is on the disk when this returns."""
+    """Writes the next state, and a line of its history, in one transaction that is on the disk when
+    this returns.
+    """
     time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with transaction(store):
         store.execute(
-            """INSERT INTO filings (key, repository, state, number, url, detail, updated) VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key, repository) DO UPDATE SET state = excluded.state, number = excluded.number,
+            """INSERT INTO filings (key, repository, state, number, url, detail, updated) VALUES (?,
+            ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key, repository) DO UPDATE SET state = excluded.state, number =
+            excluded.number,
             url = excluded.url, detail = excluded.detail, updated = excluded.updated""",
             (key, place, state.value, number, url, detail, time),
         )
         store.execute(
-            "INSERT INTO filing_history (key, repository, time, state, detail) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO filing_history (key, repository, time, state, detail) VALUES (?, ?, ?,"
+            " ?, ?)",
             (key, place, time, state.value, detail),
         )
 
@@ -125,7 +136,8 @@ def history(store: sqlite3.Connection, key: str) -> list[tuple[str, str, str, st
 def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:
     """Keeps what the tracker says of an issue now."""
     store.execute(
-        "INSERT OR REPLACE INTO issues (repository, number, title, state, reason, labels, synced) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO issues (repository, number, title, state, reason, labels, synced)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             issue.repository,
             issue.number,

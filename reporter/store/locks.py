@@ -1,6 +1,8 @@
-"""Of all processes that send the same report, one at a time: a lock that the operating system takes away with the process.
+"""Of all processes that send the same report, one at a time: a lock that the operating system takes
+away with the process.
 
-A file lock and not a row in the store, because a row outlives a process that was killed and then means nothing.
+A file lock and not a row in the store, because a row outlives a process that was killed and then
+means nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _STEP = 0.1  # seconds between two tries
 
 @contextlib.contextmanager
 def locked(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
-    """Holds all of the locks, taken in the order given; `waiting` is called once if another process has one.
+    """Holds all of the locks, taken in the order given; `waiting` is called once if another process
+    has one.
 
     Raises:
         UsageError: a lock file cannot be made.

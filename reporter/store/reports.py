@@ -1,4 +1,6 @@
-"""What the store knows of a report is enough to find its folder, its issue and its like; the folder stays the truth."""
+"""What the store knows of a report is enough to find its folder, its issue and its like; the folder
+stays the truth.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from reporter.store.database import now, opened
 
 @dataclass(frozen=True)
 class StoredReport:
-    """A written report. `key` marks its issue, `repro` is the text of repro.py, `created` is UTC in ISO 8601."""
+    """A written report.
+
+    `key` marks its issue, `repro` is the text of repro.py, `created` is UTC in ISO 8601.
+    """
 
     key: str
     created: str
@@ -57,12 +62,18 @@ def described(folder: Path, document: Mapping[str, Any], title: str, repro: str)
 
 
 def record(report: StoredReport, path: Path | None = None) -> None:
-    """Notes a report, or where it lies now; when it was first seen stays. Raises UsageError if the store cannot be used."""
+    """Notes a report, or where it lies now; when it was first seen stays.
+
+    Raises UsageError if the store cannot be used.
+    """
     with opened(path) as store:
         store.execute(
-            """INSERT INTO reports (key, created, folder, title, kind, layer, signature, fingerprint, torch, repro)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET folder = excluded.folder,
-            title = excluded.title, kind = excluded.kind, layer = excluded.layer, signature = excluded.signature,
+            """INSERT INTO reports (key, created, folder, title, kind, layer, signature,
+            fingerprint, torch, repro)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET folder =
+            excluded.folder,
+            title = excluded.title, kind = excluded.kind, layer = excluded.layer, signature =
+            excluded.signature,
             fingerprint = excluded.fingerprint, torch = excluded.torch""",
             (
                 report.key,

@@ -1,4 +1,6 @@
-"""The last triage of each issue, by the interpreters it was run with, so that a run over many issues goes on where it stopped."""
+"""The last triage of each issue, by the interpreters it was run with, so that a run over many
+issues goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def remember(
 ) -> None:
     """Notes a triage in the place of an earlier one."""
     store.execute(
-        """INSERT INTO triages (issue, places, changed, time, status, title, document) VALUES (?, ?, ?, ?, ?, ?, ?)
+        """INSERT INTO triages (issue, places, changed, time, status, title, document) VALUES (?, ?,
+        ?, ?, ?, ?, ?)
         ON CONFLICT (issue, places) DO UPDATE SET changed = excluded.changed, time = excluded.time,
         status = excluded.status, title = excluded.title, document = excluded.document""",
         (

@@ -1,8 +1,10 @@
-"""Exactly once, by three rules: write down what is about to be done, look before every attempt, and never guess.
+"""Exactly once, by three rules: write down what is about to be done, look before every attempt, and
+never guess.
 
-A request that changes something can fail in a way that leaves open whether it was carried out. Then the tracker is asked
-for the report's marker until no request can be under way any more; only a search that did not find it allows another
-attempt, in this run or in a later one. What was sent and by whom is in the store (`reporter.store.filings`).
+A request that changes something can fail in a way that leaves open whether it was carried out. Then
+the tracker is asked for the report's marker until no request can be under way any more; only a
+search that did not find it allows another attempt, in this run or in a later one. What was sent and
+by whom is in the store (`reporter.store.filings`).
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Delivery(Protocol):
     def place(self) -> str: ...
 
     def look(self, since: datetime | None) -> Landed | None:
-        """Searches the tracker for it. `since` is the first attempt, before which it cannot have been created."""
+        """Searches the tracker for it.
+
+        `since` is the first attempt, before which it cannot have been created.
+        """
 
     def send(self) -> Landed:
         """One request. Raises TrackerError with `may_have_happened` where that is not known."""
@@ -52,7 +57,9 @@ class Delivery(Protocol):
 
 @dataclass(frozen=True)
 class Desk:
-    """What all deliveries of a run share: the report's key and folder, the pace, and who is told what is going on."""
+    """What all deliveries of a run share: the report's key and folder, the pace, and who is told
+    what is going on.
+    """
 
     key: str
     folder: Path
@@ -64,7 +71,8 @@ class Desk:
         """Sends it, unless it is there already.
 
         Raises:
-            TrackerError: it did not arrive, or that is not known; the sentence says which. Later runs go on from here.
+            TrackerError: it did not arrive, or that is not known; the sentence says which. Later
+                runs go on from here.
             BugreportError: the tracker refused; nothing was created.
         """
         path = self.store or store_path()
@@ -94,7 +102,9 @@ class Desk:
         return self._attempt(delivery, path)
 
     def _attempt(self, delivery: Delivery, path: Path) -> Landed:
-        """At most two requests: the second one only after a refusal that says how soon to come again."""
+        """At most two requests: the second one only after a refusal that says how soon to come
+        again.
+        """
         for is_last in (False, True):
             self._move(path, delivery, State.SENT)
             started = datetime.now(timezone.utc)
@@ -131,12 +141,16 @@ class Desk:
             raise TrackerError(f"{error} ({second}); {_AGAIN}") from None
         if landed is None:
             raise TrackerError(
-                f"{error}; {delivery.what} was still not there after {self.pace.settle:.0f} seconds; {_AGAIN}"
+                f"{error}; {delivery.what} was still not there after {self.pace.settle:.0f}"
+                f" seconds; {_AGAIN}"
             )
         return self._confirm(path, delivery, landed, f"found by its mark after: {error}")
 
     def _watch(self, delivery: Delivery, since: datetime | None, seconds: float) -> Landed | None:
-        """Looks until `seconds` are over, and once more then. A failed look counts only if it is the last."""
+        """Looks until `seconds` are over, and once more then.
+
+        A failed look counts only if it is the last.
+        """
         clock = self.pace.clock
         end = clock() + seconds
         while True:
@@ -161,7 +175,8 @@ class Desk:
         try:
             self._move(path, delivery, State.CONFIRMED, landed, detail)
         except BugreportError as error:
-            # it is there, and the next run finds it by its mark: saying where is worth more than failing
+            # it is there, and the next run finds it by its mark: saying where is worth more than
+            # failing
             self.say(f"{delivery.what} is at {landed.url}, but that could not be noted: {error}")
         return landed
 

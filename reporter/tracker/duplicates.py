@@ -1,7 +1,10 @@
-"""Has somebody reported this already? Candidates come from three searches, and each is shown with the reasons that speak for it.
+"""Has somebody reported this already?
 
-A search finds words; whether two issues are one bug is decided by evidence in their text (`reporter.tracker.weighing`). Nothing is
-decided for the person who files, and a search that fails costs the list, never the report.
+Candidates come from three searches, and each is shown with the reasons that speak for it.
+
+A search finds words; whether two issues are one bug is decided by evidence in their text
+(`reporter.tracker.weighing`). Nothing is decided for the person who files, and a search that fails
+costs the list, never the report.
 """
 
 from __future__ import annotations
@@ -38,7 +41,10 @@ _QUERY_LIMIT = 250  # the search API takes 256 characters
 
 @dataclass(frozen=True)
 class Candidate:
-    """An issue, or a report of one's own without one, that may be the same bug. `score` is between 0 and 1."""
+    """An issue, or a report of one's own without one, that may be the same bug.
+
+    `score` is between 0 and 1.
+    """
 
     score: float
     reasons: tuple[str, ...]
@@ -85,7 +91,10 @@ class Duplicates:
 def find_duplicates(
     session: Session | None, repository: Repository, parcel: Parcel, store: Path | None = None
 ) -> Duplicates:
-    """Searches the store, and the tracker where there is a session. Raises nothing that the tracker or the store causes."""
+    """Searches the store, and the tracker where there is a session.
+
+    Raises nothing that the tracker or the store causes.
+    """
     found: dict[str, Candidate] = {}
     trouble: list[str] = []
     try:
@@ -111,7 +120,9 @@ def find_duplicates(
 
 
 def queries(repository: Repository, parcel: Parcel) -> list[str]:
-    """What the tracker is asked, the most telling first; each within the limit of the search API."""
+    """What the tracker is asked, the most telling first; each within the limit of the search
+    API.
+    """
     place = f"repo:{repository.full_name} is:issue"
     asked = []
     if parcel.stored.fingerprint:

@@ -1,7 +1,8 @@
-"""What a tracker's refusal, or its silence, means to the person who asked: one sentence with the way out.
+"""What a tracker's refusal, or its silence, means to the person who asked: one sentence with the
+way out.
 
-A refusal is an answer, so nothing has happened. After silence (a broken connection, a server error, an answer that is no
-JSON) a request that changes something may have been carried out.
+A refusal is an answer, so nothing has happened. After silence (a broken connection, a server error,
+an answer that is no JSON) a request that changes something may have been carried out.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ def refusal(
     whose = f"the token in {token.variable}" if token else "an anonymous request"
     if status == 401:
         return AuthenticationError(
-            f"{host} refuses {whose} ({said}); put a valid one there, for example `$(gh auth token)`"
+            f"{host} refuses {whose} ({said}); put a valid one there, for example `$(gh auth"
+            " token)`"
         )
     if status in (403, 429) and (limit := _limit(headers, said, status, now)) is not None:
         when = datetime.fromtimestamp(now + limit, timezone.utc).strftime("%H:%M:%S UTC")
         return TrackerError(
-            f"{host} allows {whose} no more requests before {when}, so it refused to {doing}; try again then",
+            f"{host} allows {whose} no more requests before {when}, so it refused to {doing}; try"
+            " again then",
             wait=limit,
         )
     if status == 403:
@@ -64,7 +67,8 @@ def refusal(
     if isinstance(status, int) and 400 <= status < _SERVER:
         return UsageError(f"{host} refused to {doing} ({status} {said})")
     return TrackerError(
-        f"{host} had an error of its own when asked to {doing} ({status} {said}){_come_again(writes)}",
+        f"{host} had an error of its own when asked to {doing} ({status}"
+        f" {said}){_come_again(writes)}",
         may_have_happened=writes,
     )
 
@@ -77,7 +81,8 @@ def silence(
     if _never_sent(error, root):
         reason = getattr(root, "strerror", None) or _short(root)
         return TrackerError(
-            f"{host} cannot be reached to {doing} ({reason}); check the network and the host's name, then try again"
+            f"{host} cannot be reached to {doing} ({reason}); check the network and the host's"
+            " name, then try again"
         )
     again = _come_again(writes)
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)):
@@ -91,7 +96,8 @@ def silence(
             may_have_happened=writes,
         )
     return TrackerError(
-        f"the answer of {host} cannot be read when asked to {doing} ({type(error).__name__}){again}",
+        f"the answer of {host} cannot be read when asked to {doing}"
+        f" ({type(error).__name__}){again}",
         may_have_happened=writes,
     )
 
@@ -120,7 +126,8 @@ def _forbidden(
         return UsageError(f"{host} refused to {doing}, since the project is archived; name another")
     if "required" in headers.get("x-github-sso", ""):
         return AuthenticationError(
-            f"{whose} is not authorised for the organisation's single sign-on, so {host} refused to {doing}; authorise it in the token's settings"
+            f"{whose} is not authorised for the organisation's single sign-on, so {host} refused to"
+            f" {doing}; authorise it in the token's settings"
         )
     return AuthenticationError(
         f"{whose} may not do this: {host} refused to {doing} (403 {said}); use one with more rights"
@@ -130,10 +137,12 @@ def _forbidden(
 def _missing(host: str, whose: str, doing: str, said: str, status: int) -> BugreportError:
     if status == 410:
         return UsageError(
-            f"{host} refused to {doing} (410 {said}); the project has no issues, or this one was deleted"
+            f"{host} refused to {doing} (410 {said}); the project has no issues, or this one was"
+            " deleted"
         )
     return UsageError(
-        f"{host} refused to {doing} (404): there is no such thing, or {whose} may not see it; check the name"
+        f"{host} refused to {doing} (404): there is no such thing, or {whose} may not see it; check"
+        " the name"
     )
 
 
@@ -178,7 +187,9 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _never_sent(error: BaseException, root: BaseException) -> bool:
-    """Whether no byte of the request can have reached the host: there was no connection, or no trust in it."""
+    """Whether no byte of the request can have reached the host: there was no connection, or no
+    trust in it.
+    """
     unsent = (
         urllib3.exceptions.NewConnectionError,
         urllib3.exceptions.ConnectTimeoutError,

@@ -1,7 +1,8 @@
-"""`file`: nothing leaves that was not shown, nobody files without words of their own and a yes, and nothing arrives twice.
+"""`file`: nothing leaves that was not shown, nobody files without words of their own and a yes, and
+nothing arrives twice.
 
-The order is: read, check for leaks, find out whether it is there already, look for duplicates, show, ask, check again what
-the person added, send, read back.
+The order is: read, check for leaks, find out whether it is there already, look for duplicates,
+show, ask, check again what the person added, send, read back.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def check_wanted(options: Options, person: Person, comment_on: int | None = None
     if wanted.sends:
         if not options.yes and not person.is_there:
             raise UsageError(
-                "filing needs somebody who says yes, and there is no terminal to ask; give --summary with a sentence of your own and --yes"
+                "filing needs somebody who says yes, and there is no terminal to ask; give"
+                " --summary with a sentence of your own and --yes"
             )
         need_token(wanted.repository.host)
     return wanted
@@ -87,7 +89,8 @@ def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
     parcel = _parcel(folder, options)
     if wanted.sends and options.yes and not has_words(parcel):
         raise UsageError(
-            "--yes goes together with a sentence of your own; give it with --summary, or leave --yes out to be asked"
+            "--yes goes together with a sentence of your own; give it with --summary, or leave"
+            " --yes out to be asked"
         )
     checked = _checked(parcel, options)
     notes = (*parcel.notes, *_doubts(checked))
@@ -103,7 +106,9 @@ def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
 
 
 def _parcel(folder: Path, options: Options) -> Parcel:
-    """The report as it lies there, or written anew in the form that was asked for, with the labels that this form knows."""
+    """The report as it lies there, or written anew in the form that was asked for, with the labels
+    that this form knows.
+    """
     words = options.summary or ""
     if options.template is None:
         return read_parcel(folder, words)
@@ -114,7 +119,10 @@ def _parcel(folder: Path, options: Options) -> Parcel:
 
 @dataclass(frozen=True)
 class _Filer:
-    """One run against one project. `repository` has the project's own spelling, so that the store knows it under one name."""
+    """One run against one project.
+
+    `repository` has the project's own spelling, so that the store knows it under one name.
+    """
 
     wanted: Wanted
     person: Person
@@ -185,11 +193,14 @@ class _Filer:
         return None
 
     def _worded(self, parcel: Parcel) -> Parcel:
-        """The parcel with the person's own sentence, which is checked for leaks like everything else."""
+        """The parcel with the person's own sentence, which is checked for leaks like everything
+        else.
+        """
         if has_words(parcel):
             return parcel
         self.person.say(
-            "The project wants words of your own: what did you do when it failed, and what does it keep you from doing?"
+            "The project wants words of your own: what did you do when it failed, and what does it"
+            " keep you from doing?"
         )
         words = ""
         while len(words.split()) < 3:
@@ -246,7 +257,9 @@ class _Filer:
         found: Duplicates,
         notes: tuple[str, ...],
     ) -> Filed:
-        """What belongs to an issue that is there: its log, and what the tracker made of the wishes."""
+        """What belongs to an issue that is there: its log, and what the tracker made of the
+        wishes.
+        """
         log_url, log_notes = self._log(desk, letter.parcel, landed.number)
         log_notes += self._twin(letter, landed.number) if action == "filed" else ()
         labels, assignees = Wish(letter.labels), Wish(letter.assignees)
@@ -271,7 +284,9 @@ class _Filer:
         )
 
     def _twin(self, letter: IssueLetter, number: int) -> tuple[str, ...]:
-        """A note if another machine has filed the same report meanwhile: no lock of ours reaches that far."""
+        """A note if another machine has filed the same report meanwhile: no lock of ours reaches
+        that far.
+        """
         try:
             first = letter.look(None)
         except BugreportError:
@@ -279,7 +294,10 @@ class _Filer:
         if first is None or first.number >= number:
             return ()
         return (
-            f"somebody filed the same report at the same time as #{first.number} ({first.url}); close #{number}, yours, and comment there",
+            (
+                f"somebody filed the same report at the same time as #{first.number} ({first.url});"
+                f" close #{number}, yours, and comment there"
+            ),
         )
 
     def _log(self, desk: Desk, parcel: Parcel, number: int) -> tuple[str | None, tuple[str, ...]]:
@@ -319,7 +337,9 @@ class _Filer:
         return labels, people
 
     def _labels(self, parcel: Parcel) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The labels to ask for, and notes on those left out: a label that a project lacks would be made anew."""
+        """The labels to ask for, and notes on those left out: a label that a project lacks would be
+        made anew.
+        """
         if self.wanted.options.labels or not parcel.labels:
             return self.wanted.options.labels, ()
         known, notes = [], []
@@ -365,13 +385,17 @@ def _checked_texts(parcel: Parcel, texts: Mapping[str, str], options: Options) -
 
 
 def _doubts(checked: Rechecked) -> tuple[str, ...]:
-    """What a person should look at before they say yes. It quotes nothing: the text is on the screen anyway."""
+    """What a person should look at before they say yes.
+
+    It quotes nothing: the text is on the screen anyway.
+    """
     notes = [
         f"line {f.line} of {f.file} has a {f.kind}; is it meant to be there?"
         for f in checked.doubtful
     ]
     if not checked.knows_program:
         notes.append(
-            "private/ does not know your program any more, so the words of your program could not be looked for; read the text yourself"
+            "private/ does not know your program any more, so the words of your program could not"
+            " be looked for; read the text yourself"
         )
     return tuple(notes)

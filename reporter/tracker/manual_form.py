@@ -1,4 +1,6 @@
-"""Filing by hand: the form opens with the title in it, and the text areas, which no address can fill, are printed to be pasted."""
+"""Filing by hand: the form opens with the title in it, and the text areas, which no address can
+fill, are printed to be pasted.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,19 @@ _FORMS = {"pytorch/pytorch": "pt2-bug-report.yml"}
 
 @dataclass(frozen=True)
 class Form:
-    """The address to open, and the sections by heading in the order of the form; one without headings has one section."""
+    """The address to open, and the sections by heading in the order of the form; one without
+    headings has one section.
+    """
 
     url: str
     sections: tuple[tuple[str, str], ...]
 
 
 def form(repository: Repository, parcel: Parcel) -> Form:
-    """The form of a project. The address stays under the limit of 8,192 bytes: the title is cut, then the body left out."""
+    """The form of a project.
+
+    The address stays under the limit of 8,192 bytes: the title is cut, then the body left out.
+    """
     template = _FORMS.get(repository.full_name.lower())
     address = f"{repository.url}/issues/new?"
     if template:

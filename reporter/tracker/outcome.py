@@ -16,14 +16,19 @@ DECLINED = 130
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for beside the text, and what the tracker made of it; `given` is None where nobody looked."""
+    """What was asked for beside the text, and what the tracker made of it; `given` is None where
+    nobody looked.
+    """
 
     asked: tuple[str, ...] = ()
     given: tuple[str, ...] | None = None
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What the tracker left out without saying so. Names compare without regard to case, as they do there."""
+        """What the tracker left out without saying so.
+
+        Names compare without regard to case, as they do there.
+        """
         if self.given is None:
             return ()
         known = {name.lower() for name in self.given}
@@ -65,18 +70,23 @@ class Filed:
         }
 
     def summary_lines(self) -> list[str]:
-        """What a person reads at the end; the address stands first, for scripts that take the first line."""
+        """What a person reads at the end; the address stands first, for scripts that take the first
+        line.
+        """
         said = {
             "filed": f"filed as {self.repository}#{self.number}",
             "commented": f"commented on {self.repository}#{self.number}",
-            "already_filed": f"this report is already there as {self.repository}#{self.number}; nothing was sent",
+            "already_filed": (
+                f"this report is already there as {self.repository}#{self.number}; nothing was sent"
+            ),
         }
         lines = [self.url, said[self.action]]
         lines += [f"the error log: {self.log_url}"] if self.log_url else []
         for wish, what in ((self.labels, "labels"), (self.assignees, "assignees")):
             if wish.dropped:
                 lines.append(
-                    f"{self.repository.host} dropped the {what} {', '.join(wish.dropped)}: only people with triage rights can set them"
+                    f"{self.repository.host} dropped the {what} {', '.join(wish.dropped)}: only"
+                    " people with triage rights can set them"
                 )
         lines += [f"note: {note}" for note in self.notes]
         return [*lines, "next: `bugreport sync` asks what has become of it"]
@@ -84,7 +94,10 @@ class Filed:
 
 @dataclass(frozen=True)
 class Shown:
-    """Nothing was sent: a dry run, the web form, or a person who said no. `lines` is what they read."""
+    """Nothing was sent: a dry run, the web form, or a person who said no.
+
+    `lines` is what they read.
+    """
 
     action: str
     repository: Repository

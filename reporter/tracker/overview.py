@@ -1,4 +1,6 @@
-"""`list`, `show`, `sync`: what the store knows of each report, and what the tracker says of its issue today."""
+"""`list`, `show`, `sync`: what the store knows of each report, and what the tracker says of its
+issue today.
+"""
 
 from __future__ import annotations
 
@@ -194,7 +196,10 @@ def listing() -> Listing:
 
 
 def show(name: str) -> Details:
-    """The report that a folder or the beginning of a key names. Raises UsageError if there is none or several."""
+    """The report that a folder or the beginning of a key names.
+
+    Raises UsageError if there is none or several.
+    """
     from reporter.store.reports import alike
 
     with opened() as store:
@@ -204,10 +209,11 @@ def show(name: str) -> Details:
 
 
 def sync() -> Listing:
-    """Asks the trackers for every issue that was filed, and looks for those of which that is not known.
+    """Asks the trackers for every issue that was filed, and looks for those of which that is not
+    known.
 
-    Trouble with one issue is a line, so that the others are still asked. Raises AuthenticationError where no question could
-    be asked for want of a token.
+    Trouble with one issue is a line, so that the others are still asked. Raises AuthenticationError
+    where no question could be asked for want of a token.
     """
     from reporter.tracker.sync import refresh
 
@@ -261,7 +267,8 @@ def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool =
         if not is_beside(item.place)
     )
     rows = store.execute(
-        "SELECT release, torch, outcome, MAX(time) AS time FROM checks WHERE key = ? GROUP BY release ORDER BY release",
+        "SELECT release, torch, outcome, MAX(time) AS time FROM checks WHERE key = ? GROUP BY"
+        " release ORDER BY release",
         (report.key,),
     )
     checks = tuple(Check(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows)

@@ -1,4 +1,6 @@
-"""Which host, which project, which token: decided as `gh` decides it, so that nobody has to learn it twice."""
+"""Which host, which project, which token: decided as `gh` decides it, so that nobody has to learn
+it twice.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from reporter.core import tokens
 from reporter.core.errors import AuthenticationError, UsageError
 
 PUBLIC = "github.com"
-#: Another API address, for tests and proxies on this machine; never another machine, since the token is sent there.
+#: Another API address, for tests and proxies on this machine; never another machine, since the
+#: token is sent there.
 API_VARIABLE = "BUGREPORT_GITHUB_API"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
@@ -22,7 +25,9 @@ _ISSUE = re.compile(r"(?P<place>.+?)(?:#|/(?:issues|pull)/)(?P<number>\d+)(?:[/?
 
 @dataclass(frozen=True)
 class Repository:
-    """A project on a host; `str` is what -R takes, with the host only where it is not github.com."""
+    """A project on a host; `str` is what -R takes, with the host only where it is not
+    github.com.
+    """
 
     host: str
     owner: str
@@ -70,7 +75,10 @@ class Token:
 
 
 def default_host() -> str:
-    """`GH_HOST`, else github.com. Raises UsageError if the variable holds something else than a host."""
+    """`GH_HOST`, else github.com.
+
+    Raises UsageError if the variable holds something else than a host.
+    """
     host = os.environ.get("GH_HOST", "").strip().lower()
     if host and not _HOST.fullmatch(host):
         raise UsageError(
@@ -80,7 +88,10 @@ def default_host() -> str:
 
 
 def parse_repository(text: str) -> Repository:
-    """`[HOST/]OWNER/REPO`, or the project's address as a browser or `git` writes it. Raises UsageError."""
+    """`[HOST/]OWNER/REPO`, or the project's address as a browser or `git` writes it.
+
+    Raises UsageError.
+    """
     found = _parts(text.strip())
     if found is None:
         raise UsageError(
@@ -128,7 +139,8 @@ def api_url(host: str) -> str:
         address = urlsplit(given)
         if address.scheme not in ("http", "https") or address.hostname not in _LOCAL:
             raise UsageError(
-                f"{API_VARIABLE} is {given!r}, but may only name this machine, such as http://127.0.0.1:8080; unset it"
+                f"{API_VARIABLE} is {given!r}, but may only name this machine, such as"
+                " http://127.0.0.1:8080; unset it"
             )
         return given
     if host == PUBLIC:
@@ -158,6 +170,7 @@ def need_token(host: str) -> Token:
         first, second = token_variables(host)
         option = "" if host == PUBLIC else f" --hostname {host}"
         raise AuthenticationError(
-            f"there is no token for {host}; set {first} or {second}, for example `export {first}=$(gh auth token{option})`"
+            f"there is no token for {host}; set {first} or {second}, for example `export"
+            f" {first}=$(gh auth token{option})`"
         )
     return token

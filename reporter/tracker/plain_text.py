@@ -1,19 +1,25 @@
-"""What strangers wrote is shown as text and nothing else: no escape sequence, no direction mark, no invisible character."""
+"""What strangers wrote is shown as text and nothing else: no escape sequence, no direction mark, no
+invisible character.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# CSI and OSC sequences as a whole, so that "\x1b[31mred" leaves "red" and not "[31mred"; then any other two-character escape.
+# CSI and OSC sequences as a whole, so that "\x1b[31mred" leaves "red" and not "[31mred"; then any
+# other two-character escape.
 _ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b."
+    r"(?:\x1b\[|\x9b)[0-?]*["
+    r" -/]*[@-~]?|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b."
 )
 _KEPT = frozenset("\n\t")
 
 
 def plain(text: str) -> str:
-    """The text without control and format characters (Unicode Cc, Cf, Cs, Co), but with its lines and tabs."""
+    """The text without control and format characters (Unicode Cc, Cf, Cs, Co), but with its lines
+    and tabs.
+    """
     text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return "".join(
         char

@@ -1,7 +1,8 @@
-"""What can be sent, each with its way of being found again: an issue, a comment, and the log beside an issue.
+"""What can be sent, each with its way of being found again: an issue, a comment, and the log beside
+an issue.
 
-An issue is looked for twice: among the newest ones, because the search index lags behind by minutes, and in the index,
-because the newest ones end somewhere.
+An issue is looked for twice: among the newest ones, because the search index lags behind by
+minutes, and in the index, because the newest ones end somewhere.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ class IssueLetter:
 
 @dataclass(frozen=True)
 class CommentLetter:
-    """A comment on an issue. `mark` is what it is found by; `text` is made when it is sent, since it may need a gist."""
+    """A comment on an issue.
+
+    `mark` is what it is found by; `text` is made when it is sent, since it may need a gist.
+    """
 
     session: Session
     project: Project
@@ -108,7 +112,9 @@ class LogText:
         return log_needs_gist(self.parcel)
 
     def _gist(self) -> str | None:
-        """The gist's address, or None where the token may not make one: then the comment has the log, cut."""
+        """The gist's address, or None where the token may not make one: then the comment has the
+        log, cut.
+        """
         name = f"error-log-{self.parcel.key}.txt"
         try:
             with self.session.calling("create a secret gist for the error log", writes=True):
@@ -133,7 +139,8 @@ def find_issue(
     """The issue with the mark of a report; the oldest, should somebody have copied the mark.
 
     Args:
-        since: the first attempt to file it by our clock, before which there can be none; None if there was no attempt.
+        since: the first attempt to file it by our clock, before which there can be none; None if
+            there was no attempt.
 
     Raises: as `Session.calling`, where the answer would not be sure.
     """
@@ -150,7 +157,8 @@ def find_issue(
             return None  # it would have been among the newest
         if since is not None:
             raise
-    # this machine has sent nothing, but another one may have: without the index the list must go further back
+    # this machine has sent nothing, but another one may have: without the index the list must go
+    # further back
     return _among_newest(session, project, repository, key, None, _PAGES)[0]
 
 
@@ -196,14 +204,16 @@ def _in_index(session: Session, repository: Repository, key: str) -> Landed | No
         gave_up = not found and is_incomplete(results)
     if gave_up:
         raise TrackerError(
-            f"the search of {repository} took too long and gave up, so it is not known whether the report was filed there; "
-            "try again later"
+            f"the search of {repository} took too long and gave up, so it is not known whether the"
+            " report was filed there; try again later"
         )
     return _first(found)
 
 
 def _is_marked(issue: Issue, key: str) -> bool:
-    """It has the mark; or the program that the mark is made of, should somebody have edited the mark away."""
+    """It has the mark; or the program that the mark is made of, should somebody have edited the
+    mark away.
+    """
     body = issue.body or ""
     if f"<!-- bugreport-key: {key} -->" in body:
         return True

@@ -16,7 +16,10 @@ from reporter.tracker.submission import Parcel, has_words
 
 
 class Person(Protocol):
-    """Who sits in front of the terminal, if anybody does. `show` is for what leaves, `say` for what is going on."""
+    """Who sits in front of the terminal, if anybody does.
+
+    `show` is for what leaves, `say` for what is going on.
+    """
 
     @property
     def is_there(self) -> bool: ...
@@ -37,7 +40,9 @@ class Person(Protocol):
 def dry_run(
     repository: Repository, options: Options, parcel: Parcel, notes: tuple[str, ...]
 ) -> Shown:
-    """Exactly what would leave; nothing is asked of the network, so neither are labels nor duplicates."""
+    """Exactly what would leave; nothing is asked of the network, so neither are labels nor
+    duplicates.
+    """
     labels = options.labels or parcel.labels
     if not has_words(parcel):
         notes += ("a sentence of your own is still missing; --summary adds it",)

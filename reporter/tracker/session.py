@@ -1,7 +1,9 @@
-"""A request that changes something goes out once: what reads is repeated, what writes never is, and every failure says which of the two it was.
+"""A request that changes something goes out once: what reads is repeated, what writes never is, and
+every failure says which of the two it was.
 
-PyGithub's own retry repeats POST after a server error, and an issue is then filed twice. Here a failure of a write is either
-a refusal (nothing has happened) or a `TrackerError` with `may_have_happened`, and who asked decides what to do about it.
+PyGithub's own retry repeats POST after a server error, and an issue is then filed twice. Here a
+failure of a write is either a refusal (nothing has happened) or a `TrackerError` with
+`may_have_happened`, and who asked decides what to do about it.
 """
 
 from __future__ import annotations
@@ -39,9 +41,10 @@ _BUSY = frozenset({429, 500, 502, 503, 504})
 class Pace:
     """Seconds: how long an answer may take, and what follows from it.
 
-    `settle` is when a request without an answer can no longer be under way: GitHub itself gives up after ten seconds,
-    so twice our own patience is ample. `pause` lies between two requests that change something. `clock` and `sleep` are
-    what the run waits with; a test gives a clock that only its waits move.
+    `settle` is when a request without an answer can no longer be under way: GitHub itself gives up
+    after ten seconds, so twice our own patience is ample. `pause` lies between two requests that
+    change something. `clock` and `sleep` are what the run waits with; a test gives a clock that
+    only its waits move.
     """
 
     timeout: float = _TIMEOUT
@@ -68,20 +71,25 @@ class Pace:
                 raise ValueError
         except ValueError:
             raise UsageError(
-                f"{TIMEOUT_VARIABLE} is {given!r}, but must be a number of seconds; correct it or unset it"
+                f"{TIMEOUT_VARIABLE} is {given!r}, but must be a number of seconds; correct it or"
+                " unset it"
             ) from None
         return cls(timeout)
 
 
 def is_incomplete(results: object) -> bool:
-    """Whether a search that was read gave up before it had looked everywhere: what it did not find may be there."""
+    """Whether a search that was read gave up before it had looked everywhere: what it did not find
+    may be there.
+    """
     return bool(getattr(results, "incomplete_results", None))  # PyGithub knows it since 2.10
 
 
 class ReadRetry(Retry):
-    """Repeats what only reads, after server errors and where the server says how soon; nothing else, ever.
+    """Repeats what only reads, after server errors and where the server says how soon; nothing
+    else, ever.
 
-    urllib3 makes copies of a retry for each attempt, so it has no state of its own but the way it waits.
+    urllib3 makes copies of a retry for each attempt, so it has no state of its own but the way it
+    waits.
     """
 
     def __init__(self, *given: Any, wait: Callable[[float], None] = time.sleep, **more: Any):
@@ -122,7 +130,10 @@ class ReadRetry(Retry):
 
 
 class Session:
-    """One host and one identity. `github` is PyGithub's entry; use it inside `calling`, which speaks for its failures."""
+    """One host and one identity.
+
+    `github` is PyGithub's entry; use it inside `calling`, which speaks for its failures.
+    """
 
     def __init__(self, host: str, *, pace: Pace | None = None, token_needed: bool = True) -> None:
         """Reads the token from the environment; sends nothing.
@@ -180,7 +191,8 @@ class Session:
             raise silence(self.host, doing, error, self.pace.timeout, writes=writes) from None
 
     def repository(self, wanted: Repository) -> github.Repository.Repository:
-        """The project under the name that it has today: requests to a former name are redirected, and writes get lost.
+        """The project under the name that it has today: requests to a former name are redirected,
+        and writes get lost.
 
         Raises: as `calling`.
         """

@@ -1,7 +1,9 @@
-"""What leaves is decided once, as bytes: the texts that are shown, checked and sent are the same objects.
+"""What leaves is decided once, as bytes: the texts that are shown, checked and sent are the same
+objects.
 
-The text on the disk may have been edited, so it is read as Markdown with a title line and never rendered anew. The
-reporter's own sentence goes in front of the repro, and a body past the tracker's limit gives up its log, never its repro.
+The text on the disk may have been edited, so it is read as Markdown with a title line and never
+rendered anew. The reporter's own sentence goes in front of the repro, and a body past the tracker's
+limit gives up its log, never its repro.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ _MARGIN = 256
 class Parcel:
     """A report on its way out.
 
-    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `document` is report.json, `stored` the
-    row of the local store.
+    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `document` is
+    report.json, `stored` the row of the local store.
     """
 
     folder: Path
@@ -64,7 +66,9 @@ class Parcel:
         return f"bugreport-key: {self.key}"
 
     def texts(self) -> dict[str, str]:
-        """Everything that leaves, by name; the names are those that a finding of the leak check gives."""
+        """Everything that leaves, by name; the names are those that a finding of the leak check
+        gives.
+        """
         found = {"issue.md": f"{self.title}\n\n{self.body}"}
         if self.log:
             found[ERROR_LOG] = self.log
@@ -76,10 +80,12 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Pa
 
     Args:
         written: the issue's text instead of issue.md, where it was written anew in another form.
-        words: the reporter's own sentence; where the text already has one from `create --summary` it may be empty.
+        words: the reporter's own sentence; where the text already has one from `create --summary`
+            it may be empty.
 
     Raises:
-        UsageError: the folder is no report, or the text does not fit the tracker even without its log.
+        UsageError: the folder is no report, or the text does not fit the tracker even without its
+            log.
     """
     document = _document(folder)
     issue, repro = written or _text(folder, "issue.md"), _text(folder, "repro.py")
@@ -89,7 +95,8 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Pa
         raise UsageError(f"{folder / 'issue.md'} must have a title line and a body; correct it")
     if len(title) > TITLE_LIMIT:
         raise UsageError(
-            f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are allowed; shorten it"
+            f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are"
+            " allowed; shorten it"
         )
     stored = described(folder, document, title, repro)
     body, notes = _marked(body, stored, document, folder)
@@ -116,7 +123,10 @@ def has_words(parcel: Parcel) -> bool:
 
 
 def with_words(parcel: Parcel, words: str) -> Parcel:
-    """The parcel with the reporter's own sentence before the repro. Raises UsageError if it does not fit."""
+    """The parcel with the reporter's own sentence before the repro.
+
+    Raises UsageError if it does not fit.
+    """
     words = words.strip()
     body = parcel.body
     if words and words not in body:
@@ -128,20 +138,28 @@ def with_words(parcel: Parcel, words: str) -> Parcel:
 
 
 def comment_with_environment(parcel: Parcel, number: int) -> str:
-    """A comment for an issue that reports the same bug already: what is new is where it was seen, and the smaller repro."""
+    """A comment for an issue that reports the same bug already: what is new is where it was seen,
+    and the smaller repro.
+    """
     verdict = parcel.document.get("verdict") or {}
     seen, runs = (verdict.get("reproduced") or [0, 0])[:2]
     versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", parcel.body, re.M | re.S)
     own = [parcel.words] if parcel.words else []
     parts = [
-        f"This also happens with torch {parcel.stored.torch} (Python {parcel.document.get('python', '?')}, "
-        f"{parcel.document.get('device', 'cpu')}): seen in {seen} of {runs} fresh processes with this repro.",
+        (
+            f"This also happens with torch {parcel.stored.torch} (Python"
+            f" {parcel.document.get('python', '?')}, {parcel.document.get('device', 'cpu')}): seen"
+            f" in {seen} of {runs} fresh processes with this repro."
+        ),
         *own,
         fence(parcel.stored.repro, "python"),
         "<details><summary>Versions</summary>\n\n"
         + (versions.group(1).strip() if versions else "")
         + "\n\n</details>",
-        f"_This comment was written by the tool bugreport {VERSION}{_WITH_WORDS if own else _NO_WORDS}._",
+        (
+            "_This comment was written by the tool bugreport"
+            f" {VERSION}{_WITH_WORDS if own else _NO_WORDS}._"
+        ),
         f"<!-- {parcel.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
@@ -151,7 +169,9 @@ def comment_with_environment(parcel: Parcel, number: int) -> str:
 
 
 def log_comment(parcel: Parcel, gist: str | None = None) -> str:
-    """The first comment: the log itself, cut if it has to be, or the address of a gist that holds it."""
+    """The first comment: the log itself, cut if it has to be, or the address of a gist that holds
+    it.
+    """
     mark = f"<!-- bugreport-log: {parcel.key} -->"
     if gist:
         return f"{_LONG_LOG} {gist}\n\n{mark}"
@@ -165,7 +185,10 @@ def log_needs_gist(parcel: Parcel) -> bool:
 
 
 def _fitted(parcel: Parcel) -> Parcel:
-    """The body within the tracker's limit: its log moves into a comment. Raises UsageError if that is not enough."""
+    """The body within the tracker's limit: its log moves into a comment.
+
+    Raises UsageError if that is not enough.
+    """
     if size(parcel.body) <= BODY_LIMIT:
         return parcel
     found = _LOGS.search(parcel.body)
@@ -174,7 +197,8 @@ def _fitted(parcel: Parcel) -> Parcel:
         parcel = replace(parcel, body=body, log=parcel.log or _unfenced(found["log"]))
     if size(parcel.body) > BODY_LIMIT:
         raise UsageError(
-            f"the text of {parcel.folder / 'issue.md'} has {size(parcel.body):,} bytes, but the tracker takes {BODY_LIMIT:,}; shorten it"
+            f"the text of {parcel.folder / 'issue.md'} has {size(parcel.body):,} bytes, but the"
+            f" tracker takes {BODY_LIMIT:,}; shorten it"
         )
     return parcel
 
@@ -205,7 +229,9 @@ def _marked(
 
 
 def _disclosed(body: str, has_words: bool) -> str:
-    """What a tool has written says so, also where the line was edited away: the receiving project demands it."""
+    """What a tool has written says so, also where the line was edited away: the receiving project
+    demands it.
+    """
     if _DISCLOSED.search(body):
         return body
     ending = _WITH_WORDS if has_words else _NO_WORDS
@@ -242,7 +268,8 @@ def _text(folder: Path, name: str) -> str:
         return (folder / name).read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"{folder} is not a report folder ({name}: {error.strerror}); name one that `bugreport create` wrote"
+            f"{folder} is not a report folder ({name}: {error.strerror}); name one that `bugreport"
+            " create` wrote"
         ) from None
     except UnicodeDecodeError:
         raise UsageError(f"{folder / name} is not a text in UTF-8; correct it") from None

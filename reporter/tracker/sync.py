@@ -1,4 +1,6 @@
-"""One filing against the tracker: an issue that is there is read, one that may be there is looked for by its mark."""
+"""One filing against the tracker: an issue that is there is read, one that may be there is looked
+for by its mark.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""How much speaks for two issues being one bug: the words of an error say most, then the operators that few programs have.
+"""How much speaks for two issues being one bug: the words of an error say most, then the operators
+that few programs have.
 
-The weights were fitted to issues of pytorch/pytorch whose maintainers or authors said which are the same (README, "Likely
-duplicates"; `tests/support/github/weighing.py` has the rows). What is everywhere counts little: wrappers that every failure is raised
-in, messages of plain Python, operators that are in every second program.
+The weights were fitted to issues of pytorch/pytorch whose maintainers or authors said which are the
+same (README, "Likely duplicates"; `tests/support/github/weighing.py` has the rows). What is
+everywhere counts little: wrappers that every failure is raised in, messages of plain Python,
+operators that are in every second program.
 """
 
 from __future__ import annotations
@@ -47,18 +49,21 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|‘[^’]*’")
 _SHORTEST = 12
 #: Operators of nearly every program, and attributes that are none.
 _EVERYDAY = frozenset(
-    """torch.compile torch.nn.Module torch.Tensor torch.tensor torch.randn torch.rand torch.ones torch.zeros
-    torch.manual_seed torch.empty torch.full torch.arange view reshape add mul sub to float getitem setitem contiguous
-    torch.add torch.sub torch.mul torch.div torch.int32 torch.int64 torch.float32 torch.float64 torch.bool""".split()
+    """torch.compile torch.nn.Module torch.Tensor torch.tensor torch.randn torch.rand torch.ones
+    torch.zeros torch.manual_seed torch.empty torch.full torch.arange view reshape add mul sub to
+    float getitem setitem contiguous torch.add torch.sub torch.mul torch.div torch.int32 torch.int64
+    torch.float32 torch.float64 torch.bool""".split()
 )
 #: Operators that many programs have, and those that are one like the other to a compiler.
 _FREQUENT = frozenset(
-    """t min max sum mean cat stack clone detach transpose permute unsqueeze squeeze expand flatten div truediv neg abs exp log
-    sqrt rsqrt sin cos tan sinh cosh tanh sigmoid relu gelu silu softmax matmul mm bmm linear where ge gt le lt eq ne and_ or_
-    item chunk split masked_fill uint8 int8 int16 float16 bfloat16""".split()
+    """t min max sum mean cat stack clone detach transpose permute unsqueeze squeeze expand flatten
+    div truediv neg abs exp log sqrt rsqrt sin cos tan sinh cosh tanh sigmoid relu gelu silu softmax
+    matmul mm bmm linear where ge gt le lt eq ne and_ or_ item chunk split masked_fill uint8 int8
+    int16 float16 bfloat16""".split()
 )
 _FREQUENT_WEIGHT = 0.3
-#: Operators that are lowered by the same code; one in place of the other is nearly the same program.
+#: Operators that are lowered by the same code; one in place of the other is nearly the same
+#: program.
 _ALIKE = [
     frozenset(group.split())
     for group in (
@@ -74,8 +79,10 @@ _ALIKE = [
 _ALIKE_WEIGHT = 0.7
 #: What Python itself says of any mistake: the same words, another bug.
 _PLAIN_MESSAGE = re.compile(
-    r"^(?:\w+(?:Error|Exception): )*(?:(?:list|tuple|string)? ?index out of range|division by zero|integer division or modulo by zero|"
-    r"N|expected size .* stride .*|unhashable type.*|'?\w*'? object is not (?:callable|iterable|subscriptable)|C\+\+ compile error)?\W*$"
+    r"^(?:\w+(?:Error|Exception): )*(?:(?:list|tuple|string)? ?index out of range|division by"
+    r" zero|integer division or modulo by zero|"
+    r"N|expected size .* stride .*|unhashable type.*|'?\w*'? object is not"
+    r" (?:callable|iterable|subscriptable)|C\+\+ compile error)?\W*$"
 )
 _WRAPPERS = re.compile(r"^(?:\w+(?:Error|Exception|Failed): )+")
 _SORTS = {
@@ -164,7 +171,9 @@ def _frames_in(parcel: Parcel, text: str, is_said: bool, weights: Weights) -> tu
 
 
 def _operators_in(parcel: Parcel, title: str, text: str, weights: Weights) -> tuple[float, str]:
-    """Operators that few programs have, each in the text; the more of them agree, the more it says."""
+    """Operators that few programs have, each in the text; the more of them agree, the more it
+    says.
+    """
     wanted = telling_operators(parcel)
     there = {name: found for name in wanted if (found := _is_in(last(name), text))}
     if not there:
@@ -179,7 +188,9 @@ def _operators_in(parcel: Parcel, title: str, text: str, weights: Weights) -> tu
 
 
 def _is_in(name: str, text: str) -> float:
-    """1 where a text has the operator, less where it has one that is lowered alike, 0 where it has none of them."""
+    """1 where a text has the operator, less where it has one that is lowered alike, 0 where it has
+    none of them.
+    """
     base = name.rstrip("_")
     group: frozenset[str] = next((group for group in _ALIKE if base in group), frozenset())
     for word, worth in ((base, 1.0), *((other, _ALIKE_WEIGHT) for other in sorted(group))):
@@ -239,13 +250,17 @@ def _shown(text: str) -> tuple[bool, bool]:
 
 
 def exception_of(parcel: Parcel) -> str:
-    """The class of the exception, without its module, or the signal; empty where there was neither."""
+    """The class of the exception, without its module, or the signal; empty where there was
+    neither.
+    """
     verdict = parcel.document.get("verdict") or {}
     return str(verdict.get("exception") or "").rpartition(".")[2]
 
 
 def words_of(parcel: Parcel) -> list[str]:
-    """The words of the message that do not change from program to program, without repetition: quoted ones may be the program's own."""
+    """The words of the message that do not change from program to program, without repetition:
+    quoted ones may be the program's own.
+    """
     if not exception_of(parcel):
         return []
     message = _message(parcel)
@@ -269,7 +284,9 @@ def last(name: str) -> str:
 
 
 def _line_of(parcel: Parcel) -> str:
-    """The line of the message that tells something, normalised and without the exceptions around it; or nothing."""
+    """The line of the message that tells something, normalised and without the exceptions around
+    it; or nothing.
+    """
     lines = (_WRAPPERS.sub("", normalise(part)) for part in _message(parcel).split(" | "))
     return next((line for line in lines if len(line) >= _SHORTEST), "")
 

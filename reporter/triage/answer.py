@@ -1,6 +1,8 @@
-"""What a maintainer could answer, and the labels that the evidence supports; both are suggestions until a person says yes.
+"""What a maintainer could answer, and the labels that the evidence supports; both are suggestions
+until a person says yes.
 
-A stranger's text stands in fences and code spans only, so none of it is a heading, a link, a mention or an instruction.
+A stranger's text stands in fences and code spans only, so none of it is a heading, a link, a
+mention or an instruction.
 """
 
 from __future__ import annotations
@@ -80,7 +82,9 @@ def mark(result: Triage) -> str:
 
 
 def comment(result: Triage) -> str:
-    """The suggested comment as Markdown; empty where there is nothing that a stranger should be told."""
+    """The suggested comment as Markdown; empty where there is nothing that a stranger should be
+    told.
+    """
     refusal = result.refusal
     if refusal is not None and refusal.kind not in _ASKS:
         return ""

@@ -1,4 +1,6 @@
-"""The repro as its reader runs it, `python repro.py` with an empty cache, several times, in the sandbox."""
+"""The repro as its reader runs it, `python repro.py` with an empty cache, several times, in the
+sandbox.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from reporter.triage.stated import Match, Stated, compare, exceptions, told
 
 Outcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"
-#: Lends the run what a warm-up found out about the C++ compiler, as `reporter.execution.fresh_process` does; the cache stays its own.
+#: Lends the run what a warm-up found out about the C++ compiler, as
+#: `reporter.execution.fresh_process` does; the cache stays its own.
 _LEND = """
 for part in /seed/??; do [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null; done
 headers="$TMPDIR/torchinductor_$USER/precompiled_headers"
@@ -26,7 +29,10 @@ exec "$@"
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run. `match`: whether it failed as the issue states; `failure` is its last exception, on one line."""
+    """One run.
+
+    `match`: whether it failed as the issue states; `failure` is its last exception, on one line.
+    """
 
     outcome: Outcome
     match: Match | None
@@ -90,7 +96,8 @@ def run(
     trust: bool,
     times: int = 3,
 ) -> Runs:
-    """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure is stated, or failed otherwise.
+    """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure
+    is stated, or failed otherwise.
 
     Raises CannotJudgeError if there is no sandbox.
     """
@@ -155,7 +162,9 @@ def _outcome(result: Result) -> Outcome:
 
 
 def warm_folder(python: Path) -> Path | None:
-    """What earlier runs of the tool found out about the compilers for this interpreter, if there were any."""
+    """What earlier runs of the tool found out about the compilers for this interpreter, if there
+    were any.
+    """
     folder = place_of(python)
     complete = folder.is_dir() and not (folder / "warm-up-in-progress").exists()
     return folder if complete and any(folder.iterdir()) else None

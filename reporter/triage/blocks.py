@@ -1,7 +1,9 @@
-"""Where the code of a post is: the blocks of its Markdown, by a Markdown parser, with the heading that each stands under.
+"""Where the code of a post is: the blocks of its Markdown, by a Markdown parser, with the heading
+that each stands under.
 
-Only block structure is parsed: no emphasis, no links, so no text of 60,000 characters takes long. What people do wrong is
-expected: code in HTML, a whole form quoted in a fence, a fence right behind `<details>`, code without a fence.
+Only block structure is parsed: no emphasis, no links, so no text of 60,000 characters takes long.
+What people do wrong is expected: code in HTML, a whole form quoted in a fence, a fence right behind
+`<details>`, code without a fence.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ _SUMMARY = re.compile(r"<summary>[^<>]{0,300}</summary>")
 
 @dataclass(frozen=True)
 class Block:
-    """Code, or what looks like it: `language` as its fence says, `section` the heading above, in lower case."""
+    """Code, or what looks like it: `language` as its fence says, `section` the heading above, in
+    lower case.
+    """
 
     text: str
     language: str = ""
@@ -96,7 +100,9 @@ def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
 def _runs(
     paragraphs: list[tuple[int, int]], tokens: object, lines: list[str]
 ) -> Iterator[tuple[int, int]]:
-    """From the first line that can only be Python to the end of the text; what follows the code is cut off by who parses it."""
+    """From the first line that can only be Python to the end of the text; what follows the code is
+    cut off by who parses it.
+    """
     starts = [
         number
         for first, last in paragraphs
@@ -108,7 +114,9 @@ def _runs(
 
 
 def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
-    """Code in `<pre>`; and fences that are only text to Markdown, since no empty line stands before them."""
+    """Code in `<pre>`; and fences that are only text to Markdown, since no empty line stands before
+    them.
+    """
     found = _preformatted(html)
     if found:
         for text in found:

@@ -1,8 +1,9 @@
-"""Whether a block is a program, and of what sort: the answer of Python's own parser, never of a pattern over lines.
+"""Whether a block is a program, and of what sort: the answer of Python's own parser, never of a
+pattern over lines.
 
-What people paste is first made into what they meant: prompts and magics go, invisible characters go (and are told), an indented
-block is moved to the margin, and what follows the program (its output, the rest of a form behind a fence nobody closed) is
-cut off.
+What people paste is first made into what they meant: prompts and magics go, invisible characters go
+(and are told), an indented block is moved to the margin, and what follows the program (its output,
+the rest of a form behind a fence nobody closed) is cut off.
 """
 
 from __future__ import annotations
@@ -59,9 +60,12 @@ _HIDDEN = re.compile(
 
 @dataclass(frozen=True)
 class Program:
-    """Python that parses. `undefined` are names it reads and nobody makes, `added` are imports that we wrote in front.
+    """Python that parses.
 
-    `statements` counts all statements but imports; `acts` is whether running it does more than define things.
+    `undefined` are names it reads and nobody makes, `added` are imports that we wrote in front.
+
+    `statements` counts all statements but imports; `acts` is whether running it does more than
+    define things.
     """
 
     text: str
@@ -87,7 +91,9 @@ class Program:
 
 
 def program(block: Block) -> Program | None:
-    """The program in a block, or None: an output, a traceback, another language, a fragment that does not parse."""
+    """The program in a block, or None: an output, a traceback, another language, a fragment that
+    does not parse.
+    """
     if block.language not in _PYTHON or block.text.count("\n") > _LONGEST:
         return None
     text, changes = _cleaned(block.text)
@@ -135,7 +141,9 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
 
 
 def _parsed(text: str) -> tuple[str, ast.Module, int] | None:
-    """The text, or its longest beginning that parses and that something calls Python, and how many lines were cut."""
+    """The text, or its longest beginning that parses and that something calls Python, and how many
+    lines were cut.
+    """
     lines = text.split("\n")
     end = len(lines)
     for _ in range(_CUTS):
@@ -161,7 +169,9 @@ def _parsed(text: str) -> tuple[str, ast.Module, int] | None:
 
 
 def _is_python(tree: ast.Module) -> bool:
-    """Words and numbers of an output may parse; what is cut from must be a program by its own right."""
+    """Words and numbers of an output may parse; what is cut from must be a program by its own
+    right.
+    """
     return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree.body)
 
 

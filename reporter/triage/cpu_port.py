@@ -1,4 +1,5 @@
-"""A program for a GPU, tried on the CPU: many a failure is in the layers above the device, and then no device is needed to see it.
+"""A program for a GPU, tried on the CPU: many a failure is in the layers above the device, and then
+no device is needed to see it.
 
 Only a failure as stated counts of such a run. That it passes says nothing about the device.
 """
@@ -18,7 +19,9 @@ _HOUSE = re.compile(
 
 
 def on_cpu(text: str) -> str | None:
-    """The program with its devices replaced by the CPU; None where something of a device would be left."""
+    """The program with its devices replaced by the CPU; None where something of a device would be
+    left.
+    """
     lines = ["" if _HOUSE.match(line) else line for line in text.split("\n")]
     lines = [
         line if line or not old else _indent(old) + "pass"

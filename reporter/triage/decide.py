@@ -1,6 +1,8 @@
-"""What is claimed of an issue: a pure function of what it states, what its program did, and the tool's verdict.
+"""What is claimed of an issue: a pure function of what it states, what its program did, and the
+tool's verdict.
 
-A measured verdict goes before what the program says of itself, since a posted program may check the wrong thing or nothing.
+A measured verdict goes before what the program says of itself, since a posted program may check the
+wrong thing or nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[S
     if verdict is None and judged is not None:
         return (
             "cannot_judge",
-            f"With torch {ran.torch} the repro ends without an error, and there is no verdict: {judged.trouble}.",
+            (
+                f"With torch {ran.torch} the repro ends without an error, and there is no verdict:"
+                f" {judged.trouble}."
+            ),
         )
     everywhere = ", ".join(item.torch for item in runs)
     return (
@@ -65,7 +70,10 @@ def _by_verdict(says: Stated, ran: Runs, verdict: Judged) -> tuple[Status, str] 
         return "reproduces", f"{with_torch} the tool finds {finds}: {verdict.summary}"
     return (
         "different",
-        f"The issue states: {says.text()}. {with_torch} the tool finds {finds} instead: {verdict.summary}",
+        (
+            f"The issue states: {says.text()}. {with_torch} the tool finds {finds} instead:"
+            f" {verdict.summary}"
+        ),
     )
 
 
@@ -89,7 +97,10 @@ def _by_run(says: Stated, ran: Runs) -> tuple[Status, str] | None:
     if shown.match == "unclear":
         return (
             "reproduces",
-            f"{with_torch} it fails with {shown.failure}; the issue does not say enough to compare.",
+            (
+                f"{with_torch} it fails with {shown.failure}; the issue does not say enough to"
+                " compare."
+            ),
         )
     return (
         "different",
@@ -98,7 +109,9 @@ def _by_run(says: Stated, ran: Runs) -> tuple[Status, str] | None:
 
 
 def best(runs: Sequence[Runs]) -> int:
-    """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else the first."""
+    """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else
+    the first.
+    """
     order = ("same", "unclear", "different", None)
     ranked = sorted(
         range(len(runs)),

@@ -1,7 +1,9 @@
-"""Which of the programs in a thread is the repro, by the receiving side's own rule, or why there is none to run.
+"""Which of the programs in a thread is the repro, by the receiving side's own rule, or why there is
+none to run.
 
-The latest self-contained program of the author; a strictly shorter self-contained one by a commenter goes before it. Of several
-in one post the first counts, since what follows is usually a variation of it or what the compiler made of it.
+The latest self-contained program of the author; a strictly shorter self-contained one by a
+commenter goes before it. Of several in one post the first counts, since what follows is usually a
+variation of it or what the compiler made of it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _ELSEWHERE = re.compile(
     r"^(?:error logs?|versions?|environment|minified repro|logs?|traceback|output)\b"
 )
 _REQUEST_TITLE = re.compile(
-    r"^\W*(?:feature request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking|umbrella|meta)\s*[\]:)]",
+    r"^\W*(?:feature"
+    r" request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking|umbrella|meta)\s*[\]:)]",
     re.IGNORECASE,
 )
 _REQUEST_HEADING = re.compile(r"feature, motivation and pitch|^🚀", re.IGNORECASE)
@@ -42,7 +45,9 @@ _DEVICES = ("cuda", "xpu", "mps", "hpu", "npu", "tpu", "xla", "musa")
 
 @dataclass(frozen=True)
 class Repro:
-    """The program to run, who wrote it and where; `changes` were made to the text as it was posted."""
+    """The program to run, who wrote it and where; `changes` were made to the text as it was
+    posted.
+    """
 
     text: str
     author: str
@@ -57,7 +62,9 @@ class Repro:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is nothing to run: `kind` is one word for tables, `reason` a sentence without a full stop."""
+    """Why there is nothing to run: `kind` is one word for tables, `reason` a sentence without a
+    full stop.
+    """
 
     kind: str
     reason: str
@@ -72,7 +79,9 @@ class _Found:
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
-        """Programs that compile something before those that do not; the description before logs; written before generated."""
+        """Programs that compile something before those that do not; the description before logs;
+        written before generated.
+        """
         program = self.program
         return (not program.generated, program.compiles, not _ELSEWHERE.search(self.section))
 
@@ -231,7 +240,8 @@ def _needed(node: ast.Call) -> Refusal | None:
         kind = _DOWNLOADS[last]
         return Refusal(
             kind,
-            f"it needs {'weights' if kind == 'needs_weights' else 'data'} that are not in it ({last}, line {node.lineno})",
+            f"it needs {'weights' if kind == 'needs_weights' else 'data'} that are not in it"
+            f" ({last}, line {node.lineno})",
         )
     if called in ("torch.load", "torch.hub.load", "torch.jit.load") and isinstance(
         first, ast.Constant
@@ -250,7 +260,9 @@ def _needed(node: ast.Call) -> Refusal | None:
 
 
 def devices(text: str) -> tuple[str, ...]:
-    """The accelerators that a program cannot do without: named outside of any question whether they are there."""
+    """The accelerators that a program cannot do without: named outside of any question whether they
+    are there.
+    """
     if re.search(r"\b(?:cuda|xpu|mps|accelerator)\.is_available\(\)", text):
         return ()
     found: dict[str, None] = {}

@@ -1,7 +1,7 @@
 """Triage of one issue, from its text to a suggested answer; nothing is sent here.
 
-A status is claimed by what ran: the program as it was posted, then the tool's own judgement of it, then the reduced program in
-fresh processes. Where the two disagree the text says so.
+A status is claimed by what ran: the program as it was posted, then the tool's own judgement of it,
+then the reduced program in fresh processes. Where the two disagree the text says so.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Says(Protocol):
 
 @dataclass(frozen=True)
 class Wanted:
-    """How to triage: the interpreters, whether to reduce as well, and whether to do without the sandbox."""
+    """How to triage: the interpreters, whether to reduce as well, and whether to do without the
+    sandbox.
+    """
 
     options: Options
     places: tuple[InterpreterInfo, ...]
@@ -58,7 +60,10 @@ class Wanted:
 
 
 def places(options: Options, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
-    """The interpreters of --python, each asked; without any the one that other commands take. Raises UsageError."""
+    """The interpreters of --python, each asked; without any the one that other commands take.
+
+    Raises UsageError.
+    """
     chosen = [replace(options, python=path) for path in pythons] or [options]
     found: dict[str, InterpreterInfo] = {}
     for each in chosen:
@@ -74,7 +79,10 @@ def triage(
     session: Session | None = None,
     repository: Repository | None = None,
 ) -> Triage:
-    """Judges one issue. Raises CannotJudgeError if there is no sandbox and the code was not trusted."""
+    """Judges one issue.
+
+    Raises CannotJudgeError if there is no sandbox and the code was not trusted.
+    """
     says = stated(thread)
     found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
@@ -110,7 +118,9 @@ def _runnable(found: Repro | Refusal, wanted: Wanted) -> tuple[Repro | Refusal, 
 
 
 def _verdict(repro: Repro, runs: Sequence[Runs], wanted: Wanted, person: Says) -> Judged | None:
-    """The tool's own, with the interpreter that shows most; none where a limit ended the program."""
+    """The tool's own, with the interpreter that shows most; none where a limit ended the
+    program.
+    """
     number = best(runs)
     if runs[number].telling.outcome == "stopped":
         return None
@@ -120,7 +130,9 @@ def _verdict(repro: Repro, runs: Sequence[Runs], wanted: Wanted, person: Says) -
 
 
 def _without_device(result: Triage, lacking: Refusal) -> Triage:
-    """On the CPU only a failure as stated counts: what else happened there says nothing about the device."""
+    """On the CPU only a failure as stated counts: what else happened there says nothing about the
+    device.
+    """
     said = result.sentence
     reason = f"{lacking.reason}; on the CPU {said[:1].lower()}{said[1:].rstrip('.')}"
     return replace(
@@ -141,7 +153,8 @@ def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
         if missing:
             return Refusal(
                 "needs_packages",
-                f"it needs packages that the interpreter with torch {info.torch} does not have: {', '.join(missing)}",
+                f"it needs packages that the interpreter with torch {info.torch} does not have:"
+                f" {', '.join(missing)}",
             )
     return None
 
@@ -189,7 +202,9 @@ def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judge
 
 
 def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
-    """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may have said anything."""
+    """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
+    have said anything.
+    """
     if not judged.repro:
         return None
     seen = {}
@@ -211,7 +226,8 @@ def _notes(thread: Thread, says: Stated, runs: Sequence[Runs]) -> tuple[str, ...
         item.torch.split("+")[0].startswith(says.torch.split("+")[0]) for item in runs
     ):
         notes.append(
-            f"the issue is about torch {says.torch}, which is none of the interpreters; give one with --python"
+            f"the issue is about torch {says.torch}, which is none of the interpreters; give one"
+            " with --python"
         )
     flaky = [item for item in runs if 0 < item.failed < item.of]
     notes += [

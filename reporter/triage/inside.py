@@ -1,6 +1,8 @@
-"""Runs inside the sandbox, with the whole tool beside the foreign code: what comes out is one line of JSON, to be read as a stranger's.
+"""Runs inside the sandbox, with the whole tool beside the foreign code: what comes out is one line
+of JSON, to be read as a stranger's.
 
-Usage: python inside.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB — the program is `repro.py` in the working folder.
+Usage: python inside.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB — the program is `repro.py` in the
+    working folder.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
 
 
 def _lend(python: Path) -> None:
-    """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot be written to."""
+    """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot
+    be written to.
+    """
     from reporter.execution.compiler_cache import place_of
 
     seed = Path("/seed")

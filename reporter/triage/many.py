@@ -1,4 +1,6 @@
-"""Many issues in one run: each is judged alone and noted at once, so a run that was stopped costs one issue."""
+"""Many issues in one run: each is judged alone and noted at once, so a run that was stopped costs
+one issue.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +62,12 @@ class Many:
 def search(
     session: Session, repository: Repository, query: str, limit: int, wanted: Wanted, person: Says
 ) -> Many:
-    """Triages what a search finds. Issues that have not changed since an earlier run are not run again.
+    """Triages what a search finds.
 
-    Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as `Session.calling`.
+    Issues that have not changed since an earlier run are not run again.
+
+    Raises CannotJudgeError if there is no sandbox, UsageError and TrackerError as
+    `Session.calling`.
     """
     if not wanted.trust:
         bubblewrap.program()

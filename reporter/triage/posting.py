@@ -1,4 +1,6 @@
-"""Sending the suggested comment: shown before, asked for, and once, by the same desk that files reports."""
+"""Sending the suggested comment: shown before, asked for, and once, by the same desk that files
+reports.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from reporter.triage.result import Triage
 
 
 def post(result: Triage, session: Session, person: Person) -> Triage:
-    """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may not set them.
+    """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may
+    not set them.
 
     Raises:
         LeakError: the comment names this machine or its user.

@@ -1,4 +1,6 @@
-"""What triage found out about one issue, as data: the document, the lines for people, the row of a table."""
+"""What triage found out about one issue, as data: the document, the lines for people, the row of a
+table.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ WORDS: Mapping[Status, str] = {
 
 @dataclass(frozen=True)
 class Minimal:
-    """The reduced program and what fresh processes showed of it: by torch version, `fails`, `passes` or `cannot_judge`."""
+    """The reduced program and what fresh processes showed of it: by torch version, `fails`,
+    `passes` or `cannot_judge`.
+    """
 
     text: str
     statements: int
@@ -41,7 +45,11 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Triage:
-    """An issue, judged. `sentence` says why the status is what it is; `contained` is False where the user trusted the code."""
+    """An issue, judged.
+
+    `sentence` says why the status is what it is; `contained` is False where the user trusted the
+    code.
+    """
 
     thread: Thread
     status: Status
@@ -97,7 +105,9 @@ class Triage:
         }
 
     def summary_lines(self) -> list[str]:
-        """What a person reads: every text of a stranger on one clean line, but for programs, whose lines stay."""
+        """What a person reads: every text of a stranger on one clean line, but for programs, whose
+        lines stay.
+        """
         lines = [f"{self.thread.name}: {WORDS[self.status]}", self.sentence, ""]
         lines.append(
             f"stated:  {plain_line(self.stated.text(), 160)}"
@@ -105,7 +115,8 @@ class Triage:
         )
         if self.repro is not None:
             lines.append(
-                f"repro:   {self.repro.reason}, {len(self.repro.text.splitlines())} lines, post {self.repro.post + 1}"
+                f"repro:   {self.repro.reason}, {len(self.repro.text.splitlines())} lines, post"
+                f" {self.repro.post + 1}"
             )
             lines += [f"         {change}" for change in self.repro.changes]
             lines += [
@@ -115,7 +126,8 @@ class Triage:
         for runs in self.runs:
             shown = runs.telling
             lines.append(
-                f"torch {runs.torch}: {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
+                f"torch {runs.torch}:"
+                f" {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
             )
         if self.judged is not None:
             lines.append(_verdict_line(self.judged))
@@ -128,7 +140,8 @@ class Triage:
             ]
         for candidate in self.duplicates:
             lines.append(
-                f"maybe the same: {candidate.url} {plain_line(candidate.title)} ({'; '.join(candidate.reasons)})"
+                f"maybe the same: {candidate.url} {plain_line(candidate.title)}"
+                f" ({'; '.join(candidate.reasons)})"
             )
         lines += [f"note:    {plain_line(note, 300)}" for note in self.notes]
         if self.labels:

@@ -1,7 +1,7 @@
 """What a reader would want to know before running a stranger's program, told with the line.
 
-A flag is a warning, not a wall. Whatever the list (`reporter.core.safety`) misses runs in the sandbox like everything else, so being complete is not
-what it is for.
+A flag is a warning, not a wall. Whatever the list (`reporter.core.safety`) misses runs in the
+sandbox like everything else, so being complete is not what it is for.
 """
 
 from __future__ import annotations

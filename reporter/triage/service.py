@@ -66,7 +66,8 @@ def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
 def _check(options: Options, asked: Asked) -> None:
     if (asked.issue is None) == (asked.search is None):
         raise UsageError(
-            "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY with -R"
+            "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY"
+            " with -R"
         )
     if asked.search is not None and options.repo is None:
         raise UsageError("--search needs to know where; give -R OWNER/REPO")
@@ -79,7 +80,10 @@ def _check(options: Options, asked: Asked) -> None:
 
 
 def _places(options: Options, asked: Asked) -> tuple[InterpreterInfo, ...]:
-    """Where the repro runs: the interpreters of --python, and releases that are installed for it. Raises UsageError, CannotJudgeError."""
+    """Where the repro runs: the interpreters of --python, and releases that are installed for it.
+
+    Raises UsageError, CannotJudgeError.
+    """
     installed = interpreters(asked.torch, options)
     return places(options, [*asked.pythons, *installed])
 

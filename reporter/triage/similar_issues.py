@@ -1,4 +1,6 @@
-"""Other issues that may be the same bug: what was judged in the sandbox is looked for as a report of our own would be."""
+"""Other issues that may be the same bug: what was judged in the sandbox is looked for as a report
+of our own would be.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,19 @@ from reporter.triage.result import Triage
 
 #: What programs that show a bug call around the operators.
 _AROUND = frozenset(
-    """print assert_close allclose equal item tolist numpy cpu cuda is_available reset eval train manual_seed assertEqual super
-    range len enumerate zip append format join backward no_grad requires_grad_ set_grad_enabled default_rng""".split()
+    """print assert_close allclose equal item tolist numpy cpu cuda is_available reset eval train
+    manual_seed assertEqual super range len enumerate zip append format join backward no_grad
+    requires_grad_ set_grad_enabled default_rng""".split()
 )
 
 
 def with_duplicates(
     result: Triage, session: Session | None, repository: Repository | None
 ) -> Triage:
-    """The result with its candidates. A search that fails costs the list, not the triage, and is told in a note."""
+    """The result with its candidates.
+
+    A search that fails costs the list, not the triage, and is told in a note.
+    """
     address = result.thread.address
     place = repository or (address.repository if address else None)
     if result.judged is None or place is None:
@@ -59,7 +65,9 @@ def _parcel(result: Triage) -> Parcel:
 
 
 def operators_of(text: str) -> tuple[str, ...]:
-    """Names of what the functions of a posted program call, each once: what is known of it while it is not reduced."""
+    """Names of what the functions of a posted program call, each once: what is known of it while it
+    is not reduced.
+    """
     tree = ast.parse(text)
     own = {n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     found: dict[str, None] = {}

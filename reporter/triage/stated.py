@@ -1,6 +1,8 @@
-"""What failure an issue states, and whether a run showed that one: exception class and a distinctive part of the message.
+"""What failure an issue states, and whether a run showed that one: exception class and a
+distinctive part of the message.
 
-"Same" is claimed only with evidence. Where the issue says too little to compare, that is the answer.
+"Same" is claimed only with evidence. Where the issue says too little to compare, that is the
+answer.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ _LINE = re.compile(
 )
 #: The same within a sentence or a title.
 _INLINE = re.compile(
-    r"(?<![\w.])(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Failed)|Unsupported))\b[`'\"]?: ?(?P<message>[^`\n]{4,300})"
+    r"(?<![\w.])(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Failed)|Unsupported))\b[`'\"]?:"
+    r" ?(?P<message>[^`\n]{4,300})"
 )
 #: Where a log says that the exception was raised.
 _FRAME = re.compile(r"^\s*File (?:\"(?P<path>[^\"]+)\", line \d+|(?P<cell>\S+?):\d+), in ")
 _OF_TORCH = re.compile(r"(?:^|/)torch/(?!testing/|_dynamo/testing|_dynamo/utils)|torchinductor_")
 _COMPILED = re.compile(r"\.(?:cpp|h|hpp|cxx|cc):\d+:\d+: (?P<message>(?:fatal )?error: .*)")
 _DIES = re.compile(
-    r"\bsegmentation fault|\bsegfault|\bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b|core dumped|floating point exception|\baborts?\b|\bcrashes the (?:process|interpreter)|process (?:dies|is killed|crashes)",
+    r"\bsegmentation fault|\bsegfault|\bSIG(?:SEGV|ABRT|FPE|ILL|BUS)\b|core dumped|floating point"
+    r" exception|\baborts?\b|\bcrashes the (?:process|interpreter)|process (?:dies|is"
+    r" killed|crashes)",
     re.IGNORECASE,
 )
 _HANGS = re.compile(
@@ -37,16 +42,22 @@ _HANGS = re.compile(
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*|miscompil\w*|out[- ]of[- ]bounds? (?:read|write|access)\w*)\b",
+    r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not"
+    r" (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*|miscompil\w*|out[-"
+    r" ]of[- ]bounds? (?:read|write|access)\w*)\b",
     re.IGNORECASE,
 )
 _ACCEPTS = re.compile(
-    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should (?:raise|fail|throw)|passes silently|silently (?:passes|succeeds|runs)"
-    r"|(?:instead|rather than) of raising|rather than raising|(?:skips?|bypass\w*|lacks|loses|missing) (?:\w\S* ){0,6}?(?:checks?|validation)|eager (?:mode )?(?:correctly )?(?:rejects|raises))\b",
+    r"\b(?:accepts?|does(?: not|n't) raise|no error|without (?:an )?error|should"
+    r" (?:raise|fail|throw)|passes silently|silently (?:passes|succeeds|runs)"
+    r"|(?:instead|rather than) of raising|rather than"
+    r" raising|(?:skips?|bypass\w*|lacks|loses|missing) (?:\w\S*"
+    r" ){0,6}?(?:checks?|validation)|eager (?:mode )?(?:correctly )?(?:rejects|raises))\b",
     re.IGNORECASE,
 )
 _VERSION = re.compile(
-    r"^[ \t]*(?:\[pip3?\][ \t]*)?(?:PyTorch version|torch)[ \t]*(?::|==)[ \t]*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
+    r"^[ \t]*(?:\[pip3?\][ \t]*)?(?:PyTorch version|torch)[ \t]*(?::|==)["
+    r" \t]*v?(?P<version>\d+\.\d+(?:\.\d+)?\S*)",
     re.MULTILINE | re.IGNORECASE,
 )
 _SPOKEN = re.compile(
@@ -54,9 +65,11 @@ _SPOKEN = re.compile(
 )
 #: Messages that every failure of a compiler backend begins with.
 _EMPTY = re.compile(
-    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile error|(?:[\w.]+(?:Error|Exception):? ?)+|.{0,3})$"
+    r"^(?:backend='?\w+'? raised:?|from user code:?|(?:CppCompileError: )?C\+\+ compile"
+    r" error|(?:[\w.]+(?:Error|Exception):? ?)+|.{0,3})$"
 )
-#: An exception that another one was raised from stands in front of its words, and an author's remark behind them.
+#: An exception that another one was raised from stands in front of its words, and an author's
+#: remark behind them.
 _WRAPPED = re.compile(
     r"^(?:[\w.]*(?:Error|Exception|Failed|Unsupported): )+| \([^()]*#\d+[^()]*\)$"
 )
@@ -68,7 +81,10 @@ _SHORTEST = 12
 
 @dataclass(frozen=True)
 class Raised:
-    """One exception of a log: the last part of its class, and the line behind it. `by_torch`: the frame above it is torch's."""
+    """One exception of a log: the last part of its class, and the line behind it.
+
+    `by_torch`: the frame above it is torch's.
+    """
 
     name: str
     message: str
@@ -77,8 +93,11 @@ class Raised:
 
 @dataclass(frozen=True)
 class Stated:
-    """What the issue says goes wrong. `raised` are the exceptions of its logs, the outermost last; `accepts`: that the compiled
-    call takes what eager refuses."""
+    """What the issue says goes wrong.
+
+    `raised` are the exceptions of its logs, the outermost last; `accepts`: that the compiled call
+    takes what eager refuses.
+    """
 
     sort: Sort
     raised: tuple[Raised, ...] = ()
@@ -245,5 +264,7 @@ def _alike(wanted: str, seen: str) -> bool:
 
 
 def _is_check(item: Raised) -> bool:
-    """The failing assertion of a program that checks values, which says that they are wrong and not that something broke."""
+    """The failing assertion of a program that checks values, which says that they are wrong and not
+    that something broke.
+    """
     return item.name == "AssertionError" and not item.by_torch

@@ -1,4 +1,6 @@
-"""An issue with its comments, wherever it comes from: the tracker, the JSON of `gh issue view`, or a Markdown file."""
+"""An issue with its comments, wherever it comes from: the tracker, the JSON of `gh issue view`, or
+a Markdown file.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from reporter.tracker.place import IssueAddress
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.session import Session
 
-#: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer is something else.
+#: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer
+#: is something else.
 LARGEST = 4 * 2**20
 _COMMENTS = 200
 _HEADER = re.compile(r"(?P<name>title|state|author|labels|number):\t(?P<value>.*)")
@@ -30,7 +33,10 @@ class Post:
 
 @dataclass(frozen=True)
 class Thread:
-    """An issue. `posts` are in the order of time, the issue's own text first; `name` is what messages call it."""
+    """An issue.
+
+    `posts` are in the order of time, the issue's own text first; `name` is what messages call it.
+    """
 
     name: str
     title: str
@@ -78,13 +84,15 @@ def read_file(path: Path) -> Thread:
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(
-            f"{path} cannot be read ({reason}); give an issue's address, OWNER/REPO#N, or a Markdown file"
+            f"{path} cannot be read ({reason}); give an issue's address, OWNER/REPO#N, or a"
+            " Markdown file"
         ) from None
     return read_text(data, str(path))
 
 
 def read_text(data: bytes, name: str) -> Thread:
-    """An issue as Markdown, or as the JSON of `gh issue view --json title,body,author,labels,state,comments`.
+    """An issue as Markdown, or as the JSON of `gh issue view --json
+    title,body,author,labels,state,comments`.
 
     Raises UsageError if it is neither, or larger than an issue can be.
     """
@@ -114,13 +122,16 @@ def _of_json(text: str, name: str) -> Thread:
         state = str(found.get("state") or "open").lower()
     except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         raise UsageError(
-            f"{name} is not what `gh issue view --json title,body,author,labels,state,comments` writes; give that or Markdown"
+            f"{name} is not what `gh issue view --json title,body,author,labels,state,comments`"
+            " writes; give that or Markdown"
         ) from None
     return Thread(name, title, tuple(posts), tuple(labels), state)
 
 
 def _of_markdown(text: str, name: str) -> Thread:
-    """`gh issue view` writes a header of `name:<tab>value` lines and `--`; otherwise a title is the first heading."""
+    """`gh issue view` writes a header of `name:<tab>value` lines and `--`; otherwise a title is the
+    first heading.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     header: dict[str, str] = {}
     if "--" in lines[:20] and _HEADER.fullmatch(lines[0]):

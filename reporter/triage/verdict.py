@@ -1,7 +1,8 @@
-"""The tool's own judgement of a stranger's program: the whole tool runs inside the sandbox, and a document comes out.
+"""The tool's own judgement of a stranger's program: the whole tool runs inside the sandbox, and a
+document comes out.
 
-Only what is expected of that document is read, each value with its type checked and its text cleaned: the program that was
-judged ran beside the judge and may have written anything.
+Only what is expected of that document is read, each value with its type checked and its text
+cleaned: the program that was judged ran beside the judge and may have written anything.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from reporter.triage import inside
 from reporter.triage.attempt import SEED, warm_folder
 
 _KINDS = frozenset(
-    """crash crash_on_recompile wrong_result wrong_gradient wrong_metadata stale_graph accepts_invalid process_death hang
-    invalid_program nondeterministic uninitialized_memory undefined_value rounding precision_cast ill_conditioned rng
-    graph_break recompiles not_reproduced""".split()
+    """crash crash_on_recompile wrong_result wrong_gradient wrong_metadata stale_graph
+    accepts_invalid process_death hang invalid_program nondeterministic uninitialized_memory
+    undefined_value rounding precision_cast ill_conditioned rng graph_break recompiles
+    not_reproduced""".split()
 )
 _LAYERS = frozenset("dynamo aot_autograd decomposition inductor backend triton eager none".split())
 _OUTCOMES = frozenset("ok raises differs died timeout skipped".split())
@@ -31,7 +33,10 @@ _OUTCOMES = frozenset("ok raises differs died timeout skipped".split())
 
 @dataclass(frozen=True)
 class Judged:
-    """What `diagnose` or `create` said. `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict."""
+    """What `diagnose` or `create` said.
+
+    `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict.
+    """
 
     kind: str = ""
     layer: str = "none"
@@ -75,7 +80,8 @@ def judge(
     limit: float,
     trust: bool,
 ) -> Judged:
-    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox; `limit` is for all of it, in seconds, `memory` in GiB.
+    """Runs `diagnose` or `create` (`verb`) on a program in the sandbox; `limit` is for all of it,
+    in seconds, `memory` in GiB.
 
     Raises CannotJudgeError if there is no sandbox.
     """
@@ -104,7 +110,10 @@ def judge(
     if line is None:
         said = plain(result.stderr).strip().splitlines()
         return Judged(
-            trouble=f"the {verb} run ended without an answer ({plain_line(said[-1]) if said else 'no output'})",
+            trouble=(
+                f"the {verb} run ended without an answer"
+                f" ({plain_line(said[-1]) if said else 'no output'})"
+            ),
             seconds=result.seconds,
         )
     try:

@@ -1,4 +1,6 @@
-"""Numbers that are nobody's, for a program that is reported as a whole: all of them at once, or as many as the failure allows."""
+"""Numbers that are nobody's, for a program that is reported as a whole: all of them at once, or as
+many as the failure allows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def generic(
     made: Made,
     ask: Questions,
 ) -> Candidate:
-    """The seed with other sizes and rounded floats, as far as the failure stays; `taken` are sizes that mean something else."""
+    """The seed with other sizes and rounded floats, as far as the failure stays; `taken` are sizes
+    that mean something else.
+    """
     used = set(taken)
     if not families and not floats:
         return seed

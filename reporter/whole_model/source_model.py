@@ -1,7 +1,9 @@
-"""The whole failing model as rewritten source: for failures that its operations alone do not show, as most of Dynamo's.
+"""The whole failing model as rewritten source: for failures that its operations alone do not show,
+as most of Dynamo's.
 
-Like `whole`, with the user's Python in the place of a trace, under generated names. The proof is the same: the rewritten
-program gets the private tensors and has to give the same values, gradients and operators.
+Like `whole`, with the user's Python in the place of a trace, under generated names. The proof is
+the same: the rewritten program gets the private tensors and has to give the same values, gradients
+and operators.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ PARTS = ("outputs", "gradients", "buffers")
 
 @dataclass(frozen=True)
 class Difference:
-    """What the model needs beside stock layers to fail; `skeleton` says what it shows without any of it."""
+    """What the model needs beside stock layers to fail; `skeleton` says what it shows without any
+    of it.
+    """
 
     ingredients: tuple[str, ...]
     skeleton: str
@@ -41,7 +45,9 @@ def text_of(body: Body) -> str:
 
 
 def collect(lab: Lab, recorded: Recorded, timeout: float) -> Json:
-    """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a sentence."""
+    """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a
+    sentence.
+    """
     reasons: list[str] = []
     content = source_candidates.program(recorded, say=reasons.append)
     if content is None:
@@ -54,7 +60,9 @@ def collect(lab: Lab, recorded: Recorded, timeout: float) -> Json:
 
 
 def request(content: Rewritten, file: str) -> Json:
-    """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a path for its own use."""
+    """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a
+    path for its own use.
+    """
     body = content.body()
     inputs = ["def inputs():", *("    " + line for line in body.inputs), ""]
     return {
@@ -66,19 +74,24 @@ def request(content: Rewritten, file: str) -> Json:
 
 
 def proved(found: Json) -> Json:
-    """The equivalence as report.json states it. Raises CannotJudgeError if the rewritten source is not the private model."""
+    """The equivalence as report.json states it.
+
+    Raises CannotJudgeError if the rewritten source is not the private model.
+    """
     if "error" in found:
         raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")
     proof = found["equivalence"]
     if proof.get("outcome") != "ok":
         detail = str(proof.get("detail") or proof.get("signal") or proof.get("outcome"))
         raise CannotJudgeError(
-            f"the rewritten source does not run with the private tensors: {detail.strip().splitlines()[-1][:200]}"
+            "the rewritten source does not run with the private tensors:"
+            f" {detail.strip().splitlines()[-1][:200]}"
         )
     wrong = [part for part in PARTS if proof[part]["how"] == "differ"]
     if wrong or not proof["operators"]["same"]:
         raise CannotJudgeError(
-            f"the rewritten source is not equivalent to the private model: {' and '.join(wrong) or 'operators'} differ"
+            "the rewritten source is not equivalent to the private model:"
+            f" {' and '.join(wrong) or 'operators'} differ"
         )
     return {
         "proved": True,

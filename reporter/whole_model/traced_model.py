@@ -1,7 +1,8 @@
 """The whole failing model as public code, with the proof that it is the same model.
 
-The proof is measured where the private model lives: the rewritten text gets the private weights and has to give the same
-values, gradients and operators. Only then is it asked, like every candidate, whether it shows the failure.
+The proof is measured where the private model lives: the rewritten text gets the private weights and
+has to give the same values, gradients and operators. Only then is it asked, like every candidate,
+whether it shows the failure.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", "torch.autog
 
 @dataclass(frozen=True)
 class Whole:
-    """A traced program that writes itself as a model; `weights` and `registered` as `model.write` has them."""
+    """A traced program that writes itself as a model; `weights` and `registered` as `model.write`
+    has them.
+    """
 
     program: tree.Program
     weights: str = ""
@@ -70,14 +73,16 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
 
 
 def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
-    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot be had.
+    """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot
+    be had.
 
     `allow` names the tensors whose values may be noted, too.
     """
     found = _collect(lab, timeout, allow, opaque=False)
     custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
     if custom and _unproved(found):
-        # what its Python is made of cannot be told: then it is one operation, of which only the outside is known
+        # what its Python is made of cannot be told: then it is one operation, of which only the
+        # outside is known
         second = _collect(lab, timeout, allow, opaque=True)
         return second if _unproved(second) is None else found
     return found
@@ -123,7 +128,8 @@ def _why(answer: Json) -> str:
 
 
 def proved(recorded: Recorded, content: Content | Graph | None = None) -> Json:
-    """The equivalence of a rewriting as report.json states it, of any that is proved without `content`.
+    """The equivalence of a rewriting as report.json states it, of any that is proved without
+    `content`.
 
     Raises CannotJudgeError if the rewritten model is not the private one.
     """
@@ -160,13 +166,15 @@ def _checked(whole: Json) -> Json:
     if wrong:
         place = _place(whole["trace"], found.get("layer"))
         raise CannotJudgeError(
-            f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)} differ by up to "
-            f"{max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
+            f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)}"
+            " differ by up to"
+            f" {max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
         )
     if not found["operators"]["same"] and not _TAKEN_APART.intersection(whole["trace"]["reasons"]):
         changed = ", ".join(sorted(found["operators"]["changed"])[:5])
         raise CannotJudgeError(
-            f"the rewritten model does not use the operators of the private one: {changed} are not as often in it"
+            f"the rewritten model does not use the operators of the private one: {changed} are not"
+            " as often in it"
         )
     kept = {part: found[part] for part in (*PARTS, "operators")}
     opaque = of_trace(whole["trace"]).written.operators
@@ -174,14 +182,17 @@ def _checked(whole: Json) -> Json:
     return {
         "proved": True,
         **kept,
-        # proved with the private operations in the place of these: of what they compute nothing is claimed
+        # proved with the private operations in the place of these: of what they compute nothing is
+        # claimed
         **({"stand_ins": dict(opaque)} if opaque else {}),
         **({"taken_apart": apart} if apart else {}),
     }
 
 
 def _place(trace: Json, path: str | None) -> str:
-    """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere else."""
+    """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere
+    else.
+    """
     if path is None:
         return ""
     number = of_trace(trace).written.blocks.get(path)
@@ -190,7 +201,9 @@ def _place(trace: Json, path: str | None) -> str:
 
 
 def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
-    """The whole model under the check: its operations, if that is proved, then its source, if that is."""
+    """The whole model under the check: its operations, if that is proved, then its source, if that
+    is.
+    """
     assert recorded.whole is not None
     with contextlib.suppress(CannotJudgeError):
         _checked(recorded.whole)
@@ -300,7 +313,9 @@ def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
 
 
 def _below(path: str, owners: list[str]) -> str:
-    """The attribute through which a path goes on from one of its owners; a list's attribute without its index."""
+    """The attribute through which a path goes on from one of its owners; a list's attribute without
+    its index.
+    """
     for owner in owners:
         if path.startswith(owner + ".") or not owner and path:
             rest = path[len(owner) :].lstrip(".").split(".")
@@ -312,9 +327,11 @@ def _below(path: str, owners: list[str]) -> str:
 def differs_from_stock(
     recorded: Recorded, candidate: Candidate, ask: Questions
 ) -> Difference | None:
-    """The smallest set of ingredients with which the model fails, found by leaving out as many as possible.
+    """The smallest set of ingredients with which the model fails, found by leaving out as many as
+    possible.
 
-    None where the model is source that fails by its operations: what of them is stock is not told apart there.
+    None where the model is source that fails by its operations: what of them is stock is not told
+    apart there.
     """
     whole = candidate.content
     if isinstance(whole, Rewritten):

@@ -1,4 +1,6 @@
-"""`anonymize` as a user runs it: the whole model, proved, failing as before, with what it needs beside stock layers."""
+"""`anonymize` as a user runs it: the whole model, proved, failing as before, with what it needs
+beside stock layers.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def _the_private_side(created: Created, folder: Path) -> None:
 def test_no_word_of_the_program_gets_out(
     name: str, canary: str, number: float, tmp_path: Path
 ) -> None:
-    """Canaries in class, argument, attribute, string, f-string, docstring, comment, key and backend names, and a number."""
+    """Canaries in class, argument, attribute, string, f-string, docstring, comment, key and backend
+    names, and a number.
+    """
     script = text("anonymize/crash").replace("Private", name).replace("zyxgrot", canary)
     created = anonymize(script.replace("161.8033", str(number)), tmp_path)
     assert created.code == 0, created.talk
@@ -92,7 +96,9 @@ def test_weights_are_made_as_large_as_the_failure_needs_them(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_what_no_trace_shows_leaves_as_source(tmp_path: Path) -> None:
-    """The gradient is computed where no trace looks, so the trace is another model; its source is the same."""
+    """The gradient is computed where no trace looks, so the trace is another model; its source is
+    the same.
+    """
     created = anonymize(text("anonymize/own_gradient"), tmp_path)
     assert created.code == 0, created.talk
     check_proved(created)
@@ -109,7 +115,9 @@ def test_a_model_that_cannot_be_made_public_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_dynamo_fails_on_leaves_as_source(tmp_path: Path) -> None:
-    """The operations alone pass, so the whole program is told in Python: renamed, with numbers that are nobody's."""
+    """The operations alone pass, so the whole program is told in Python: renamed, with numbers that
+    are nobody's.
+    """
     created = anonymize(text("anonymize/zorb_gates"), tmp_path)
     check_report(created, interpreter.WARM, ["Zorb", "0.37219"])
     check_proved(created)

@@ -1,8 +1,9 @@
 """Random canaries in every place a private program has, and none of them in any byte that leaves.
 
-Each place gets a word of its own, made anew from a seed: in names, strings, comments, docstrings, closures, default
-arguments, f-strings and error messages; in the file's, the folder's and a helper module's name; in the environment, in git's
-remote, branch and author; in a class that `exec` makes, and in what the script prints.
+Each place gets a word of its own, made anew from a seed: in names, strings, comments, docstrings,
+closures, default arguments, f-strings and error messages; in the file's, the folder's and a helper
+module's name; in the environment, in git's remote, branch and author; in a class that `exec` makes,
+and in what the script prints.
 """
 
 from __future__ import annotations

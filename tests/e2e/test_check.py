@@ -22,7 +22,9 @@ CLI_KEYS = {"repro", "torch", "python", "outcome", "detail", "seconds"}
 def run_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path
 ) -> tuple[int, dict[str, Any], str]:
-    """Exit code, document and talk of a check with a store of its own, by a machine that has no index to ask."""
+    """Exit code, document and talk of a check with a store of its own, by a machine that has no
+    index to ask.
+    """
     no_shims(monkeypatch)
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")

@@ -1,4 +1,6 @@
-"""Whatever ends a check, the store is whole and the same command goes on: nothing lost, nothing done twice, nothing counted twice."""
+"""Whatever ends a check, the store is whole and the same command goes on: nothing lost, nothing
+done twice, nothing counted twice.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ REPROS = DATA / "repros"
 
 
 def killed(words: list[str | Path], store: Path, log: Path, more: int, after: float) -> None:
-    """Kills a command some time after it has begun with something new; it would wait before its question number `more`."""
+    """Kills a command some time after it has begun with something new; it would wait before its
+    question number `more`.
+    """
     known = len(lines(log))
     with start(words, store, stop=more) as process:
         until(lambda: len(lines(log)) > known or process.poll() is not None)
@@ -127,7 +131,9 @@ def test_a_store_that_cannot_be_used_does_not_stop_a_single_check(
 
 
 def command(tmp_path: Path, *words: str | Path) -> subprocess.Popen[str]:
-    """`bugreport check`, with its store and its temporary files in `tmp_path`; Ctrl-C reaches it."""
+    """`bugreport check`, with its store and its temporary files in `tmp_path`; Ctrl-C reaches
+    it.
+    """
     environment = {
         **os.environ,
         "BUGREPORT_STORE": str(tmp_path / "store"),
@@ -158,7 +164,9 @@ def test_ctrl_c_ends_what_runs_and_says_so(tmp_path: Path) -> None:
 
 
 def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
-    """Repros in real workers: killed twice while one of them does not end, then left to come to its end."""
+    """Repros in real workers: killed twice while one of them does not end, then left to come to its
+    end.
+    """
     repros, gate = tmp_path / "repros", tmp_path / "gate"
     repros.mkdir()
     for number in range(9):
@@ -232,7 +240,9 @@ def test_a_disk_that_is_really_full(
 
 @pytest.mark.slow
 def test_a_cache_on_a_disk_that_is_full_or_read_only(small_disk: Path, tmp_path: Path) -> None:
-    """The environment that lies there serves; one that would have to be made is said, and costs no other."""
+    """The environment that lies there serves; one that would have to be made is said, and costs no
+    other.
+    """
     wheels = make_shelf(tmp_path / "wheels", "2.98.0", "2.99.0")
     environment = {
         **os.environ,

@@ -1,4 +1,6 @@
-"""`check` of an issue: its program runs in the sandbox, and what it has to show is what the issue says."""
+"""`check` of an issue: its program runs in the sandbox, and what it has to show is what the issue
+says.
+"""
 
 from __future__ import annotations
 

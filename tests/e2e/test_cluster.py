@@ -1,6 +1,8 @@
-"""A cluster that loses workers, its scheduler, or its patience: each result comes once and none is lost.
+"""A cluster that loses workers, its scheduler, or its patience: each result comes once and none is
+lost.
 
-The workers are real Dask processes; what they check are interpreters that take a moment to say that they have no torch.
+The workers are real Dask processes; what they check are interpreters that take a moment to say that
+they have no torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The command as a process of its own: its exit code and streams, and what it imports before it knows what is wanted."""
+"""The command as a process of its own: its exit code and streams, and what it imports before it
+knows what is wanted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`create` end to end on real bugs of the torch at hand: each report is held against what its reader demands."""
+"""`create` end to end on real bugs of the torch at hand: each report is held against what its
+reader demands.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from tests.support import interpreter
 from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
 
 SECRETS = json.loads((SCRIPTS / "secrets.json").read_text())
-#: script, kind, layers that are right, most statements a repro may have; the first ends before any C++ is compiled
+#: script, kind, layers that are right, most statements a repro may have; the first ends before any
+#: C++ is compiled
 BUGS = [
     ("toy", "crash", {"backend"}, 1),
     ("foobar", "crash", {"inductor"}, 1),
@@ -47,7 +50,9 @@ def test_a_report_of_a_real_bug_is_one_that_a_maintainer_would_accept(
 
 @pytest.mark.slow
 def test_a_reduced_backend_still_compiles_what_it_is_not_about(tmp_path: Path) -> None:
-    """The shortest way to an error is a backend that always raises, and that tells its owner nothing."""
+    """The shortest way to an error is a backend that always raises, and that tells its owner
+    nothing.
+    """
     created = create("create/lacking_backend", tmp_path)
     assert created.code == 0, created.talk[-3000:]
     assert created.document["verdict"]["exception"] == "backend_Error1"

@@ -1,4 +1,6 @@
-"""Nothing is lost on Ctrl-C or kill -9: a run goes on from its folder, without the script and without repeating candidates."""
+"""Nothing is lost on Ctrl-C or kill -9: a run goes on from its folder, without the script and
+without repeating candidates.
+"""
 
 from __future__ import annotations
 

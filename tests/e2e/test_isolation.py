@@ -1,4 +1,6 @@
-"""The tests leave a developer's home as it is: what they write lies in the folder of their run, which goes with it."""
+"""The tests leave a developer's home as it is: what they write lies in the folder of their run,
+which goes with it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-#: Tests that write settings, reports, a store and the compiler's caches, in this process and in others.
+#: Tests that write settings, reports, a store and the compiler's caches, in this process and in
+#: others.
 WRITING = (
     "tests/unit/reporter/cli",
     "tests/unit/reporter/store",

@@ -1,4 +1,6 @@
-"""What the failure needs of the private tensors themselves: nothing leaves unless its owner names it, and sizes that stay are listed."""
+"""What the failure needs of the private tensors themselves: nothing leaves unless its owner names
+it, and sizes that stay are listed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models with operations that nobody can look into: a report where the failure does not need them, none where it does."""
+"""Models with operations that nobody can look into: a report where the failure does not need them,
+none where it does.
+"""
 
 from __future__ import annotations
 

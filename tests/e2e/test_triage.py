@@ -1,4 +1,6 @@
-"""Whole triages: a real failure, in the sandbox, by a real torch; the sandbox shows no warm interpreter, so this one is cold."""
+"""Whole triages: a real failure, in the sandbox, by a real torch; the sandbox shows no warm
+interpreter, so this one is cold.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
 
 
 def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> None:
-    """Nothing is made up: the issue is fetched, its program runs and is judged in the sandbox, and its like is searched for."""
+    """Nothing is made up: the issue is fetched, its program runs and is judged in the sandbox, and
+    its like is searched for.
+    """
     text = (ISSUES / "weakref_tag.md").read_text()
     body = text.replace("torch.compile(tag)", 'torch.compile(tag, backend="eager")')
     title, _, body = body.partition("\n")

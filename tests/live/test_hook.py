@@ -1,4 +1,6 @@
-"""Programs that ask for a report themselves: a block, a long run, a test session, each with a real bug of torch."""
+"""Programs that ask for a report themselves: a block, a long run, a test session, each with a real
+bug of torch.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def test_a_block_gets_its_verdict_and_the_program_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_long_run_is_compared_in_passing(tmp_path: Path) -> None:
-    """Afterwards the tool and at most the latest copy are there; dead ones were taken leave of at the next comparison."""
+    """Afterwards the tool and at most the latest copy are there; dead ones were taken leave of at
+    the next comparison.
+    """
     done = program(tmp_path, str(script("hook/long_run")), "fork", python=interpreter.WARM)
     assert done.returncode == 0, done.stderr
     match = re.fullmatch(r"steps 120 children (\d)\n", done.stdout)

@@ -1,4 +1,6 @@
-"""The recorder leaves the script as it is and finds the failing call: real scripts in real processes."""
+"""The recorder leaves the script as it is and finds the failing call: real scripts in real
+processes.
+"""
 
 from __future__ import annotations
 
@@ -204,7 +206,8 @@ def test_a_socket_is_seen_only_once_it_answers(
     made.recording.close()
 
 
-# -- limits, kept by a clock that the scripts hold ------------------------------------------------------------------
+# -- limits, kept by a clock that the scripts hold
+# ------------------------------------------------------------------
 
 
 def test_a_script_that_does_not_end_is_stopped_and_no_call_is_blamed(tmp_path: Path) -> None:

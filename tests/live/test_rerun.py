@@ -1,4 +1,6 @@
-"""Where nothing can be forked the program is run again for each question, and still answers about the recorded call."""
+"""Where nothing can be forked the program is run again for each question, and still answers about
+the recorded call.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Record = Callable[[str], Recording]
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
-    """Records a program of tests/data/scripts/rerun without a single fork of it, two runs at a time."""
+    """Records a program of tests/data/scripts/rerun without a single fork of it, two runs at a
+    time.
+    """
     made: list[Recording] = []
 
     def run(name: str) -> Recording:
@@ -93,7 +97,10 @@ def test_a_death_and_an_exception_are_told_apart(record: Record) -> None:
 
 
 def test_a_time_limit_ends_the_run_and_shows_where_it_was(record: Record) -> None:
-    """What is asked never ends by itself. Where the machine does not even get there in time, it is given more of it."""
+    """What is asked never ends by itself.
+
+    Where the machine does not even get there in time, it is given more of it.
+    """
     recording = record("ends_only_in_the_main_thread")
     for limit in (2, 8, 32, 128):
         answer = ask(recording, "slow", how="compiled", limit=limit)

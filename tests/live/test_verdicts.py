@@ -1,7 +1,9 @@
-"""From a program to its verdict with a real torch: one program for each kind and layer, and all of them as the matrix.
+"""From a program to its verdict with a real torch: one program for each kind and layer, and all of
+them as the matrix.
 
-`make test-matrix` (`-m matrix`) asks torch about every program of the table, holds the verdict against it and writes
-the recordings anew that tests/unit/reporter/diagnose/test_verdicts.py judges without torch.
+`make test-matrix` (`-m matrix`) asks torch about every program of the table, holds the verdict
+against it and writes the recordings anew that tests/unit/reporter/diagnose/test_verdicts.py judges
+without torch.
 """
 
 from __future__ import annotations

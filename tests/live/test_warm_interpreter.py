@@ -1,4 +1,6 @@
-"""The warm interpreter of the tests stands for the real one: where it does not, the tests of the product prove nothing."""
+"""The warm interpreter of the tests stands for the real one: where it does not, the tests of the
+product prove nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every way to start a program finds the same real bug in it, and what only the run can tell is said too."""
+"""Every way to start a program finds the same real bug in it, and what only the run can tell is
+said too.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.support.ways import found, options, run, tally_script, write
 
 @pytest.fixture(autouse=True)
 def no_plugins_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is installed beside pytest here costs each of the watched sessions two seconds and is no part of them."""
+    """What is installed beside pytest here costs each of the watched sessions two seconds and is no
+    part of them.
+    """
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 

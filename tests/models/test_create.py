@@ -1,7 +1,9 @@
-"""`create` on models that somebody else wrote: transformers of every kind, with a fault put into Inductor's relu.
+"""`create` on models that somebody else wrote: transformers of every kind, with a fault put into
+Inductor's relu.
 
-The graphs have hundreds of operations and the repro must have a few: what is found here holds for code that the tool's
-authors have never seen. Nothing is downloaded, the models are small and their weights are random.
+The graphs have hundreds of operations and the repro must have a few: what is found here holds for
+code that the tool's authors have never seen. Nothing is downloaded, the models are small and their
+weights are random.
 """
 
 from __future__ import annotations

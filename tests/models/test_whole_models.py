@@ -1,4 +1,6 @@
-"""Models that somebody else wrote, rewritten as a whole: the same computation, in source that says nothing of its origin."""
+"""Models that somebody else wrote, rewritten as a whole: the same computation, in source that says
+nothing of its origin.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tests.support.places import DATA, ROOT
 
 
 def test_whole_models_are_rewritten(models_python: Path) -> None:
-    """Equal outputs and gradients, source that does not grow with the layers, and no name of where it came from."""
+    """Equal outputs and gradients, source that does not grow with the layers, and no name of where
+    it came from.
+    """
     done = subprocess.run(
         [models_python, DATA / "whole_models.py", ROOT], capture_output=True, text=True, timeout=900
     )

@@ -1,1 +1,3 @@
-"""`make mutants`: small faults are put into the product one by one, and each has to make a unit test fail."""
+"""`make mutants`: small faults are put into the product one by one, and each has to make a unit
+test fail.
+"""

@@ -1,4 +1,6 @@
-"""python -m tests.mutation [AREA ...]: draws the mutants, runs the tests of each, and prints a table and the survivors."""
+"""python -m tests.mutation [AREA ...]: draws the mutants, runs the tests of each, and prints a
+table and the survivors.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _NO_SUCH_TEST = 4  # an exit code of pytest
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant: killed, survived, timed out or equivalent; and the last words of the tests."""
+    """What became of a mutant: killed, survived, timed out or equivalent; and the last words of the
+    tests.
+    """
 
     area: str
     mutant: Mutant
@@ -124,7 +128,9 @@ def _key(diff: str) -> str:
 
 
 def _share(area: Area, fates: Sequence[Fate]) -> float:
-    """The part of the mutants that was found; one that makes the tests run for ever is found as well."""
+    """The part of the mutants that was found; one that makes the tests run for ever is found as
+    well.
+    """
     mine = [item.fate for item in fates if item.area == area.name and item.fate != "equivalent"]
     return sum(fate != "survived" for fate in mine) / len(mine) if mine else 1.0
 

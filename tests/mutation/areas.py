@@ -1,4 +1,6 @@
-"""What is mutated, and by which tests a mutant may be found: the one place to edit when modules move."""
+"""What is mutated, and by which tests a mutant may be found: the one place to edit when modules
+move.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ WANTED = 0.85
 
 @dataclass(frozen=True)
 class Area:
-    """Modules with one promise. `modules` are patterns below the root of the repository, `sample` is how many mutants are drawn."""
+    """Modules with one promise.
+
+    `modules` are patterns below the root of the repository, `sample` is how many mutants are drawn.
+    """
 
     name: str
     sample: int
@@ -68,6 +73,7 @@ AREAS = (
     ),
 )
 
-#: Tests that may find a mutant: no torch process, and no program that means harm. A sandbox with a fault in it must
-#: never be given a hostile program: it would be this machine that the program then has.
+#: Tests that may find a mutant: no torch process, and no program that means harm. A sandbox with a
+#: fault in it must never be given a hostile program: it would be this machine that the program then
+#: has.
 TESTS = ("tests/unit", "tests/e2e/sandbox/test_run.py")

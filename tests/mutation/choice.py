@@ -33,7 +33,8 @@ class Choice:
         self._root = copy.root
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests that run the mutated line, those of the module itself first, then the quick ones.
+        """The tests that run the mutated line, those of the module itself first, then the quick
+        ones.
 
         A line that only the import of the module runs concerns whoever runs anything of the module.
         """

@@ -1,4 +1,6 @@
-"""Copies of the working tree, in which mutants live: nothing is ever changed where somebody works."""
+"""Copies of the working tree, in which mutants live: nothing is ever changed where somebody
+works.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ from pathlib import Path
 
 from tests.mutation.mutants import Mutant
 
-#: Python's caches go by the text, not by its time: a mutant may be written within the second of the last one.
+#: Python's caches go by the text, not by its time: a mutant may be written within the second of the
+#: last one.
 _COMPILE = ("-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "-x", "tests/data")
 _PYTEST = ("-o", "addopts=", "-p", "no:cacheprovider", "-q", "-n0", "--hypothesis-seed=0")
 
 
 class Copy:
-    """A copy of the files that git knows or would know, with a temporary folder and a warm process of its own."""
+    """A copy of the files that git knows or would know, with a temporary folder and a warm process
+    of its own.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root, self._tmp = folder / "tree", folder / "tmp"

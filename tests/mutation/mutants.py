@@ -1,7 +1,8 @@
 """The mutants of a module, and the sample of an area.
 
-What a mutant is comes from mutmut: its operators, on libcst trees. Which are drawn depends on the text of the mutated
-line and on the seed alone, so that an edit elsewhere, or a module that moves, leaves the rest of the sample as it is.
+What a mutant is comes from mutmut: its operators, on libcst trees. Which are drawn depends on the
+text of the mutated line and on the seed alone, so that an edit elsewhere, or a module that moves,
+leaves the rest of the sample as it is.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ _LEFT_OUT = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: the whole mutated text, and the lines that are run if the changed piece of code is."""
+    """One fault: the whole mutated text, and the lines that are run if the changed piece of code
+    is.
+    """
 
     module: str
     lines: range
@@ -150,7 +153,9 @@ def _nodes(
 
 
 def _sensible(node: cst.CSTNode, others: Iterable[Any]) -> Iterator[cst.CSTNode]:
-    """Without texts for people, which may be worded otherwise, and with one change of a string instead of three."""
+    """Without texts for people, which may be worded otherwise, and with one change of a string
+    instead of three.
+    """
     if isinstance(node, cst.SimpleString):
         if " " not in node.raw_value or "r" in node.prefix:
             yield from list(others)[:1]

@@ -1,7 +1,9 @@
-"""A process that has imported pytest and what the tests take from others; each run of tests is a fork of it.
+"""A process that has imported pytest and what the tests take from others; each run of tests is a
+fork of it.
 
-It reads one JSON object per line, {"words": arguments of pytest, "limit": seconds, "log": a file}, and answers the exit
-code, or null where the limit was passed. It imports nothing of the product, which is what changes from run to run.
+It reads one JSON object per line, {"words": arguments of pytest, "limit": seconds, "log": a file},
+and answers the exit code, or null where the limit was passed. It imports nothing of the product,
+which is what changes from run to run.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def _run(words: list[str], limit: float, log: str) -> int | None:
     ended = False
     try:
         while not ended and time.monotonic() < end:
-            # WNOWAIT: it is only looked at, so that its number stays its own until its group has been killed.
+            # WNOWAIT: it is only looked at, so that its number stays its own until its group has
+            # been killed.
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
             if not ended:
                 time.sleep(_STEP)

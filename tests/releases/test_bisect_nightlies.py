@@ -1,7 +1,8 @@
-"""A search among nightly builds, from an index over HTTP to the commits: real installations of a real torch with one line changed.
+"""A search among nightly builds, from an index over HTTP to the commits: real installations of a
+real torch with one line changed.
 
-Needs the path of torch's CPU wheel in BUGREPORT_TEST_WHEEL (`pip download torch --no-deps`), some 8 GB of disk, and the package index for what
-torch itself needs.
+Needs the path of torch's CPU wheel in BUGREPORT_TEST_WHEEL (`pip download torch --no-deps`), some 8
+GB of disk, and the package index for what torch itself needs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def main():
 if __name__ == "__main__":
     main()
 """
-#: The nightlies of one week by their last digit; the line is wrong from the fourth on, and the fifth is the fourth once more.
+#: The nightlies of one week by their last digit; the line is wrong from the fourth on, and the
+#: fifth is the fourth once more.
 DAYS = (1, 2, 3, 4, 5, 6)
 FIRST_BAD = 4
 
@@ -67,7 +69,9 @@ class Index:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    """Two releases and six nightlies between them; the environments lie beside it, and all of it goes at the end."""
+    """Two releases and six nightlies between them; the environments lie beside it, and all of it
+    goes at the end.
+    """
     folder = tmp_path_factory.mktemp("nightlies")
     wheel, files = Path(os.environ["BUGREPORT_TEST_WHEEL"]), folder / "wheels"
     builds = {"2.89.0+cpu": ("a" * 40, {}), "2.90.0+cpu": ("b" * 40, WRONG)}

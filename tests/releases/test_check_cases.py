@@ -1,7 +1,9 @@
-"""The matrix of several dozen known bugs and false alarms, release by release, against what was measured when they were collected.
+"""The matrix of several dozen known bugs and false alarms, release by release, against what was
+measured when they were collected.
 
-Needs a folder of cases in BUGREPORT_TEST_CASES: `NAME/script.py` with `NAME/truth.json`, whose `outcome` says of each release what a plain run
-shows: `ok`, `invalid` (eager fails too, or the release lacks something), or else a failure.
+Needs a folder of cases in BUGREPORT_TEST_CASES: `NAME/script.py` with `NAME/truth.json`, whose
+`outcome` says of each release what a plain run shows: `ok`, `invalid` (eager fails too, or the
+release lacks something), or else a failure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Real bugs on real releases: what fails there, what fixed it, and what a maintainer would be told.
 
-The interpreters are those of BUGREPORT_TEST_ENVS; two tests install a release as a user would, from the index.
+The interpreters are those of BUGREPORT_TEST_ENVS; two tests install a release as a user would, from
+the index.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def test_a_report_is_checked_by_its_signature(tmp_path: Path, release_python: Py
 def test_the_first_release_that_fixed_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installs what the search asks for, from the index, as a user's `bisect` does: 2.6.0, 2.7.0, 2.7.1 and 2.8.0."""
+    """Installs what the search asks for, from the index, as a user's `bisect` does: 2.6.0, 2.7.0,
+    2.7.1 and 2.8.0.
+    """
     monkeypatch.setenv("BUGREPORT_RELEASES", os.environ["BUGREPORT_TEST_INSTALL"])
     ends = ["--find-fix", "--bad", "2.6.0", "--good", "2.8.0"]
     code, document = run(tmp_path, "bisect", REPROS / "frexp.py", *ends, "--timeout", "600")

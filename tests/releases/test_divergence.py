@@ -1,4 +1,6 @@
-"""The divergence profile needs the same of every release: the faulty operation is found in the middle of a graph."""
+"""The divergence profile needs the same of every release: the faulty operation is found in the
+middle of a graph.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Inductor's own Triton kernels: compiled for GPUs that need not be there, and run in Triton's interpreter."""
+"""Inductor's own Triton kernels: compiled for GPUs that need not be there, and run in Triton's
+interpreter.
+"""
 
 from __future__ import annotations
 

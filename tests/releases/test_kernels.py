@@ -1,4 +1,6 @@
-"""Triton without a GPU: whose fault a kernel's failure is, and a public kernel that fails in the same way."""
+"""Triton without a GPU: whose fault a kernel's failure is, and a public kernel that fails in the
+same way.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_a_real_kernel_gets_its_verdict_on_every_target(
 def test_a_public_kernel_that_fails_alone(
     release_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """The way from a launch to a repro, on an error of the assembler: reduced, and seen in a fresh process."""
+    """The way from a launch to a repro, on an error of the assembler: reduced, and seen in a fresh
+    process.
+    """
     python = release_python("v215")
     script = tmp_path / "script.py"
     # the same instruction for every target, written so that a public string names it
@@ -109,7 +113,9 @@ def test_a_public_kernel_that_fails_alone(
 def test_a_compiler_bug_becomes_a_whole_report(
     release_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Triton 3.9.0 cannot add numbers of eight bits: from a script to an issue that could be filed."""
+    """Triton 3.9.0 cannot add numbers of eight bits: from a script to an issue that could be
+    filed.
+    """
     python = release_python("v215")
     script = tmp_path / "script.py"
     script.write_text((SCRIPTS / "fp8_residual.py").read_text())
@@ -137,7 +143,9 @@ FILES = ("report.json", "issue.md", "repro.py", "test_repro.py", "report.html")
 
 
 def test_a_bug_of_one_target(release_python: Callable[[str], Path], tmp_path: Path) -> None:
-    """Triton 3.9.0 lets an atomic `and` on floats through to the compiler for AMD, which fails on it."""
+    """Triton 3.9.0 lets an atomic `and` on floats through to the compiler for AMD, which fails on
+    it.
+    """
     script = tmp_path / "script.py"
     script.write_text((SCRIPTS / "float_atomic_and.py").read_text())
     options = ["--json", "--no-input", "--python", release_python("v215")]

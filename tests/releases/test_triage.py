@@ -13,7 +13,8 @@ from tests.support.sandbox import needs_bubblewrap, triage
 ISSUES = DATA / "issues"
 
 
-#: Issue, the torch to run it with, the status, and the verdict's kind and layers that count as right.
+#: Issue, the torch to run it with, the status, and the verdict's kind and layers that count as
+#: right.
 REAL = [
     ("triu_min.md", "v26", "reproduces", "crash", ("inductor",)),
     ("triu_min.md", "v213", "not_reproduced", "not_reproduced", ("none",)),

@@ -1,8 +1,10 @@
-"""Checks without torch: an engine that answers at once, notes what it was asked, and waits where a test wants it to.
+"""Checks without torch: an engine that answers at once, notes what it was asked, and waits where a
+test wants it to.
 
-As a program it is a command to be killed: `python -m tests.support.checking check LOG STOP` carries out `plan()`,
-`… bisect LOG STOP REPRO` searches among forty releases, `… install CACHE WHEEL` makes an environment. Before its question
-number STOP (from 0) it reads a line from its standard input, so it cannot come to its end before the test allows it.
+As a program it is a command to be killed: `python -m tests.support.checking check LOG STOP` carries
+out `plan()`, `… bisect LOG STOP REPRO` searches among forty releases, `… install CACHE WHEEL` makes
+an environment. Before its question number STOP (from 0) it reads a line from its standard input, so
+it cannot come to its end before the test allows it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Running `bugreport create` in tests as a user does, and holding its report against what a reader demands."""
+"""Running `bugreport create` in tests as a user does, and holding its report against what a reader
+demands.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def bugreport(
 
 
 def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The tool's command in this process: where a process of its own is not what a test is about."""
+    """The tool's command in this process: where a process of its own is not what a test is
+    about.
+    """
     words = [str(argument) for argument in arguments]
     said, talk, stdin, here = io.StringIO(), io.StringIO(), sys.stdin, os.getcwd()
     os.chdir(cwd)
@@ -84,7 +88,9 @@ def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[st
 def create(
     name: str, tmp_path: Path, python: Path | None = None, *more: str, scripts: Path = SCRIPTS
 ) -> Created:
-    """`bugreport create` on a stored script, in a folder of its own; `python` is the warm interpreter unless given."""
+    """`bugreport create` on a stored script, in a folder of its own; `python` is the warm
+    interpreter unless given.
+    """
     script = tmp_path / "script.py"
     script.write_text((scripts / f"{name}.py").read_text())
     folder = tmp_path / "report"
@@ -109,7 +115,9 @@ def create(
 def check_report(
     created: Created, python: Path | None = None, secrets: list[str] | None = None
 ) -> None:
-    """A report a maintainer would accept: verdict, a repro that fails alone, black, no private name, nothing to drop."""
+    """A report a maintainer would accept: verdict, a repro that fails alone, black, no private
+    name, nothing to drop.
+    """
     assert created.code == 0, created.talk
     verdict = created.document["verdict"]
     assert verdict["is_bug"]
@@ -130,7 +138,9 @@ def check_report(
 
 
 def check_smallest(created: Created, python: Path | None = None) -> None:
-    """Nothing can be dropped by hand: without any one statement the repro no longer shows the failure."""
+    """Nothing can be dropped by hand: without any one statement the repro no longer shows the
+    failure.
+    """
     python = python or interpreter.WARM
     wanted = seen(run_cold(python, created.repro, 300, describe=True))
     assert wanted is not None
@@ -167,7 +177,9 @@ def private_names(script: str) -> set[str]:
 
 
 def without_statement(text: str) -> list[str]:
-    """The repro with one statement of its program left out, for each statement that is not the last."""
+    """The repro with one statement of its program left out, for each statement that is not the
+    last.
+    """
     tree = ast.parse(text)
     shorter = []
     for node in ast.walk(tree):

@@ -1,4 +1,6 @@
-"""Asking an interpreter what is said about its machine, and holding the answer against what it must and must not hold."""
+"""Asking an interpreter what is said about its machine, and holding the answer against what it must
+and must not hold.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def probe(python: Path, body: str, *arguments: str | Path) -> dict[str, Any]:
 def check_cost(cost: dict[str, Any]) -> None:
     """Under two seconds, as far as that does not depend on the machine.
 
-    That is: less than a second's worth of calls, each tool asked once, and all of them together for less than one.
+    That is: less than a second's worth of calls, each tool asked once, and all of them together for
+    less than one.
     """
     assert cost["calls"] < 1_500_000
     assert len(set(cost["programs"])) == len(cost["programs"])
@@ -40,7 +43,9 @@ def check_cost(cost: dict[str, Any]) -> None:
 
 
 def check_settings(python: Path) -> None:
-    """Changed settings are told with harmless values, next to all the words of torch, and nobody is named."""
+    """Changed settings are told with harmless values, next to all the words of torch, and nobody is
+    named.
+    """
     found = probe(python, "changed_settings")
     env = found["env"]
     check_cost(found["cost"])
@@ -90,7 +95,8 @@ def _same(ours: object, theirs: object) -> bool:
     return str(ours) == str(theirs) or (ours in missing and theirs in missing)
 
 
-#: What `torch.utils.collect_env` says, and whether we say the same. A field that a release adds is a failure of the test.
+#: What `torch.utils.collect_env` says, and whether we say the same. A field that a release adds is
+#: a failure of the test.
 FIELDS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
     "torch_version": lambda env, said: _same(env["torch"], said),
     "is_debug_build": lambda env, said: _same(env["debug"], said),
@@ -137,7 +143,9 @@ FIELDS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
 
 
 def check_superset(python: Path) -> None:
-    """Every field of collect_env is among ours with the same value, and ours cost a fraction of its time."""
+    """Every field of collect_env is among ours with the same value, and ours cost a fraction of its
+    time.
+    """
     found = probe(python, "beside_collect_env")
     told = {
         name: value

@@ -10,7 +10,9 @@ from tests.support.waiting import PATIENCE
 
 
 def of_breaks(python: Path, backend: str, keep: Path, **more: str) -> ReproEvidence:
-    """The evidence of `evidence/breaks` compiled with `backend`; `more` of the verdict's facts than its kind."""
+    """The evidence of `evidence/breaks` compiled with `backend`; `more` of the verdict's facts than
+    its kind.
+    """
     program = text("evidence/breaks").replace("BACKEND", backend)
     facts = {"kind": "wrong_result", "layer": "aot_autograd", "error": "", **more}
     return of_repro(python, program, suspects=(), budget=3 * PATIENCE, keep=keep, **facts)

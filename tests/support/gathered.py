@@ -1,4 +1,6 @@
-"""Programs as the target side would have gathered them, made by hand: for tests of what is then made of them."""
+"""Programs as the target side would have gathered them, made by hand: for tests of what is then
+made of them.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Golden files: for each kind of verdict a report of a real run, and the texts that are rendered from it.
+"""Golden files: for each kind of verdict a report of a real run, and the texts that are rendered
+from it.
 
-    python -m tests.support.golden                   renders all texts anew from the stored documents; look at `git diff`
-    python -m tests.support.golden --run KIND…       makes documents anew by real runs, which takes minutes for each
+    python -m tests.support.golden                   renders all texts anew from the stored
+    documents; look at `git diff` python -m tests.support.golden --run KIND…       makes documents
+    anew by real runs, which takes minutes for each
 
-The runs need the interpreters of BUGREPORT_TEST_ENVS. A document is stored as the run wrote it, but for what is about this machine.
+The runs need the interpreters of BUGREPORT_TEST_ENVS. A document is stored as the run wrote it, but
+for what is about this machine.
 """
 
 from __future__ import annotations
@@ -35,8 +38,8 @@ class Case:
     options: tuple[str, ...] = ()
 
 
-#: A report for each kind of bug. `crash_on_recompile` has none: a crash that neither a fresh compile nor `mark_dynamic` shows was
-#: found in no program yet.
+#: A report for each kind of bug. `crash_on_recompile` has none: a crash that neither a fresh
+#: compile nor `mark_dynamic` shows was found in no program yet.
 BUGS = {
     "crash": Case(SCRIPTS / "foobar.py"),
     "wrong_result": Case(SCRIPTS / "alias_view_after_mutation_wrong_base.py"),

@@ -1,4 +1,6 @@
-"""Graphs of a few operations, and a pool whose failure is a predicate over texts: reduction on the host alone."""
+"""Graphs of a few operations, and a pool whose failure is a predicate over texts: reduction on the
+host alone.
+"""
 
 from __future__ import annotations
 

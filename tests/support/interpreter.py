@@ -1,8 +1,10 @@
-"""The interpreters of the tests: a warm one for what is asked of torch, and the real one for what only a start shows.
+"""The interpreters of the tests: a warm one for what is asked of torch, and the real one for what
+only a start shows.
 
-A test gives `WARM` where the product wants the path of a Python interpreter. It behaves like the interpreter of this
-environment, but its processes are forks of one that has imported torch and compiled a line (see `warm_server`), which
-saves each of them about six seconds of processor time. `COLD` is that interpreter itself.
+A test gives `WARM` where the product wants the path of a Python interpreter. It behaves like the
+interpreter of this environment, but its processes are forks of one that has imported torch and
+compiled a line (see `warm_server`), which saves each of them about six seconds of processor time.
+`COLD` is that interpreter itself.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-#: Where the session keeps its warm interpreter, its home and its caches; the workers of pytest-xdist inherit it.
+#: Where the session keeps its warm interpreter, its home and its caches; the workers of
+#: pytest-xdist inherit it.
 VARIABLE = "BUGREPORT_TEST_SESSION"
 COLD = Path(sys.executable)
 
@@ -32,7 +35,9 @@ def session() -> Path:
 
 
 def begin() -> Path:
-    """Makes the session's folder, with the warm interpreter in it; its servers end when the folder goes."""
+    """Makes the session's folder, with the warm interpreter in it; its servers end when the folder
+    goes.
+    """
     folder = Path(tempfile.mkdtemp(prefix="brt-"))
     for name in ("warm_client.py", "warm_server.py"):
         shutil.copy(Path(__file__).parent / name, folder / name)

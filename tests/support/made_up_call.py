@@ -1,6 +1,8 @@
-"""A recorded call whose answers are given by the test: what each rung of the ladder would have shown.
+"""A recorded call whose answers are given by the test: what each rung of the ladder would have
+shown.
 
-For rules that no program of `verdict_table` holds by themselves: where exactly a bound lies, and which of two excuses counts.
+For rules that no program of `verdict_table` holds by themselves: where exactly a bound lies, and
+which of two excuses counts.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ WITHIN = compared(value(same=True, tight=True, max_abs_error=1e-7, rms_error=1e-
 
 
 class MadeUp:
-    """A lab that answers as it is told: by rung an answer, or a comparison of a rung that ran. Every other rung is equal.
+    """A lab that answers as it is told: by rung an answer, or a comparison of a rung that ran.
+
+    Every other rung is equal.
 
     `asked` are the questions so far with their limits.
     """

@@ -1,4 +1,5 @@
-"""An index of nightly builds on this machine: one real wheel of torch under other versions, commits, and with lines of it changed.
+"""An index of nightly builds on this machine: one real wheel of torch under other versions,
+commits, and with lines of it changed.
 
 Nothing is compressed anew: what stays the same is copied from wheel to wheel as it lies there.
 """
@@ -23,7 +24,9 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 def rebuilt(
     wheel: Path, folder: Path, version: str, git: str, changes: Mapping[str, tuple[str, str]]
 ) -> Path:
-    """The wheel as version `version` (with its local part) of commit `git`; `changes` is file -> (text there, text instead)."""
+    """The wheel as version `version` (with its local part) of commit `git`; `changes` is file ->
+    (text there, text instead).
+    """
     _, old, *tags = wheel.name.split("-")
     path = folder / "-".join([wheel.name.split("-")[0], version, *tags])
     info = (f"torch-{old}.dist-info/", f"torch-{version}.dist-info/")
@@ -105,7 +108,9 @@ class _Pages(SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[tuple[str, set[str]]]:
-    """The address of an index of the wheels in `folder`, and the names of those that it has stopped to list."""
+    """The address of an index of the wheels in `folder`, and the names of those that it has stopped
+    to list.
+    """
     hidden: set[str] = set()
     pages = type("Pages", (_Pages,), {"hidden": hidden})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(pages, directory=str(folder)))

@@ -1,4 +1,6 @@
-"""A finished run as the outgoing side gets it: private programs, honest repros, and the report made of them."""
+"""A finished run as the outgoing side gets it: private programs, honest repros, and the report made
+of them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ ENVIRONMENT: dict[str, Any] = {
     "configs": {"torch._inductor.config.fallback_random": True},
     "caches": {"fx_graph_cache": True},
 }
-# What a traceback through torch shows; in a run it comes from collectors.machine.environment.internals.
+# What a traceback through torch shows; in a run it comes from
+# collectors.machine.environment.internals.
 INTERNALS = (
     "example_inputs compile_fx compiler_fn compiled_fn fake_mode gm joint_graph extra_check".split()
 )

@@ -1,4 +1,6 @@
-"""Models that pretend to be something else: named like stock layers, changed on the spot, or written to confuse."""
+"""Models that pretend to be something else: named like stock layers, changed on the spot, or
+written to confuse.
+"""
 
 from __future__ import annotations
 

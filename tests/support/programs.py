@@ -15,7 +15,9 @@ from tests.support.ways import tool
 def program(
     folder: Path, *command: str, python: Path, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """A program of the user's, with the hook's folder on PYTHONPATH; the tool that it starts asks `python` too."""
+    """A program of the user's, with the hook's folder on PYTHONPATH; the tool that it starts asks
+    `python` too.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": str(COLLECTORS / "hook"),

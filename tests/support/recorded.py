@@ -1,4 +1,6 @@
-"""Runs a program of tests/data/scripts where it lies, under the recorder, for tests that ask the recording something."""
+"""Runs a program of tests/data/scripts where it lies, under the recorder, for tests that ask the
+recording something.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""What a recorded call answered to the questions of a judgement: noted once with a real torch, then read from a file.
+"""What a recorded call answered to the questions of a judgement: noted once with a real torch, then
+read from a file.
 
-`Noting` is a lab that writes down what another lab is asked and what it answers; `Answering` is one that answers from such
-notes. A `Case` file holds the facts of a recording, the notes, and the diagnosis that was made from them. What belongs to the
-machine (folders, addresses, seconds) is made the same for all, so that a file changes only where torch or the tool does.
+`Noting` is a lab that writes down what another lab is asked and what it answers; `Answering` is one
+that answers from such notes. A `Case` file holds the facts of a recording, the notes, and the
+diagnosis that was made from them. What belongs to the machine (folders, addresses, seconds) is made
+the same for all, so that a file changes only where torch or the tool does.
 """
 
 from __future__ import annotations
@@ -82,9 +84,11 @@ class Noting:
 
 
 class Answering:
-    """A lab that answers from notes; where the same was asked more than once, in the order of the answers.
+    """A lab that answers from notes; where the same was asked more than once, in the order of the
+    answers.
 
-    `asked` are the questions so far with their limits. `edit` may change an answer, given the question.
+    `asked` are the questions so far with their limits. `edit` may change an answer, given the
+    question.
     """
 
     def __init__(
@@ -124,7 +128,9 @@ def _key(ask: Json) -> str:
 
 
 def rung_of(ask: Json) -> str:
-    """The name of the rung that a question is about: the one that is run, or compared with eager."""
+    """The name of the rung that a question is about: the one that is run, or compared with
+    eager.
+    """
     path = ask["rung"]["snapshot"] if ask["op"] == "run" else ask["actual"]
     found = re.fullmatch(r"rung-\d+-(.*)\.pt", path)
     return found.group(1) if found else "script"
@@ -132,7 +138,9 @@ def rung_of(ask: Json) -> str:
 
 @dataclass
 class Recorded:
-    """The facts of a recording, its findings, what their labs answered, and the diagnosis as data."""
+    """The facts of a recording, its findings, what their labs answered, and the diagnosis as
+    data.
+    """
 
     name: str
     facts: Json
@@ -141,7 +149,9 @@ class Recorded:
     diagnosis: Json | None = None
 
     def recording(self, edit: Callable[[Json, Json], Json] | None = None) -> Recording:
-        """The recording, with a lab that answers from the notes; a verdict can be reached from it without torch."""
+        """The recording, with a lab that answers from the notes; a verdict can be reached from it
+        without torch.
+        """
         lab = Answering(self.notes, self.name, edit)
         findings = [Finding(lab=lab, **json.loads(json.dumps(item))) for item in self.findings]
         return Recording(Path(), findings, **json.loads(json.dumps(self.facts, sort_keys=True)))
@@ -204,7 +214,9 @@ def _seconds(seconds: float) -> float:
 
 
 def neutral(data: Any, folders: Mapping[str, str] | None = None) -> Any:
-    """JSON-able data without what differs between two runs or machines, and without what no verdict is made from."""
+    """JSON-able data without what differs between two runs or machines, and without what no verdict
+    is made from.
+    """
     if isinstance(data, dict):
         if "exception" in data and "frames" in data:
             data = _failure(data)
@@ -234,7 +246,9 @@ def _failure(failure: Json) -> Json:
 
 
 def _stack(text: str) -> str:
-    """Of each thread's stack torch's innermost frames, and below them one that tells whether it was compiling."""
+    """Of each thread's stack torch's innermost frames, and below them one that tells whether it was
+    compiling.
+    """
     lines, frames = [], 0
     for line in text.splitlines():
         if not line.startswith("  File "):
@@ -278,7 +292,10 @@ def outcome(recording: Recording, judge: Callable[[Recording], Diagnosis]) -> Js
 
 
 def as_data(diagnosis: Diagnosis) -> Json:
-    """Everything a diagnosis says. What it only hands on (a failure, a comparison) stands there by the name of its source."""
+    """Everything a diagnosis says.
+
+    What it only hands on (a failure, a comparison) stands there by the name of its source.
+    """
     finding, ladder = diagnosis.finding, diagnosis.ladder
     signature, place = diagnosis.signature, diagnosis.place
     data = {

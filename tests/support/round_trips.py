@@ -1,8 +1,10 @@
-"""Models through the rewriter and back: traced, written as public code, and compared with the original by running both.
+"""Models through the rewriter and back: traced, written as public code, and compared with the
+original by running both.
 
-All of it happens in forks of this process, as the tool works in forks of the user's. So torch is imported here once, and
-what is there then is frozen for the garbage collector: a fork that looks at every object, as the tracer does, would copy
-most of the memory otherwise. Tensors that a test module makes later are seen as those of any other program.
+All of it happens in forks of this process, as the tool works in forks of the user's. So torch is
+imported here once, and what is there then is frozen for the garbage collector: a fork that looks at
+every object, as the tracer does, would copy most of the memory otherwise. Tensors that a test
+module makes later are seen as those of any other program.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ gc.freeze()
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A rewritten model: its text, the trace that it was made from, and how it compares with the original."""
+    """A rewritten model: its text, the trace that it was made from, and how it compares with the
+    original.
+    """
 
     text: str
     trace: dict[str, Any]
@@ -48,7 +52,9 @@ class Rewriting:
 
 
 def in_a_fork(body: Callable[[], Any]) -> Any:
-    """What a function returns, computed in a process of its own, as the tool computes in forks of the user's process."""
+    """What a function returns, computed in a process of its own, as the tool computes in forks of
+    the user's process.
+    """
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "answer.json"
         pid = fork_from_fresh_thread(lambda: path.write_text(json.dumps(body())) and None)
@@ -71,7 +77,8 @@ def rewriting(
 ) -> Rewriting:
     """Rewrites what `make` returns: a callable, its arguments, and perhaps its keyword arguments.
 
-    `change` makes another program of the rewritten text, for tests that ask whether this is noticed.
+    `change` makes another program of the rewritten text, for tests that ask whether this is
+    noticed.
     """
 
     def work() -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The programs of the tests, which are files under tests/data/scripts, as their authors would have written them."""
+"""The programs of the tests, which are files under tests/data/scripts, as their authors would have
+written them.
+"""
 
 from __future__ import annotations
 

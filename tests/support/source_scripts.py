@@ -1,7 +1,7 @@
 """The private programs under tests/data/scripts/source, and their way through source mode.
 
-Each defines ENTRY and ARGS, some KWARGS and BACKEND. Every word with `secret` in it (in any alphabet that the script uses)
-is a canary: no public byte may contain one.
+Each defines ENTRY and ARGS, some KWARGS and BACKEND. Every word with `secret` in it (in any
+alphabet that the script uses) is a canary: no public byte may contain one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def namespace(path: Path) -> dict[str, Any]:
 
 
 def gathered(paths: Iterable[Path]) -> dict[str, Any]:
-    """`{"gathered", "result"}` of each program, by its name: what is told about it, and what it returns."""
+    """`{"gathered", "result"}` of each program, by its name: what is told about it, and what it
+    returns.
+    """
 
     def work() -> dict[str, Any]:
         found = {}
@@ -67,14 +69,18 @@ def looks(value: Any) -> Any:
 
 
 def compared(path: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Any:
-    """How the rewriting of a program, its request changed by `change`, compares with the program."""
+    """How the rewriting of a program, its request changed by `change`, compares with the
+    program.
+    """
     return answer(lambda: namespace(path), change)["found"]
 
 
 def answer(
     make: Callable[[], dict[str, Any]], change: Callable[[dict[str, Any]], None] = lambda _: None
 ) -> dict[str, Any]:
-    """`{"text", "problems", "found"}` for what `make` returns: ENTRY, ARGS, perhaps KWARGS and BACKEND."""
+    """`{"text", "problems", "found"}` for what `make` returns: ENTRY, ARGS, perhaps KWARGS and
+    BACKEND.
+    """
     public = words()
 
     def work() -> Any:

@@ -1,7 +1,7 @@
 """What the verdict on each program has to be. This table is the truth; a recording never is.
 
-The programs are tests/data/scripts/verdicts/NAME.py unless `script` names another one. `recorded_answers` holds what torch
-answered when they were judged last.
+The programs are tests/data/scripts/verdicts/NAME.py unless `script` names another one.
+`recorded_answers` holds what torch answered when they were judged last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from reporter.recording.findings import Recording
 from tests.support import scripts
 from tests.support.watched import watch
 
-#: Seconds for a script, and for each repetition of its call. Nothing waits for them: programs that hang hold the clock.
+#: Seconds for a script, and for each repetition of its call. Nothing waits for them: programs that
+#: hang hold the clock.
 SCRIPT_LIMIT = 600.0
 LIMIT = SCRIPT_LIMIT / 2
 
@@ -26,7 +27,8 @@ LIMIT = SCRIPT_LIMIT / 2
 class Case:
     """The verdict on one program; `live`: asked of torch each time the tests are run.
 
-    `sometimes`: a bug that not every repetition shows; `phase`: what a stuck or dead process was doing.
+    `sometimes`: a bug that not every repetition shows; `phase`: what a stuck or dead process was
+    doing.
     """
 
     kind: str
@@ -69,7 +71,8 @@ def _fine(kind: str, layer: str, script: str = "", live: bool = False) -> Case:
 
 
 CASES: dict[str, Case] = {
-    # -- raises -------------------------------------------------------------------------------------------------------
+    # -- raises
+    # -------------------------------------------------------------------------------------------------------
     "setattr_rejected_is_replayed": _bug("crash", "dynamo", "setattr_rejected_is_replayed"),
     "dyn_dict": _fine("not_reproduced", "none", "dyn_dict"),
     "compile_does_not_survive_a_getattr": _bug("crash", "dynamo"),
@@ -89,7 +92,8 @@ CASES: dict[str, Case] = {
     "crash_on_dynamic": _bug("crash", "backend"),
     "crash_on_recompile": _bug("crash_on_recompile", "backend", live=True),
     "raises_once": _fine("not_reproduced", "none"),
-    # -- does not come back -------------------------------------------------------------------------------------------
+    # -- does not come back
+    # -------------------------------------------------------------------------------------------
     "dies_running": _bug("process_death", "backend", phase="running"),
     "dies_in_inductor": _bug("process_death", "inductor", live=True),
     "killed_for_memory": _bug("process_death", "backend"),
@@ -109,7 +113,8 @@ CASES: dict[str, Case] = {
     "slow_once_then_right": _fine("not_reproduced", "none"),
     "hang_before_the_call": _fine("cannot_judge", "none"),
     "hang_after_the_call": _fine("not_reproduced", "none"),
-    # -- wrong values -------------------------------------------------------------------------------------------------
+    # -- wrong values
+    # -------------------------------------------------------------------------------------------------
     "dynamo_is_wrong": _bug("wrong_result", "dynamo", live=True),
     "alias_view_after_mutation_wrong_base": _bug(
         "wrong_result", "aot_autograd", "alias_view_after_mutation_wrong_base"
@@ -141,7 +146,8 @@ CASES: dict[str, Case] = {
     "stale_offset_backend": _bug("stale_graph", "backend", "stale_offset_backend"),
     "wrong_once": _fine("not_reproduced", "none"),
     "late_call": _fine("not_reproduced", "none"),
-    # -- wrong gradients and metadata ---------------------------------------------------------------------------------
+    # -- wrong gradients and metadata
+    # ---------------------------------------------------------------------------------
     "wrong_gradient_of_a_loss_outside": _bug("wrong_gradient", "backend", live=True),
     "wrong_gradient_accumulated": _bug("wrong_gradient", "backend"),
     "wrong_gradient_of_a_scaled_loss": _bug("wrong_gradient", "backend"),
@@ -157,7 +163,8 @@ CASES: dict[str, Case] = {
     "floor_divide_transposed_strides": _bug(
         "wrong_metadata", "inductor", "floor_divide_transposed_strides"
     ),
-    # -- eager refuses ------------------------------------------------------------------------------------------------
+    # -- eager refuses
+    # ------------------------------------------------------------------------------------------------
     "returns_where_eager_raises": _bug("accepts_invalid", "backend", live=True),
     "addmm_bad_broadcast_accepted": _bug(
         "accepts_invalid", "decomposition", "addmm_bad_broadcast_accepted"
@@ -167,7 +174,8 @@ CASES: dict[str, Case] = {
     "unknown_option": _fine("invalid_program", "eager"),
     "fails_before_anything_is_compiled": _fine("invalid_program", "eager"),
     "eager_raises_in_one_run_of_two": _fine("nondeterministic", "eager"),
-    # -- what excuses a difference ------------------------------------------------------------------------------------
+    # -- what excuses a difference
+    # ------------------------------------------------------------------------------------
     "noise_of_the_program": _fine("nondeterministic", "eager", live=True),
     "clock_in_the_program": _fine("nondeterministic", "eager"),
     "eager_moves_from_run_to_run": _fine("nondeterministic", "eager"),
@@ -186,12 +194,14 @@ CASES: dict[str, Case] = {
     "dropout_rng_mismatch": _fine("rng", "none", "dropout_rng_mismatch"),
     "numpy_random_numbers": _fine("rng", "none", live=True),
     "floor_beside_a_threshold": _fine("ill_conditioned", "none", live=True),
-    # -- asked for ----------------------------------------------------------------------------------------------------
+    # -- asked for
+    # ----------------------------------------------------------------------------------------------------
     "recompiles_with_error_on_recompile": _fine("recompiles", "dynamo", live=True),
     "recompiles_under_a_stance": _fine("recompiles", "dynamo"),
     "recompiles_at_the_limit": _fine("recompiles", "dynamo"),
     "recompiles_with_fullgraph_at_the_limit": _fine("recompiles", "dynamo"),
-    # -- nothing to find ----------------------------------------------------------------------------------------------
+    # -- nothing to find
+    # ----------------------------------------------------------------------------------------------
     "right_batch_norm_in_a_loop": _fine("not_reproduced", "none"),
     "right_counter": _fine("not_reproduced", "none"),
     "right_lazy_layer": _fine("not_reproduced", "none"),

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-#: Seconds after which something that should have happened never will; no test comes near it where nothing is broken.
+#: Seconds after which something that should have happened never will; no test comes near it where
+#: nothing is broken.
 PATIENCE = 300.0
 
 
@@ -21,7 +22,9 @@ def until(
 
 
 def words_of(path: Path, count: int = 1) -> list[str]:
-    """What another process has written to `path`, once its last line is complete and has at least `count` words."""
+    """What another process has written to `path`, once its last line is complete and has at least
+    `count` words.
+    """
 
     def complete() -> bool:
         return (

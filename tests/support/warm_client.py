@@ -1,8 +1,9 @@
 """The command line of the warm interpreter: asks its server for a fork, and ends as the fork ends.
 
-It stands where a test gives the path of a Python interpreter, so the product starts it as it starts any other. What a
-fork cannot stand for (an option of the interpreter itself) is given to the real interpreter instead. Standard library
-only, and as little of it as can be: this starts with each process of a test.
+It stands where a test gives the path of a Python interpreter, so the product starts it as it starts
+any other. What a fork cannot stand for (an option of the interpreter itself) is given to the real
+interpreter instead. Standard library only, and as little of it as can be: this starts with each
+process of a test.
 """
 
 import array
@@ -35,8 +36,9 @@ _AT_IMPORT = (
 )
 #: Read when they are needed, or set again in the fork.
 _IN_TIME = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
-#: A server costs as much as a start: one is made for an environment that has been asked for this often, or by a worker
-#: of candidates, since many tests start one and each would compile torch's headers first.
+#: A server costs as much as a start: one is made for an environment that has been asked for this
+#: often, or by a worker of candidates, since many tests start one and each would compile torch's
+#: headers first.
 _WORTH_IT = 2
 _START_LIMIT = 120.0
 
@@ -52,7 +54,9 @@ def key(environment):
 
 
 def can_be_forked(arguments):
-    """Whether the words after the interpreter's name are a program without options for Python itself."""
+    """Whether the words after the interpreter's name are a program without options for Python
+    itself.
+    """
     return bool(arguments) and (arguments[0] in ("-c", "-m") or not arguments[0].startswith("-"))
 
 
@@ -61,7 +65,9 @@ def _is_worker(arguments):
 
 
 def connect(folder, python, arguments):
-    """A connection to the server for this environment, or None where the real interpreter is to be used."""
+    """A connection to the server for this environment, or None where the real interpreter is to be
+    used.
+    """
     path = os.path.join(folder, key(os.environ))
     with open(path + ".lock", "a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

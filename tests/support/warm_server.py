@@ -1,7 +1,9 @@
-"""The warm interpreter: a process that has imported torch and forks itself for each program it is asked to run.
+"""The warm interpreter: a process that has imported torch and forks itself for each program it is
+asked to run.
 
-A fork is the program from then on: its arguments, environment, folder, descriptors, `__main__` and session. The server
-itself never compiles or computes anything, so no program sees another's state. It ends with the folder it lies in.
+A fork is the program from then on: its arguments, environment, folder, descriptors, `__main__` and
+session. The server itself never compiles or computes anything, so no program sees another's state.
+It ends with the folder it lies in.
 """
 
 import gc
@@ -46,10 +48,12 @@ def main():
 
 
 def _warm_up(folder):
-    """Compiles a line, so that torch has asked the C++ compiler and the processor what they are; then forgets the line.
+    """Compiles a line, so that torch has asked the C++ compiler and the processor what they are;
+    then forgets the line.
 
-    On a thread of its own, because OpenMP's threads belong to the thread that first used them and no fork has them.
-    Without gradients, because a backward pass starts threads that last. Its files lie apart from those of the tests.
+    On a thread of its own, because OpenMP's threads belong to the thread that first used them and
+    no fork has them. Without gradients, because a backward pass starts threads that last. Its files
+    lie apart from those of the tests.
     """
     import threading
 

@@ -1,4 +1,6 @@
-"""Runs a script under the recorder, as `bugreport` does, for tests that ask the recording something."""
+"""Runs a script under the recorder, as `bugreport` does, for tests that ask the recording
+something.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def session(
     timeout: float = 600,
     clock: Callable[[], float] = time.monotonic,
 ) -> Session:
-    """What would watch a command that is started in `folder`, by default with the warm interpreter."""
+    """What would watch a command that is started in `folder`, by default with the warm
+    interpreter.
+    """
     return Session(
         python or interpreter.WARM,
         command,
@@ -40,7 +44,10 @@ def session(
 
 
 def watch(text: str, folder: Path, timeout: float = 600) -> Recording:
-    """The recording of a script; the caller closes it. A script that holds a clock (`held_clock`) is timed by it."""
+    """The recording of a script; the caller closes it.
+
+    A script that holds a clock (`held_clock`) is timed by it.
+    """
     job = folder / "job"
     job.mkdir(exist_ok=True)
     for module in BESIDE.glob("*.py"):

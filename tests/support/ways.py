@@ -1,4 +1,6 @@
-"""Starting programs in every way that the command knows, recorded and refused as the command does it."""
+"""Starting programs in every way that the command knows, recorded and refused as the command does
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Wheels with torch's name and none of its weight: an installer is tested with what it installs, a compiler never."""
+"""Wheels with torch's name and none of its weight: an installer is tested with what it installs, a
+compiler never.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +39,8 @@ def make_shelf(folder: Path, *versions: str) -> dict[str, Path]:
 
 
 def no_shims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes pyenv's shims out of PATH: uv starts each of them to see what it is, which takes longer than the installation."""
+    """Takes pyenv's shims out of PATH: uv starts each of them to see what it is, which takes longer
+    than the installation.
+    """
     places = [place for place in os.environ["PATH"].split(os.pathsep) if "shims" not in place]
     monkeypatch.setenv("PATH", os.pathsep.join(places))

@@ -1,4 +1,5 @@
-"""Asks the tool `bugreport` for a report from within a running program; needs nothing but Python and torch.
+"""Asks the tool `bugreport` for a report from within a running program; needs nothing but Python
+and torch.
 
     import bugreport                      # before torch.compile is called
 
@@ -6,10 +7,12 @@
         loss = model(batch)
         loss.backward()
 
-    bugreport.watch(every=100)            # a long run: compare every 100th call, report without stopping
+    bugreport.watch(every=100)            # a long run: compare every 100th call, report without
+    stopping
 
-`bugreport hook` prints the folder to put on PYTHONPATH. The tool itself stays in an environment of its own; it is found on PATH,
-or by the variable BUGREPORT_COMMAND. `pytest -p bugreport.pytest` does the same for tests.
+`bugreport hook` prints the folder to put on PYTHONPATH. The tool itself stays in an environment of
+its own; it is found on PATH, or by the variable BUGREPORT_COMMAND. `pytest -p bugreport.pytest`
+does the same for tests.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ _PACKAGE = "_bugreport_collectors"
 
 
 def _load() -> Any:
-    """The module `attach` of the collectors, which are loaded by location and never reach sys.path."""
+    """The module `attach` of the collectors, which are loaded by location and never reach
+    sys.path.
+    """
     if _PACKAGE not in sys.modules:
         here = os.path.dirname(os.path.abspath(__file__))
         folder = os.path.dirname(os.path.dirname(here))
@@ -42,7 +47,8 @@ def _load() -> Any:
     return importlib.import_module(_PACKAGE + ".entry.attach")
 
 
-#: Whether `bugreport create` runs this program: then it is watched already, and nothing here has anything to do.
+#: Whether `bugreport create` runs this program: then it is watched already, and nothing here has
+#: anything to do.
 _WATCHED_ALREADY = _PACKAGE + ".record.recorder" in sys.modules
 _attach = _load()
 if not _WATCHED_ALREADY:
@@ -50,7 +56,9 @@ if not _WATCHED_ALREADY:
 
 
 def _not_here() -> bool:
-    """Whether these calls are watched already, or this is a worker that runs the main program's file once more."""
+    """Whether these calls are watched already, or this is a worker that runs the main program's
+    file once more.
+    """
     return (
         _WATCHED_ALREADY
         or _attach.switch().active is not None
@@ -91,14 +99,17 @@ def _with_output(verb: str, options: Any) -> Any:
 
 
 class capture:
-    """`with bugreport.capture():` watches the compiled calls of the block, then makes the report and waits for it.
+    """`with bugreport.capture():` watches the compiled calls of the block, then makes the report
+    and waits for it.
 
     Args:
-        options: of `bugreport create`, as on the command line: `capture("-o", "report", "--jobs", "2")`.
+        options: of `bugreport create`, as on the command line: `capture("-o", "report", "--jobs",
+            "2")`.
         verb: `create`, `diagnose` (the verdict alone) or `anonymize`.
 
-    Afterwards `exit_code` is that of the command (0: a report, or a bug named; 1: no bug), `verdict` the part of its JSON
-    document of that name, and `report` the folder if one was written. What the block raises goes on its way.
+    Afterwards `exit_code` is that of the command (0: a report, or a bug named; 1: no bug),
+    `verdict` the part of its JSON document of that name, and `report` the folder if one was
+    written. What the block raises goes on its way.
 
     Raises:
         RuntimeError: on entering, if the tool cannot be found or refuses its options.
@@ -135,7 +146,8 @@ class capture:
         run.end(error)
         if not run.recorder.calls:
             _say_line(
-                "the block called nothing compiled that is known here; import bugreport before torch.compile is called"
+                "the block called nothing compiled that is known here; import bugreport before"
+                " torch.compile is called"
             )
         try:
             self.exit_code = run.host.wait(_say)
@@ -148,12 +160,14 @@ class capture:
 
 
 def watch(*options: Any, every: int = 100) -> None:
-    """Compares every `every`-th call of each compiled callable with eager until one differs; then reports, beside the program.
+    """Compares every `every`-th call of each compiled callable with eager until one differs; then
+    reports, beside the program.
 
-    A call that raises is looked at too, whenever it is. The program goes on meanwhile: it never waits longer than two
-    minutes for a comparison, and what goes wrong here is a line on stderr and the end of the watching, never an exception.
-    Watching ends with the first finding. Beside the program there is the idle tool, and, while a call is compared, one copy of what
-    the program changes meanwhile and what the call itself needs. Of several ranks none is watched.
+    A call that raises is looked at too, whenever it is. The program goes on meanwhile: it never
+    waits longer than two minutes for a comparison, and what goes wrong here is a line on stderr and
+    the end of the watching, never an exception. Watching ends with the first finding. Beside the
+    program there is the idle tool, and, while a call is compared, one copy of what the program
+    changes meanwhile and what the call itself needs. Of several ranks none is watched.
 
     Args:
         options: of `bugreport create`, as on the command line.

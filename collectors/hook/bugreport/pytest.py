@@ -1,7 +1,8 @@
-"""`pytest -p bugreport.pytest`: every compiled call of a test is compared with eager, and a test with a finding gets a report.
+"""`pytest -p bugreport.pytest`: every compiled call of a test is compared with eager, and a test
+with a finding gets a report.
 
-Tests pass and fail as they do without it; what was found stands in the summary. A test without a compiled call costs nothing,
-one without a finding costs the start of the tool and the eager runs.
+Tests pass and fail as they do without it; what was found stands in the summary. A test without a
+compiled call costs nothing, one without a finding costs the start of the tool and the eager runs.
 """
 
 from __future__ import annotations

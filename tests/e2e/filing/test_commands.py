@@ -1,4 +1,6 @@
-"""`bugreport file` and `check --comment` as commands: a terminal's questions, a browser, and what a check says of an issue."""
+"""`bugreport file` and `check --comment` as commands: a terminal's questions, a browser, and what a
+check says of an issue.
+"""
 
 from __future__ import annotations
 

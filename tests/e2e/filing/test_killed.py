@@ -1,4 +1,6 @@
-"""Processes that file and are killed, or race: there is never a second issue or comment, and none is lost."""
+"""Processes that file and are killed, or race: there is never a second issue or comment, and none
+is lost.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_kill_9_while_any_request_is_under_way(
 def test_the_next_process_waits_until_the_request_of_a_dead_one_cannot_be_under_way(
     tracker: Tracker, report: Path
 ) -> None:
-    """A process dies right after sending; its request is carried out while the next process looks for it."""
+    """A process dies right after sending; its request is carried out while the next process looks
+    for it.
+    """
     tracker.index_lags = True
     first = filing(tracker, report, "after:sent")
     assert first.end() == -9 and state_of(report) is State.SENT, first.output

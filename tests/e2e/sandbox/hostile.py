@@ -1,7 +1,7 @@
 """Programs that mean harm (tests/data/scripts/hostile), and what has to come of each.
 
-They need no torch: what holds for plain Python holds for whatever runs in it. A program finds the path of a secret, the folder of
-some keys and the number of an open port behind its name.
+They need no torch: what holds for plain Python holds for whatever runs in it. A program finds the
+path of a secret, the folder of some keys and the number of an open port behind its name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hostile:
-    """The ending that a program must have (several where the race between kernel and watch decides), and a word of its output.
+    """The ending that a program must have (several where the race between kernel and watch
+    decides), and a word of its output.
 
-    `stays` is how many processes it wants to keep for ever, if that is what it is after; `runs` how often it is run.
+    `stays` is how many processes it wants to keep for ever, if that is what it is after; `runs` how
+    often it is run.
     """
 
     endings: tuple[str, ...] = ("exited",)

@@ -1,4 +1,6 @@
-"""Each hostile program is contained, with the verdict that it deserves, and leaves nothing behind."""
+"""Each hostile program is contained, with the verdict that it deserves, and leaves nothing
+behind.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def listener() -> Iterator[socket.socket]:
 
 
 def alive(mark: str, program: str = "") -> list[str]:
-    """Processes with the mark in their command line, as the kernel lists them; those of one program."""
+    """Processes with the mark in their command line, as the kernel lists them; those of one
+    program.
+    """
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -62,7 +66,9 @@ def alive(mark: str, program: str = "") -> list[str]:
 
 @pytest.fixture
 def keys() -> Iterator[Path]:
-    """A key in a folder of the real home, as ~/.ssh has them: a machine that has none would prove nothing."""
+    """A key in a folder of the real home, as ~/.ssh has them: a machine that has none would prove
+    nothing.
+    """
     with tempfile.TemporaryDirectory(prefix=".bugreport-test-", dir=Path.home()) as folder:
         key = Path(folder) / "id_ed25519"
         key.write_text("SECRET")
@@ -115,7 +121,10 @@ def test_a_hostile_program_is_contained(
     reason="needs root, to become an ordinary user, and the system's Python",
 )
 def test_an_ordinary_user_is_held_as_well() -> None:
-    """Root becomes another user inside; an ordinary user gets a user namespace. Both have to hold."""
+    """Root becomes another user inside; an ordinary user gets a user namespace.
+
+    Both have to hold.
+    """
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         os.chmod(name, 0o755)
         shutil.copytree(ROOT / "reporter", Path(name) / "reporter")

@@ -1,6 +1,7 @@
 """What a program that means no harm finds in the real sandbox, and what is told of its end.
 
-No test of this module may run a program that means harm: `make mutants` runs it while the sandbox has a fault.
+No test of this module may run a program that means harm: `make mutants` runs it while the sandbox
+has a fault.
 """
 
 from __future__ import annotations

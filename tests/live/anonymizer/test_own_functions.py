@@ -1,4 +1,6 @@
-"""A model's own `autograd.Function`s stay functions: generic names, the same forward, and the same gradients of their own."""
+"""A model's own `autograd.Function`s stay functions: generic names, the same forward, and the same
+gradients of their own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models that pretend to be something else: never a private word, and never an equivalence that does not hold."""
+"""Models that pretend to be something else: never a private word, and never an equivalence that
+does not hold.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_a_pretender_is_rewritten_as_what_it_does(case: str) -> None:
 
 @pytest.mark.parametrize("name", ["gelu", "linear"])
 def test_stock_layers_are_not_believed_where_torch_itself_was_changed(name: str) -> None:
-    """In the private process both models would call the replacement, and be equal; elsewhere they are not."""
+    """In the private process both models would call the replacement, and be equal; elsewhere they
+    are not.
+    """
 
     def make() -> tuple[Any, ...]:
         original = getattr(F, name)

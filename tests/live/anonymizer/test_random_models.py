@@ -1,4 +1,6 @@
-"""Random module trees through the rewriter: whatever the tree, the rewritten model computes the same, by the same operators."""
+"""Random module trees through the rewriter: whatever the tree, the rewritten model computes the
+same, by the same operators.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ UNARY = ("relu", "sin", "tanh", "abs", "neg", "exp", "sigmoid", "square")
 
 
 class Tree(nn.Module):
-    """A random program over (3, 5, width) values: layers, children, arithmetic, views, in-place updates, sharing."""
+    """A random program over (3, 5, width) values: layers, children, arithmetic, views, in-place
+    updates, sharing.
+    """
 
     def __init__(self, choose: random.Random, width: int, depth: int) -> None:
         super().__init__()

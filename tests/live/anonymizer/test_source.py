@@ -1,4 +1,6 @@
-"""Source mode: private programs rebuilt as public ones, which return what the private ones do and say nothing of them."""
+"""Source mode: private programs rebuilt as public ones, which return what the private ones do and
+say nothing of them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def programs(gathered: Mapping[str, Any]) -> dict[str, SourceProgram]:
 def results(
     programs: dict[str, SourceProgram], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """What the public programs return, seen from outside, in a process that has none of the private ones."""
+    """What the public programs return, seen from outside, in a process that has none of the private
+    ones.
+    """
     folder = tmp_path_factory.mktemp("public")
 
     def run() -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""One level instead of three: blocks, methods and functions that are called once are written where they are called."""
+"""One level instead of three: blocks, methods and functions that are called once are written where
+they are called.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The proof for rewritten sources: it holds for programs that are the same, and for none that is another."""
+"""The proof for rewritten sources: it holds for programs that are the same, and for none that is
+another.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def test_a_tensor_that_stands_for_none_is_no_proof() -> None:
         proved({"equivalence": found})
 
 
-#: What source mode refuses, or what is refused since it is not the same: these pretend by what no class of theirs says.
+#: What source mode refuses, or what is refused since it is not the same: these pretend by what no
+#: class of theirs says.
 _REFUSED = {
     "a module of torch, it says",
     "a forward of its own",

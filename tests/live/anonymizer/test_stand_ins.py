@@ -1,4 +1,6 @@
-"""Operations that nobody can look into get stand-ins; the rest of the model is proved with the private ones in their place."""
+"""Operations that nobody can look into get stand-ins; the rest of the model is proved with the
+private ones in their place.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def test_a_stand_in_changes_the_arguments_that_were_changed() -> None:
 
 
 def _library(body: Any, schema: str) -> Any:
-    """An operator that is registered with the dispatcher, as C++ extensions do it: there is nothing to look into."""
+    """An operator that is registered with the dispatcher, as C++ extensions do it: there is nothing
+    to look into.
+    """
     name = f"zorblax{next(_libraries)}"
     library = torch.library.Library(name, "DEF")
     library.define(f"operate{schema}")

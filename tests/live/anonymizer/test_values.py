@@ -1,4 +1,6 @@
-"""Every recipe, in every layout, makes a tensor of the promised shape, strides, dtype and values."""
+"""Every recipe, in every layout, makes a tensor of the promised shape, strides, dtype and
+values.
+"""
 
 from __future__ import annotations
 

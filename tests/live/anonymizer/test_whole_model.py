@@ -1,4 +1,6 @@
-"""A model rewritten as a whole computes what it computed, reads as a person would write it, and names nothing of its own."""
+"""A model rewritten as a whole computes what it computed, reads as a person would write it, and
+names nothing of its own.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def test_blocks_that_differ_in_a_number_share_a_class() -> None:
 
 
 class Shared(nn.Module):
-    """One layer called from two blocks, one block called twice in different ways, a parameter read by another block."""
+    """One layer called from two blocks, one block called twice in different ways, a parameter read
+    by another block.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +179,9 @@ class Recurrent(nn.Module):
 
 
 class Stock(nn.Module):
-    """Attention and transformer layers of torch.nn, with arguments that are passed in different ways."""
+    """Attention and transformer layers of torch.nn, with arguments that are passed in different
+    ways.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,7 +217,9 @@ class Ranges(nn.Module):
 
 
 class Decisions(nn.Module):
-    """Values that Python sees, layers in plain lists, tensors in dictionaries, checkpointing, hooks, parametrizations."""
+    """Values that Python sees, layers in plain lists, tensors in dictionaries, checkpointing,
+    hooks, parametrizations.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -397,7 +405,9 @@ def test_a_wrong_rewriting_is_not_called_equivalent() -> None:
     ],
 )
 def test_float64_says_whose_rounding_it_is(private: str, public: str, how: str) -> None:
-    """What loses digits is far off, what keeps them is not: only the latter may stand for the former."""
+    """What loses digits is far off, what keeps them is not: only the latter may stand for the
+    former.
+    """
 
     def replaced(text: str) -> str:
         assert private in text

@@ -1,4 +1,6 @@
-"""The rule for wrong values, on tensors: what counts as a difference, what is excused, and with which numbers."""
+"""The rule for wrong values, on tensors: what counts as a difference, what is excused, and with
+which numbers.
+"""
 
 from __future__ import annotations
 

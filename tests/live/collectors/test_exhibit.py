@@ -20,7 +20,8 @@ def test_errors_along_the_graph_and_in_the_output() -> None:
     numbers, cells = gathered(look("wrong_from_the_second_operation"))
     points = numbers["divergence"]["points"]
     assert [point["operator"] for point in points] == ["operator.add", "torch.cumsum", "torch.mul"]
-    # the backend adds one to whatever is larger than five: not after the first operation, but from the second on
+    # the backend adds one to whatever is larger than five: not after the first operation, but from
+    # the second on
     assert [bool(point["compiled"]) for point in points] == [False, True, True]
     assert [point["eager"] for point in points] == [0.0, 0.0, 0.0]
     assert {point["reference"] for point in points} == {"float64"}

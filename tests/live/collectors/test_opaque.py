@@ -1,4 +1,6 @@
-"""Operators that nobody can look into, in a captured graph: the rest of the graph is still good for a repro."""
+"""Operators that nobody can look into, in a captured graph: the rest of the graph is still good for
+a repro.
+"""
 
 from __future__ import annotations
 

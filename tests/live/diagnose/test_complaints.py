@@ -1,4 +1,6 @@
-"""Graph breaks and recompiles of real scripts: found, placed, counted — and told without the user's words."""
+"""Graph breaks and recompiles of real scripts: found, placed, counted — and told without the user's
+words.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def complaints(name: str, folder: Path) -> Complaints:
 
 @pytest.fixture(scope="module")
 def printing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A program that prints in the middle of its compiled function, and what there is to complain about."""
+    """A program that prints in the middle of its compiled function, and what there is to complain
+    about.
+    """
     with recorded("graph_breaks/print", tmp_path_factory.mktemp("print")) as recording:
         yield recording, collect(recording, 120)
 

@@ -1,4 +1,6 @@
-"""A faulty decomposition of torch's is named as the culprit, in the recorded call and in a repro."""
+"""A faulty decomposition of torch's is named as the culprit, in the recorded call and in a
+repro.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The divergence profile on calls whose faulty operation is known: the backend of the script is what is wrong."""
+"""The divergence profile on calls whose faulty operation is known: the backend of the script is
+what is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Failures that come before the C++ compiler are shown without one: what a worker does then, warmed up by Inductor."""
+"""Failures that come before the C++ compiler are shown without one: what a worker does then, warmed
+up by Inductor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Candidates in the warm worker of this interpreter: every ending is told apart and none outlives its own."""
+"""Candidates in the warm worker of this interpreter: every ending is told apart and none outlives
+its own.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,10 @@ def test_a_death_of_another_cause_still_counts(pool: WorkerPool) -> None:
 def test_an_endless_loop_is_stopped_with_all_that_it_started_and_its_stack_is_told(
     pool: WorkerPool,
 ) -> None:
-    """It never ends by itself. Where the machine does not even get to the loop in time, it is given more of it."""
+    """It never ends by itself.
+
+    Where the machine does not even get to the loop in time, it is given more of it.
+    """
     for limit in (1, 8, 64, 256):
         answer = pool.submit(text("pool/endless"), timeout=limit).result(limit + PATIENCE)
         assert answer.outcome == "timeout" and answer.signal is None
@@ -271,7 +276,9 @@ SPAWNED = [
 
 @pytest.fixture(scope="module")
 def spawning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
-    """Each of its candidates is a process that imports torch itself, as on systems where a fork is unsafe."""
+    """Each of its candidates is a process that imports torch itself, as on systems where a fork is
+    unsafe.
+    """
     folder = tmp_path_factory.mktemp("spawning")
     given = {"warm_backend": "eager", "isolation": "spawn"}
     with WorkerPool(interpreter.WARM, 1, dict(os.environ), folder, **given) as made:

@@ -26,7 +26,9 @@ PATIENCE = 120.0
 
 @dataclass
 class Waits:
-    """A clock that nothing moves but `sleep`, which takes no time; `all` has the seconds of each sleep."""
+    """A clock that nothing moves but `sleep`, which takes no time; `all` has the seconds of each
+    sleep.
+    """
 
     all: list[float] = field(default_factory=list)
 
@@ -75,7 +77,9 @@ def copied(name: str, to: Path) -> Path:
 
 
 def other_report(tmp_path: Path) -> Path:
-    """A report of the same failure with another repro, so with another key and the same fingerprint."""
+    """A report of the same failure with another repro, so with another key and the same
+    fingerprint.
+    """
     folder = copied("foobar", tmp_path / "other")
     repro = (folder / "repro.py").read_text()
     changed = repro.replace("manual_seed(0)", "manual_seed(1)")
@@ -93,7 +97,9 @@ def run_file(
     comment_on: int | None = None,
     **options: object,
 ) -> Filed | Shown:
-    """`bugreport file` in this process; by default with --yes and a sentence, in pytorch/pytorch."""
+    """`bugreport file` in this process; by default with --yes and a sentence, in
+    pytorch/pytorch.
+    """
     if person is None:
         person = Somebody(is_there=False)
         options = {"yes": True, "summary": WORDS, **options}

@@ -1,4 +1,7 @@
-"""A tracker per test, and a report to file. What they need is imported when a test asks: most tests of a folder do not."""
+"""A tracker per test, and a report to file.
+
+What they need is imported when a test asks: most tests of a folder do not.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    """The tool waits for a tracker by a clock that only its waits move; an answer may take as long as the machine needs."""
+    """The tool waits for a tracker by a clock that only its waits move; an answer may take as long
+    as the machine needs.
+    """
     from reporter.tracker.session import Pace
     from tests.support.github.desk import PATIENCE, Waits
 
@@ -27,7 +32,9 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
 
 @pytest.fixture
 def tracker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: Waits) -> Iterator[Tracker]:
-    """A GitHub on this machine, which the tool is told to use; a request or an answer that is not GitHub's fails the test."""
+    """A GitHub on this machine, which the tool is told to use; a request or an answer that is not
+    GitHub's fails the test.
+    """
     from reporter.core import tokens
     from tests.support.github.tracker import TOKEN, Tracker
 
@@ -45,7 +52,9 @@ def tracker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: Waits) -> It
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
-    """A report folder as `create` wrote it, of a real failure of torch 2.13.0, without its private folder."""
+    """A report folder as `create` wrote it, of a real failure of torch 2.13.0, without its private
+    folder.
+    """
     from tests.support.github.desk import copied
 
     return copied("foobar", tmp_path / "report")

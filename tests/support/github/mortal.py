@@ -1,7 +1,7 @@
 """Processes that file or comment, and die by signal 9 where a test says so.
 
-They are forks of a process that has imported the tool and nothing of torch (multiprocessing's fork server), so a death
-costs a test little; what happens in them is what happens in the command.
+They are forks of a process that has imported the tool and nothing of torch (multiprocessing's fork
+server), so a death costs a test little; what happens in them is what happens in the command.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def _live(
 
 
 def file_until(folder: str, moment: str) -> int:
-    """`bugreport file`, which ends before or after a step of the machine is written down, or the look or the request itself.
+    """`bugreport file`, which ends before or after a step of the machine is written down, or the
+    look or the request itself.
 
     Args:
         moment: "before:sent", "after:request"; nothing for a process that lives.

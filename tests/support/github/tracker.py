@@ -1,7 +1,9 @@
-"""A tracker that holds us to GitHub's published description: every request is validated against it, and every answer is.
+"""A tracker that holds us to GitHub's published description: every request is validated against it,
+and every answer is.
 
-`tests/data/github_api.json` is that description (see trim_openapi.py). Answers are the description's own examples with the
-values of the issue at hand put in. A request that the description does not allow is a `violation`, and fails the test.
+`tests/data/github_api.json` is that description (see trim_openapi.py). Answers are the
+description's own examples with the values of the issue at hand put in. A request that the
+description does not allow is a `violation`, and fails the test.
 """
 
 from __future__ import annotations
@@ -41,9 +43,10 @@ _PATIENCE = 300.0
 class Fault:
     """One thing that goes wrong with an operation.
 
-    `way`: answer (with `status`), reset, stall (until the client gives up), truncate, garble, empty or kill (the client, by
-    signal 9). `processed`: it happens after the tracker has done what was asked. `late`: a stalled request is done all the
-    same, once issues were listed so many times after it. The fault strikes `times` times, after `skip` requests went well.
+    `way`: answer (with `status`), reset, stall (until the client gives up), truncate, garble, empty
+    or kill (the client, by signal 9). `processed`: it happens after the tracker has done what was
+    asked. `late`: a stalled request is done all the same, once issues were listed so many times
+    after it. The fault strikes `times` times, after `skip` requests went well.
     """
 
     operation: str
@@ -59,7 +62,10 @@ class Fault:
 
 @dataclass
 class Repo:
-    """A project of the tracker. `writers` may set labels and assignees; others' are dropped, as GitHub does it."""
+    """A project of the tracker.
+
+    `writers` may set labels and assignees; others' are dropped, as GitHub does it.
+    """
 
     full_name: str
     labels: tuple[str, ...] = ("module: inductor", "module: dynamo", "module: correctness (silent)")
@@ -121,7 +127,10 @@ def _route(method: str, path: str) -> tuple[str, dict[str, str], Json] | None:
 
 
 class Tracker(ThreadingHTTPServer):
-    """A GitHub on 127.0.0.1. `log` has (operation, status) of each request in order; status 0 is no answer."""
+    """A GitHub on 127.0.0.1.
+
+    `log` has (operation, status) of each request in order; status 0 is no answer.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -163,9 +172,11 @@ class Tracker(ThreadingHTTPServer):
         return sum(name == operation for name, _ in self.log)
 
     def shortens_patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whoever asks what will never be answered gives up at once, and not after the minutes that an answer may take.
+        """Whoever asks what will never be answered gives up at once, and not after the minutes that
+        an answer may take.
 
-        The client hears of it when the tracker has the request, and has done what it will do about it.
+        The client hears of it when the tracker has the request, and has done what it will do about
+        it.
         """
         send = requests.adapters.HTTPAdapter.send
 
@@ -649,8 +660,9 @@ def _written(comment: Json) -> datetime:
 
 
 def _strictly(body: Any) -> Any:
-    """The answer as the description wants it: an open issue has the reason null, which is declared and then forgotten in the list
-    of values."""
+    """The answer as the description wants it: an open issue has the reason null, which is declared
+    and then forgotten in the list of values.
+    """
     if isinstance(body, list):
         return [_strictly(item) for item in body]
     if isinstance(body, dict):
@@ -677,7 +689,9 @@ def _too_long(name: str) -> Json:
 
 
 def _matches(asked: str, repo: Repo, issue: Json) -> bool:
-    """The part of the search language that we use: repo:, is:issue, in:body, "phrases" and words, all of which must match."""
+    """The part of the search language that we use: repo:, is:issue, in:body, "phrases" and words,
+    all of which must match.
+    """
     if not issue["indexed"]:
         return False
     phrases = re.findall(r'"([^"]*)"', asked)

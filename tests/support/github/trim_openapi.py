@@ -1,7 +1,9 @@
-"""Cuts GitHub's own description of its API down to the operations that the tool uses: `python trim_openapi.py FROM TO`.
+"""Cuts GitHub's own description of its API down to the operations that the tool uses: `python
+trim_openapi.py FROM TO`.
 
-FROM is `generated/api.github.com.json` of the npm package @octokit/openapi (`npm pack @octokit/openapi`, then `tar xzf`); TO is
-tests/data/github_api.json. Schemas stay as they are published; prose, foreign media types and examples that nothing uses go.
+FROM is `generated/api.github.com.json` of the npm package @octokit/openapi (`npm pack
+@octokit/openapi`, then `tar xzf`); TO is tests/data/github_api.json. Schemas stay as they are
+published; prose, foreign media types and examples that nothing uses go.
 """
 
 from __future__ import annotations
@@ -73,7 +75,10 @@ def _operation(operation: Json) -> Json:
 
 
 def _plain(value: Any, is_schema_map: bool = False) -> Any:
-    """The value without prose. Below `properties` a key is a name of the API, whatever it is called."""
+    """The value without prose.
+
+    Below `properties` a key is a name of the API, whatever it is called.
+    """
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):

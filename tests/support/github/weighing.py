@@ -1,7 +1,9 @@
-"""What the ranking of duplicates is measured on: rows of data/duplicates.json, each once as a report of ours and once as an issue.
+"""What the ranking of duplicates is measured on: rows of data/duplicates.json, each once as a
+report of ours and once as an issue.
 
-A row has the fields of a real issue of pytorch/pytorch, in our words: the calls of its program, the lines of its error, its labels.
-Rows of one `family` are the same bug by what its maintainers or authors said; where that is `unsure` the pair counts neither way.
+A row has the fields of a real issue of pytorch/pytorch, in our words: the calls of its program, the
+lines of its error, its labels. Rows of one `family` are the same bug by what its maintainers or
+authors said; where that is `unsure` the pair counts neither way.
 """
 
 from __future__ import annotations
@@ -113,8 +115,10 @@ def _unsure(row: dict[str, Any], other: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Measured:
-    """`precision` and `recall` of what is called likely; `shown`: of the duplicates, those among the five that are shown;
-    `first`: of the reports that have a duplicate, those that list one first."""
+    """`precision` and `recall` of what is called likely; `shown`: of the duplicates, those among
+    the five that are shown; `first`: of the reports that have a duplicate, those that list one
+    first.
+    """
 
     precision: float
     recall: float

@@ -1,4 +1,6 @@
-"""What a maintainer says of the public repro comes back in the user's own words, and what is ambiguous stays."""
+"""What a maintainer says of the public repro comes back in the user's own words, and what is
+ambiguous stays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The GitHub Action, as far as a machine without GitHub can run it: its steps are executed by bash, with a stand-in for the tool."""
+"""The GitHub Action, as far as a machine without GitHub can run it: its steps are executed by bash,
+with a stand-in for the tool.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Forms of issues: the tool's own say what the trackers ask for, and hostile texts change nothing in any of them."""
+"""Forms of issues: the tool's own say what the trackers ask for, and hostile texts change nothing
+in any of them.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ def test_hostile_texts_stay_texts(name: str, hostile: str) -> None:
     text, evidence = rendered(forms.load(name), hostile)
     title, _, body = text.partition("\n\n")
     assert "\n" not in title
-    # what the person wrote is Markdown of their own; it may have headings, but no code block that stays open
+    # what the person wrote is Markdown of their own; it may have headings, but no code block that
+    # stays open
     own = len(headings(evidence.human_words)) if "fence" not in hostile else 0
     found = [line for line in headings(body) if line in HEADINGS[name]]
     assert [line for line in HEADINGS[name] if line in found] == HEADINGS[name]

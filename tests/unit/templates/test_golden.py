@@ -1,6 +1,8 @@
-"""Every kind of verdict as a reader gets it: issues and terminal texts of real runs, letter by letter.
+"""Every kind of verdict as a reader gets it: issues and terminal texts of real runs, letter by
+letter.
 
-`python -m tests.support.golden` renews the texts; `tests/support/golden.py` says how the documents were made.
+`python -m tests.support.golden` renews the texts; `tests/support/golden.py` says how the documents
+were made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The texts around a kernel: its repro, its test, and what an issue says of inductor's own kernels."""
+"""The texts around a kernel: its repro, its test, and what an issue says of inductor's own
+kernels.
+"""
 
 from __future__ import annotations
 

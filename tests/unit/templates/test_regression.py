@@ -86,7 +86,9 @@ def test_kinds_of_their_own_keep_the_repros_run(kind: str) -> None:
 
 
 def test_a_handler_that_only_prints_stays_one() -> None:
-    """What `accepts_invalid` is made of: eager must raise, and where it does not there is nothing to test."""
+    """What `accepts_invalid` is made of: eager must raise, and where it does not there is nothing
+    to test.
+    """
     report = document("accepts_invalid", "inductor")
     ours, whole = render_tests(report, text("regression/accepts_invalid"))
     handlers = []

@@ -1,4 +1,6 @@
-"""Pieces of text inside of Markdown: code, cells, fences, and logs without what is private to a machine."""
+"""Pieces of text inside of Markdown: code, cells, fences, and logs without what is private to a
+machine.
+"""
 
 from __future__ import annotations
 

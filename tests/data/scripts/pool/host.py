@@ -3,7 +3,7 @@ import os
 import sys
 from pathlib import Path
 
-from reporter.reduce.pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool
 
 environment = {**os.environ, "NOTES": sys.argv[2]}
 pool = WorkerPool(Path(sys.argv[1]), 2, environment, Path(sys.argv[2]), warm_backend="eager")

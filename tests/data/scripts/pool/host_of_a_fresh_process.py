@@ -3,7 +3,7 @@ import os
 import sys
 from pathlib import Path
 
-from reporter.reduce.cold import run_cold
+from reporter.execution.fresh_process import run_cold
 
 environment = {**os.environ, "NOTES": sys.argv[2]}
 run_cold(Path(sys.argv[1]), sys.stdin.read(), 100000, environment, describe=True)

@@ -1,4 +1,6 @@
-"""What is private whoever wrote it: credentials, addresses, paths, and the names of this machine."""
+"""What is private whoever wrote it: credentials, addresses, paths, and the names of this
+machine.
+"""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ def test_generated_names_can_ask_beforehand() -> None:
 
 
 def test_a_program_in_a_string_is_a_program() -> None:
-    """What `exec` runs is told by its names, comments and strings; the grammar it shares with every program tells nothing."""
+    """What `exec` runs is told by its names, comments and strings; the grammar it shares with every
+    program tells nothing.
+    """
     code = text("leaks/in_a_string")
     terms = terms_of(f"SOURCE = {code!r}\nexec(SOURCE)")
     assert terms.is_private("GrainFurnace") and terms.is_private("kiln_rate")
@@ -108,7 +110,9 @@ def test_a_program_in_a_string_is_a_program() -> None:
 
 
 def found(source: str, **more: Any) -> dict[str, Any]:
-    """The terms of a program beside an empty torch, by their kind; what there is none of is left out."""
+    """The terms of a program beside an empty torch, by their kind; what there is none of is left
+    out.
+    """
     terms = private_terms({"script.py": source}, frozenset(), **more)
     values = {name: getattr(terms, name) for name in Terms.__dataclass_fields__}
     return {name: set(value) for name, value in values.items() if value}
@@ -117,7 +121,8 @@ def found(source: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("source", "names", "code_names", "words"),
     [
-        # brought into the world by the program: evidence everywhere if it is no plain word, in code if it is
+        # brought into the world by the program: evidence everywhere if it is no plain word, in code
+        # if it is
         ("class MarloweNet: pass", {"MarloweNet"}, set(), {"marlowe"}),
         ("class Window: pass", {"Window"}, set(), set()),
         ("def window(): pass", set(), {"window"}, set()),

@@ -1,25 +1,18 @@
-"""The entry point of the worker is run by location: nothing of ours gets in the way of the user's modules."""
+"""The entry point of the worker is run by location: nothing of ours gets in the way of the user's
+modules.
+"""
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from collectors.entry import worker_main
 
 FOLDER = Path(worker_main.__file__).parent
-OURS = ("candidate.py", "early_end.py", "slot.py", "worker.py", "worker_main.py")
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_the_syntax_is_that_of_python_3_9(name: str) -> None:
-    ast.parse((FOLDER / name).read_text(), feature_version=(3, 9))
 
 
 def test_the_package_is_loaded_without_a_trace_on_the_path() -> None:

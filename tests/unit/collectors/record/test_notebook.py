@@ -1,4 +1,6 @@
-"""Notebooks where IPython is not installed: harmless magics are taken out, all others are refused with their cell."""
+"""Notebooks where IPython is not installed: harmless magics are taken out, all others are refused
+with their cell.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ WRONG = Signature("wrong_result")
 
 
 def fails(exception: str, message: str, *functions: str, **more: Any) -> Answer:
-    """An answer of a run that raised; functions in torch/a.py, innermost last, or `repro` for the text's own."""
+    """An answer of a run that raised; functions in torch/a.py, innermost last, or `repro` for the
+    text's own.
+    """
     frames = [
         {"file": "torch/a.py", "function": name, "line": 1, "torch": name != "repro"}
         for name in functions
@@ -40,7 +42,8 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
     (fails("LoweringException", "no kernel", "f"), LOWERING, "reproduces", "no kernel"),
     (fails("LoweringException", "no kernel", "f"), None, "reproduces", "no kernel"),
     (fails("CppCompileError", "error: bad", "f"), LOWERING, "different", "error: bad"),
-    # raised by a backend that is part of the repro: torch's frames around it are those of the release
+    # raised by a backend that is part of the repro: torch's frames around it are those of the
+    # release
     (fails("KeyError", "'relu'", "f", "repro"), OWN, "reproduces", "relu"),
     (fails("ValueError", "'relu'", "f", "repro"), OWN, "different", "relu"),
     (fails("AssertionError", NUMBERS, "repro"), WRONG, "reproduces", "off by"),

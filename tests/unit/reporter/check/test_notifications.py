@@ -17,7 +17,9 @@ from reporter.store.database import opened
 
 
 class Tracker:
-    """Notes what it is asked to say; `heard` is what others have said lately, `closed` are the issues that are closed."""
+    """Notes what it is asked to say; `heard` is what others have said lately, `closed` are the
+    issues that are closed.
+    """
 
     def __init__(self, heard: str = "", closed: tuple[int, ...] = (), fails: bool = False) -> None:
         self.said: list[tuple[str, int, str]] = []

@@ -1,4 +1,6 @@
-"""`check --comment` against a tracker that holds us to GitHub's description: one comment per change."""
+"""`check --comment` against a tracker that holds us to GitHub's description: one comment per
+change.
+"""
 
 from __future__ import annotations
 

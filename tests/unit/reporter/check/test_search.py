@@ -1,4 +1,6 @@
-"""The search for a change, as a pure function: whatever the answers, it ends, and what it names was answered that way."""
+"""The search for a change, as a pure function: whatever the answers, it ends, and what it names was
+answered that way.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Oracle = Callable[[int], Mark]
 
 
 def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, Mark], int]:
-    """Everything that was learnt, and how many rounds of questions it took; each point is asked once."""
+    """Everything that was learnt, and how many rounds of questions it took; each point is asked
+    once.
+    """
     known = {0: B, size - 1: A}
     rounds = 0
     while chosen := probes(known, width):

@@ -1,4 +1,6 @@
-"""`create --file`: refused before the long run where it would be refused after it, and a failure to file keeps the report."""
+"""`create --file`: refused before the long run where it would be refused after it, and a failure to
+file keeps the report.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The command line as scripts and CI jobs rely on it: exit codes, streams, one sentence per error."""
+"""The command line as scripts and CI jobs rely on it: exit codes, streams, one sentence per
+error.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SUMMARY = "nothing is wrong"
 
 @dataclass
 class FakeWork:
-    """Stands for `reporter.pipeline.create`: remembers the options, and answers or raises what the test wants."""
+    """Stands for `reporter.pipeline.create`: remembers the options, and answers or raises what the
+    test wants.
+    """
 
     seen: list[Options] = field(default_factory=list)
     error: BaseException | None = None

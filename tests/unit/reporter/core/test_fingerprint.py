@@ -12,7 +12,9 @@ from reporter.core.fingerprint import Fingerprint, fingerprint
 def failure(
     exception: str = "LoweringException", *frames: str, first_line: str = ""
 ) -> dict[str, Any]:
-    """As `collectors.call.failure.describe` gives it; frames are outermost first, with line numbers that differ."""
+    """As `collectors.call.failure.describe` gives it; frames are outermost first, with line numbers
+    that differ.
+    """
     rows = [{"file": "/home/me/train.py", "function": "main", "line": 3, "torch": False}]
     for number, frame in enumerate(frames):
         file, _, function = frame.partition(":")

@@ -1,4 +1,6 @@
-"""Where a setting can come from, which place wins, and what is said about a value that cannot be used."""
+"""Where a setting can come from, which place wins, and what is said about a value that cannot be
+used.
+"""
 
 from __future__ import annotations
 

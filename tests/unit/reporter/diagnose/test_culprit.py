@@ -1,4 +1,5 @@
-"""The culprit is named only where the bug comes with one application more; a workaround makes everything right.
+"""The culprit is named only where the bug comes with one application more; a workaround makes
+everything right.
 
 The compilers here are rules over variations, and time passes only where a test says so.
 """
@@ -23,7 +24,9 @@ NOTHING = Abilities((), None)
 
 
 class Compiler:
-    """A compiler whose bug is a rule over variations, with a clock that moves on by `seconds` with each trial."""
+    """A compiler whose bug is a rule over variations, with a clock that moves on by `seconds` with
+    each trial.
+    """
 
     def __init__(self, bug: Rule, seconds: float = 0.0, bisect: Json | None = None) -> None:
         self.bug = bug

@@ -1,4 +1,6 @@
-"""A difference is a bug unless a measurement excuses it: each excuse at its bound, and which of two comes first."""
+"""A difference is a bug unless a measurement excuses it: each excuse at its bound, and which of two
+comes first.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert lab.measured()[-2:] == [PERTURBED, OTHERWISE]
 
 
-# -- eager differs from eager ---------------------------------------------------------------------------------------
+# -- eager differs from eager
+# ---------------------------------------------------------------------------------------
 
 
 def test_eager_that_does_not_agree_with_itself_is_nondeterministic() -> None:
@@ -142,7 +145,8 @@ def test_memory_is_named_before_noise() -> None:
     assert found.kind == "nondeterministic"
 
 
-# -- random numbers -------------------------------------------------------------------------------------------------
+# -- random numbers
+# -------------------------------------------------------------------------------------------------
 
 RANDOM = {"random": True}
 
@@ -214,7 +218,8 @@ def test_numpy_is_no_question_where_the_compiled_call_agrees() -> None:
     assert found.kind == "rounding" and NUMPY not in lab.measured()
 
 
-# -- within the rule ------------------------------------------------------------------------------------------------
+# -- within the rule
+# ------------------------------------------------------------------------------------------------
 
 
 def test_what_the_rule_allows_is_rounding() -> None:
@@ -304,7 +309,8 @@ def test_half_precision_excuses_what_the_rule_minds_too() -> None:
     assert "(without: output 0: max abs error 1)" in found.summary
 
 
-# -- only the script's own call -------------------------------------------------------------------------------------
+# -- only the script's own call
+# -------------------------------------------------------------------------------------
 
 
 def test_what_only_the_scripts_own_call_returned_is_not_reproduced() -> None:
@@ -343,7 +349,8 @@ def test_the_gradients_of_a_fresh_compile_are_what_was_compared() -> None:
     assert found.kind == "rounding"
 
 
-# -- what is undefined ----------------------------------------------------------------------------------------------
+# -- what is undefined
+# ----------------------------------------------------------------------------------------------
 
 WRITES = {"lost_writes": [{"elements": 2, "of": 6, "by": "index_put"}]}
 CASTS = {"undefined_casts": [{"elements": 3, "of": 9, "from": "float32", "to": "int8"}]}
@@ -389,7 +396,8 @@ def test_what_is_undefined_but_does_not_explain_it_stands_in_the_signature(
     assert found.signature is not None and found.signature.undefined == undefined
 
 
-# -- as far as eager moves ------------------------------------------------------------------------------------------
+# -- as far as eager moves
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -484,7 +492,8 @@ def test_eager_that_never_returns_the_same_is_not_blamed_on_the_last_bit() -> No
     assert found.cited == (EAGER, AGAIN, "compiled", OTHERWISE)
 
 
-# -- kinds of what is wrong -----------------------------------------------------------------------------------------
+# -- kinds of what is wrong
+# -----------------------------------------------------------------------------------------
 
 DTYPE = {"where": "output 0", "property": "dtype", "eager": "a", "compiled": "b"}
 

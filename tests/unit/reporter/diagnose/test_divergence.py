@@ -1,4 +1,6 @@
-"""The search for the first operation that differs, over graphs whose faults are known and labs that answer by rule."""
+"""The search for the first operation that differs, over graphs whose faults are known and labs that
+answer by rule.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ OK: Json = {"outcome": "ok"}
 
 @dataclass
 class GraphLab:
-    """A graph in which each operation reads some before it; what is computed from a faulty one differs.
+    """A graph in which each operation reads some before it; what is computed from a faulty one
+    differs.
 
     A fork that comes to an operation in `deadly` ends there.
     """

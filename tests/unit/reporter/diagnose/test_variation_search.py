@@ -1,4 +1,6 @@
-"""The application that brings a bug is found between one without it and one with it, or nothing is claimed."""
+"""The application that brings a bug is found between one without it and one with it, or nothing is
+claimed.
+"""
 
 from __future__ import annotations
 

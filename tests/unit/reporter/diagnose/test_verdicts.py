@@ -1,7 +1,8 @@
 """Every program of the table judged again from what torch answered when it was recorded.
 
-The table says what the verdict has to be; the file says what else the diagnosis was (its summary, the cited rungs,
-the ladder), so that a change of any of it is a change of a file that somebody looks at.
+The table says what the verdict has to be; the file says what else the diagnosis was (its summary,
+the cited rungs, the ladder), so that a change of any of it is a change of a file that somebody
+looks at.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def test_a_question_that_was_not_recorded_says_how_to_record_it() -> None:
         judged(recorded.recording())
 
 
-# -- answers changed ------------------------------------------------------------------------------------------------
+# -- answers changed
+# ------------------------------------------------------------------------------------------------
 
 
 def changed(name: str, rung: str, **answer: Any) -> recorded_answers.Json:

@@ -1,4 +1,6 @@
-"""An index is asked over HTTP, as pip and uv do it; what a user may name is read from its answer."""
+"""An index is asked over HTTP, as pip and uv do it; what a user may name is read from its
+answer.
+"""
 
 from __future__ import annotations
 

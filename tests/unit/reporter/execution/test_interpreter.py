@@ -1,4 +1,5 @@
-"""Interpreters, scripts and folders that cannot be used are refused with one sentence and a way out.
+"""Interpreters, scripts and folders that cannot be used are refused with one sentence and a way
+out.
 
 No torch is needed: a stand-in package on PYTHONPATH plays every torch that a user may have.
 """

@@ -156,7 +156,9 @@ def test_what_is_allowed_is_not_found() -> None:
 
 
 def test_whole_numbers_need_no_referee() -> None:
-    """Nothing is nearer to the truth than an integer; one float among the inputs, and float64 is asked for again."""
+    """Nothing is nearer to the truth than an integer; one float among the inputs, and float64 is
+    asked for again.
+    """
     functional = VALUES.replace("fp64_ref=x, ", "").replace("nn.", "")
     start = functional.index("def inputs")
     end = functional.index("def ", start + 4)

@@ -1,4 +1,6 @@
-"""The leak check must hold back what is private and let an honest report pass: both halves, on real programs."""
+"""The leak check must hold back what is private and let an honest report pass: both halves, on real
+programs.
+"""
 
 from __future__ import annotations
 

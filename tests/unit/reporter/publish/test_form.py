@@ -1,4 +1,6 @@
-"""A form of the user's own is tried before anything else happens, and a mistake in it is one sentence."""
+"""A form of the user's own is tried before anything else happens, and a mistake in it is one
+sentence.
+"""
 
 from __future__ import annotations
 

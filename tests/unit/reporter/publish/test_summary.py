@@ -1,4 +1,6 @@
-"""The end of a `create` on the terminal: one screen, the same as lines and as tables, ending in what to do next."""
+"""The end of a `create` on the terminal: one screen, the same as lines and as tables, ending in
+what to do next.
+"""
 
 from __future__ import annotations
 

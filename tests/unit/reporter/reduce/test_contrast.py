@@ -1,4 +1,6 @@
-"""Fails here, passes there: what is said when it does not, and which release makes it a regression."""
+"""Fails here, passes there: what is said when it does not, and which release makes it a
+regression.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Failures that come before the C++ compiler are told from those that do not, by the frames that were recorded."""
+"""Failures that come before the C++ compiler are told from those that do not, by the frames that
+were recorded.
+"""
 
 from __future__ import annotations
 

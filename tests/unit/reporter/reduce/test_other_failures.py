@@ -1,4 +1,6 @@
-"""Other failures that candidates show: news is kept, once and at its smallest; what the repro's own text raises is none."""
+"""Other failures that candidates show: news is kept, once and at its smallest; what the repro's own
+text raises is none.
+"""
 
 from __future__ import annotations
 

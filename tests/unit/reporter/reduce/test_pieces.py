@@ -11,7 +11,9 @@ from tests.support.graphs import META, call, chain, tensor
 
 
 def deep(blocks: int, culprit: str, at: int) -> Graph:
-    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its `tanh`."""
+    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its
+    `tanh`.
+    """
     nodes: list[Node] = []
     previous = "x0"
     for block in range(blocks):

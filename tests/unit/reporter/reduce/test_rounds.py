@@ -1,4 +1,6 @@
-"""Reduction of graphs on the host alone: the failure is a predicate over texts, so no torch is needed."""
+"""Reduction of graphs on the host alone: the failure is a predicate over texts, so no torch is
+needed.
+"""
 
 from __future__ import annotations
 

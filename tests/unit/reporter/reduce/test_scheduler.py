@@ -21,7 +21,9 @@ from reporter.reduce.scheduler import Scheduler, Stage
 
 
 class FakePool:
-    """Answers after a random while: ``bug`` in a text fails as wanted, ``other`` fails differently."""
+    """Answers after a random while: ``bug`` in a text fails as wanted, ``other`` fails
+    differently.
+    """
 
     def __init__(self, jobs: int, seed: int = 0, pause: float = 0.004) -> None:
         self.jobs = jobs
@@ -150,7 +152,9 @@ def test_contrast_asks_the_other_interpreter_only_about_what_fails_here() -> Non
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(jobs: int) -> None:
-    """`there` passes what has a "new" in it; all pools together run no more than `jobs` candidates."""
+    """`there` passes what has a "new" in it; all pools together run no more than `jobs`
+    candidates.
+    """
     under_way, most, lock = set(), [0], threading.Lock()
 
     class There(FakePool):
@@ -197,7 +201,9 @@ def test_limits_are_soft_and_named() -> None:
 
 
 def test_the_time_limit_is_of_the_schedulers_own_clock() -> None:
-    """The pool's answer is a minute away; each look at the clock is ten seconds after the one before."""
+    """The pool's answer is a minute away; each look at the clock is ten seconds after the one
+    before.
+    """
     hours = itertools.count(step=10)
     late = Scheduler(FakePool(1, pause=60.0), is_bug, max_seconds=5, clock=lambda: next(hours))
     assert late.first(["a bug"]) is None

@@ -1,4 +1,6 @@
-"""The search among the pieces of a graph, on the host alone: the failure is a predicate over texts."""
+"""The search among the pieces of a graph, on the host alone: the failure is a predicate over
+texts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.support.graphs import META, TextPool, tensor
 
 
 def deep(blocks: int, culprit: str, at: int) -> Graph:
-    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its `tanh`."""
+    """`blocks` equal blocks of six different operations; block `at` has `culprit` in place of its
+    `tanh`.
+    """
     nodes: list[Node] = []
     previous = "x0"
     for block in range(blocks):

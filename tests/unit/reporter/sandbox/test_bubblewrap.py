@@ -1,4 +1,6 @@
-"""The command line of bubblewrap: what is not in it does not exist inside, so each word of it counts."""
+"""The command line of bubblewrap: what is not in it does not exist inside, so each word of it
+counts.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """One run from start to end: what it is started with, which limit ends it, and what is told of it.
 
-The programs are harmless and most run without a sandbox; what a sandbox holds is tested in `tests/e2e/sandbox`.
+The programs are harmless and most run without a sandbox; what a sandbox holds is tested in
+`tests/e2e/sandbox`.
 """
 
 from __future__ import annotations

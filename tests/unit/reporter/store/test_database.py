@@ -1,4 +1,6 @@
-"""The store survives what happens to files: other processes, a full disk, a newer version, a file that is none."""
+"""The store survives what happens to files: other processes, a full disk, a newer version, a file
+that is none.
+"""
 
 from __future__ import annotations
 

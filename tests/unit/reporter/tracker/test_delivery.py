@@ -1,7 +1,8 @@
-"""The fault matrix: whatever goes wrong, there is never a second issue, none is lost, and the sentence says what is known.
+"""The fault matrix: whatever goes wrong, there is never a second issue, none is lost, and the
+sentence says what is known.
 
-Each row strikes one attempt to file; the same command is then given again against a healthy tracker. After the first attempt
-there is at most one issue, after the second exactly one.
+Each row strikes one attempt to file; the same command is then given again against a healthy
+tracker. After the first attempt there is at most one issue, after the second exactly one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ LATER = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}
 
 @dataclass(frozen=True)
 class Row:
-    """A fault and what has to come of it: exit code (0: it was filed all the same), words of the sentence, state, POSTs.
+    """A fault and what has to come of it: exit code (0: it was filed all the same), words of the
+    sentence, state, POSTs.
 
     `issues` is the number of issues after the first attempt.
     """
@@ -264,7 +266,9 @@ def test_no_fault_makes_two_issues_or_loses_one(row: Row, tracker: Tracker, repo
 def test_what_has_no_answer_is_looked_for_until_it_cannot_be_under_way(
     tracker: Tracker, report: Path, waits: Waits
 ) -> None:
-    """Six pauses in twice the time that an answer may take, with a look before each and one at the end."""
+    """Six pauses in twice the time that an answer may take, with a look before each and one at the
+    end.
+    """
     tracker.index_lags = True
     tracker.faults = [Fault(**create("reset"))]
     before = tracker.count(LIST)
@@ -322,7 +326,9 @@ def test_a_refused_connection_leaves_nothing_to_look_for(
 def test_a_clock_that_is_ahead_makes_no_second_issue(
     tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first attempt is noted in the year 2061; the tracker created the issue today, and others after it."""
+    """The first attempt is noted in the year 2061; the tracker created the issue today, and others
+    after it.
+    """
     tracker.index_lags = True
     tracker.faults = [Fault(CREATE, "reset", processed=True), Fault(**{**DOWN, "times": 1000})]
     assert attempt(report)[0] == 125 and state_of(report) is State.UNKNOWN
@@ -347,7 +353,9 @@ def test_a_mark_that_was_edited_away_is_not_missed(tracker: Tracker, report: Pat
 
 
 def test_without_the_index_the_list_goes_further_back(tracker: Tracker, report: Path) -> None:
-    """Another machine filed it a hundred issues ago, this one knows nothing of it, and the search is down."""
+    """Another machine filed it a hundred issues ago, this one knows nothing of it, and the search
+    is down.
+    """
     assert attempt(report) == (0, "filed")
     (report.parent / "store.sqlite3").unlink()
     for number in range(105):
@@ -357,7 +365,9 @@ def test_without_the_index_the_list_goes_further_back(tracker: Tracker, report: 
 
 
 def test_a_search_that_gave_up_is_no_search(tracker: Tracker, report: Path) -> None:
-    """It answers with what it had found until then; the list goes further back, or nothing is sent."""
+    """It answers with what it had found until then; the list goes further back, or nothing is
+    sent.
+    """
     assert attempt(report) == (0, "filed")
     (report.parent / "store.sqlite3").unlink()
     for number in range(105):
@@ -369,7 +379,9 @@ def test_a_search_that_gave_up_is_no_search(tracker: Tracker, report: Path) -> N
 def test_two_machines_within_the_same_second_are_told(
     tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What no lock can keep apart is at least said: the other machine's issue appears between our look and our request."""
+    """What no lock can keep apart is at least said: the other machine's issue appears between our
+    look and our request.
+    """
     tracker.index_lags = True
     key = key_of((report / "repro.py").read_text())
     send = IssueLetter.send
@@ -387,7 +399,9 @@ def test_two_machines_within_the_same_second_are_told(
 def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
     tracker: Tracker, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk is full after the request: the address is on the screen, and the next run sends nothing."""
+    """The disk is full after the request: the address is on the screen, and the next run sends
+    nothing.
+    """
     tracker.index_lags = True
     move = delivery.move
 

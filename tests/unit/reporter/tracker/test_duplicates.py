@@ -1,4 +1,6 @@
-"""What somebody else has reported is found with reasons, ranked, and offered for a comment; it never costs a report."""
+"""What somebody else has reported is found with reasons, ranked, and offered for a comment; it
+never costs a report.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`bugreport file` as a person meets it: what is shown, what is asked, what leaves, and what comes back."""
+"""`bugreport file` as a person meets it: what is shown, what is asked, what leaves, and what comes
+back.
+"""
 
 from __future__ import annotations
 
@@ -238,7 +240,9 @@ def test_what_a_person_adds_is_checked_for_leaks_too(
 
 
 def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Path) -> None:
-    """Every term of the program counts again, with what was allowed then; --keep-source leaves the terms out."""
+    """Every term of the program counts again, with what was allowed then; --keep-source leaves the
+    terms out.
+    """
     script = {"/home/me/secret_lab/train.py": "class QuorumGlazer:\n    width = 48271\n"}
     gate = Gate(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
     (report / "private" / "gate.json").write_text(gate.dumps())
@@ -334,7 +338,9 @@ def test_a_folder_that_is_no_report_is_refused(
 
 
 def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
-    """The text that `create --summary` writes and the one that `file --summary` makes of it are the same."""
+    """The text that `create --summary` writes and the one that `file --summary` makes of it are the
+    same.
+    """
     before = with_words(read_parcel(report), WORDS).body
     assert (
         with_words(read_parcel(report), WORDS).body

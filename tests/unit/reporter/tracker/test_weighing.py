@@ -1,4 +1,6 @@
-"""The ranking of duplicates, measured on real issues: it may become better than these numbers, not worse."""
+"""The ranking of duplicates, measured on real issues: it may become better than these numbers, not
+worse.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_the_ranking_of_real_issues() -> None:
 
 
 def test_no_pair_is_likely_for_its_form_alone() -> None:
-    """What every issue has (the form, the traceback through the compiler, `torch.compile`) weighs nothing."""
+    """What every issue has (the form, the traceback through the compiler, `torch.compile`) weighs
+    nothing.
+    """
     empty = {"issue": 1, "title": "torch.compile fails", "labels": ["oncall: pt2"], "says": ""}
     for row in ROWS:
         for kind in ("crash", "wrong_result", "process_death"):

@@ -1,4 +1,6 @@
-"""Issues as people write them: each file in data/issues, with what has to be found in it, stands in expected.json."""
+"""Issues as people write them: each file in data/issues, with what has to be found in it, stands in
+expected.json.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,9 @@ def test_programs_that_are_nested_deeply(deep: str) -> None:
 
 
 def test_text_of_any_sort_is_read() -> None:
-    """Pieces of Markdown, HTML and Python in any order end in a repro or a refusal, never in an exception."""
+    """Pieces of Markdown, HTML and Python in any order end in a repro or a refusal, never in an
+    exception.
+    """
     pieces = [
         FENCE,
         "~~~",

@@ -1,4 +1,6 @@
-"""From a judged issue to its like on the tracker: by the mark of a report, by the text of the exception, by operators."""
+"""From a judged issue to its like on the tracker: by the mark of a report, by the text of the
+exception, by operators.
+"""
 
 from __future__ import annotations
 
