@@ -19,7 +19,7 @@ _OWNERS = ("self", "model", "module", "mod", "m", "L['self']", "Repro")
 
 
 @dataclass(frozen=True)
-class Names:
+class NameMapping:
     """Public names and what they stand for.
 
     `names`: single words; `classes`: public class -> private classes; `modules` and `tensors`:
@@ -34,7 +34,7 @@ class Names:
     attributes: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Names:
+    def from_json(cls, data: Mapping[str, Any]) -> NameMapping:
         """Reads `private/mapping.json`. Raises KeyError or TypeError for anything else."""
         return cls(**{name: data[name] for name in data})
 
@@ -47,7 +47,7 @@ class Names:
 class _Reader:
     """Reads a text line by line, so that it knows the class that a line is in."""
 
-    def __init__(self, mapping: Names) -> None:
+    def __init__(self, mapping: NameMapping) -> None:
         self.mapping = mapping
         self.within = ""
 

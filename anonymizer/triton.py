@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from anonymizer.source.names import Names
+from anonymizer.source.names import PublicNames
 
 #: Strings that are arguments of Triton's own functions.
 STRINGS = frozenset("""
@@ -33,7 +33,7 @@ _METHODS = frozenset(
 _BUILTINS = frozenset(dir(builtins))
 
 
-class NotPublic(Exception):
+class KernelNotPublic(Exception):
     """Raised when a kernel holds something that has no public form; the text says what, in words of
     ours.
     """
@@ -59,7 +59,9 @@ class PublicKernel:
         if isinstance(value, str):
             return value if value in STRINGS else self.strings.get(value, "text")
         if isinstance(value, dict) and not str(value.get("tl")).isidentifier():
-            raise NotPublic("it is given a constant that is neither a number nor one of Triton's")
+            raise KernelNotPublic(
+                "it is given a constant that is neither a number nor one of Triton's"
+            )
         return value
 
 
@@ -84,7 +86,7 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
         if isinstance(target, ast.Name)
     }
     if name not in functions:
-        raise NotPublic("the kernel is not defined in the script itself")
+        raise KernelNotPublic("the kernel is not defined in the script itself")
     rewriter = _Rewriter(tree, functions, constants, vocabulary)
     public = rewriter.function(name, "kernel")
     names = rewriter.names.mapping()
@@ -113,7 +115,7 @@ class _Rewriter(ast.NodeTransformer):
         private |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | set(
             functions
         )
-        self.names = Names((), private)
+        self.names = PublicNames((), private)
         self.functions = functions
         self.constants = constants
         self.vocabulary = frozenset(vocabulary) | _METHODS
@@ -159,7 +161,7 @@ class _Rewriter(ast.NodeTransformer):
             return self._constant(node.id, node.ctx)
         if node.id in _BUILTINS:
             return node
-        raise NotPublic("it uses a name that is defined elsewhere")
+        raise KernelNotPublic("it uses a name that is defined elsewhere")
 
     def _constant(self, name: str, context: ast.expr_context) -> ast.expr:
         value = self.constants[name]
@@ -168,7 +170,7 @@ class _Rewriter(ast.NodeTransformer):
             value.args[0] if isinstance(value, ast.Call) and is_wrapped and value.args else value
         )
         if not isinstance(inner, ast.Constant):
-            raise NotPublic("it uses a module's variable that is not a plain constant")
+            raise KernelNotPublic("it uses a module's variable that is not a plain constant")
         if name not in self.done:
             self.done[name] = self.names.variable(name, "CONSTANT")
             literal = ast.unparse(self.visit(inner))
@@ -177,7 +179,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
         if node.attr not in self.vocabulary:
-            raise NotPublic("it uses an attribute that is not Triton's")
+            raise KernelNotPublic("it uses an attribute that is not Triton's")
         return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
@@ -193,7 +195,7 @@ class _Rewriter(ast.NodeTransformer):
             public = self.strings.setdefault(node.value, f"text{len(self.strings) + 1}")
             return ast.Constant(public)
         if isinstance(node.value, bytes):
-            raise NotPublic("it holds bytes")
+            raise KernelNotPublic("it holds bytes")
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:

@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reporter.check.cluster import Cluster
 from reporter.check.engine import Local
-from reporter.check.subject import Subject, key_of
-from reporter.check.work import Bench, Check, Task
+from reporter.check.subject import CheckSubject, key_of
+from reporter.check.work import CheckResult, Task, TaskRunner
 from reporter.core.settings import Options
 from reporter.core.signature import Signature
 from reporter.environments.release import Release, at
@@ -62,19 +62,21 @@ def tasks(count: int, releases: list[Release], backend: str = "") -> list[Task]:
             text = TEXT.format(
                 number=number + 2, width=16 * (number % 32 + 1), wrong=wrong, backend=backend
             )
-            subject = Subject(f"r{number}", key_of(text), text, Signature("wrong_result"), (3, 3))
+            subject = CheckSubject(
+                f"r{number}", key_of(text), text, Signature("wrong_result"), (3, 3)
+            )
             expected = "reproduces" if wrong else "fixed"
             found.append(Task(subject, release, expected=expected))  # type: ignore[arg-type]
     return found
 
 
-def timed(work: list[Task], bench: Bench, jobs: int) -> float:
+def timed(work: list[Task], bench: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks on warm workers.
 
     Raises RuntimeError where one shows something else than it should.
     """
     started = time.monotonic()
-    found: list[Check] = []
+    found: list[CheckResult] = []
     Local(bench, jobs).run(work, found.append)
     wanted = {task.cell: task.expected for task in work}
     for check in found:
@@ -89,7 +91,7 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
     print(
         f"{'release':<50}{'checks':>8}{'start s':>9}{'warm':>8}{'cold':>8}{'ratio':>8}{'with start':>12}"
     )
-    with Bench.here(jobs) as bench:
+    with TaskRunner.here(jobs) as bench:
         for release in dict.fromkeys(task.release for task in work):
             mine = [task for task in work if task.release == release]
             start = timed([replace(mine[0], few=False)], bench, jobs)
@@ -104,7 +106,7 @@ def warm_against_cold(work: list[Task], jobs: int) -> None:
             print(row + ratios, flush=True)
 
 
-def seconds_cold(block: list[Task], bench: Bench, jobs: int) -> float:
+def seconds_cold(block: list[Task], bench: TaskRunner, jobs: int) -> float:
     """Seconds for the tasks in a fresh process each, with the toolchain checks of the warm-up, as
     `check` runs them.
     """
@@ -122,7 +124,7 @@ def seconds_cold(block: list[Task], bench: Bench, jobs: int) -> float:
 def scaling(work: list[Task]) -> None:
     """One candidate at a time against two."""
     seconds = {1: 0.0, 2: 0.0}
-    with Bench.here(1) as one, Bench.here(2) as two:
+    with TaskRunner.here(1) as one, TaskRunner.here(2) as two:
         benches = {1: one, 2: two}
         for jobs, bench in benches.items():
             timed(work[:1], bench, jobs)
@@ -159,10 +161,10 @@ def cluster(work: list[Task]) -> None:
         for _ in range(2):
             processes.append(subprocess.Popen(command, env=environment, **quiet))  # type: ignore[call-overload]
         address = json.loads(contact.read_text())["address"]
-        found: list[Check] = []
+        found: list[CheckResult] = []
         killed: list[float] = []
 
-        def keep(check: Check) -> None:
+        def keep(check: CheckResult) -> None:
             found.append(check)
             if len(found) == len(work) // 2:
                 processes[1].kill()

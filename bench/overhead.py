@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 
 SCRIPT = """
 import torch
@@ -40,7 +40,7 @@ def main() -> None:
             started = time.perf_counter()
             subprocess.run([python, script], check=True)
             alone.append(time.perf_counter() - started)
-            session = Session(
+            session = RecordingSession(
                 python,
                 [str(script)],
                 module=False,

@@ -20,7 +20,7 @@ import jinja2.sandbox
 
 from templates import text
 
-__all__ = ["environment", "house_text", "render", "user_environment"]
+__all__ = ["environment", "own_text", "render", "user_environment"]
 
 _SETTINGS: dict[str, Any] = {
     "undefined": jinja2.StrictUndefined,
@@ -33,7 +33,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "fence": text.fence,
     "cell": text.cell,
     "code": text.code,
-    "closed": text.closed,
+    "closed": text.close_fences,
     "number": text.number,
     "one_line": text.one_line,
     "span": text.span,
@@ -81,7 +81,7 @@ def render(name: str, **values: Any) -> str:
 
 
 @functools.lru_cache(maxsize=2)
-def house_text(code: bool = False) -> str:
+def own_text(code: bool = False) -> str:
     """All text that is ours whatever the program, so that a word found in it is no evidence of a
     leak.
 

@@ -29,7 +29,7 @@ class FormError(Exception):
 
 
 @dataclass(frozen=True)
-class Form:
+class IssueForm:
     """One tracker's demands.
 
     `headings` are the lines that the body must have, in this order and no other; `limit` is in
@@ -71,7 +71,7 @@ def for_layer(layer: str) -> str:
     return {"triton": "triton", "backend": "plain"}.get(layer, "pytorch")
 
 
-def load(name: str | Path) -> Form:
+def load(name: str | Path) -> IssueForm:
     """The form `name`: one of `names()`, or a folder.
 
     Raises:
@@ -113,14 +113,14 @@ def _table(text: str, path: object) -> dict[str, Any]:
     return table
 
 
-def _form(name: str, table: Mapping[str, Any], folder: Path | None) -> Form:
+def _form(name: str, table: Mapping[str, Any], folder: Path | None) -> IssueForm:
     place = str(folder / FORM) if folder else f"{name}/{FORM}"
-    wanted = {item.name for item in fields(Form)} - {"name", "folder"}
+    wanted = {item.name for item in fields(IssueForm)} - {"name", "folder"}
     unknown = sorted(set(table) - wanted)
     if unknown:
         raise FormError(f"{place} has no key {unknown[0]!r}; there is {', '.join(sorted(wanted))}")
     values = {key: _value(key, value, place) for key, value in table.items()}
-    return Form(name=name, folder=folder, **values)
+    return IssueForm(name=name, folder=folder, **values)
 
 
 def _value(key: str, value: object, place: str) -> Any:
@@ -137,7 +137,7 @@ def _value(key: str, value: object, place: str) -> Any:
     raise FormError(f"{key} in {place} must be a list of texts")
 
 
-def fill(form: Form, values: Mapping[str, Any]) -> str:
+def fill(form: IssueForm, values: Mapping[str, Any]) -> str:
     """The body of an issue by `form`.
 
     Raises:

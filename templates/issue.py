@@ -13,7 +13,7 @@ from typing import Any
 
 from templates import forms, kernel, wording
 from templates.evidence import Evidence
-from templates.forms import Form
+from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.releases import release_rows, turning
 from templates.text import headings, shorten, size, tidy_log, visible
@@ -24,7 +24,9 @@ _MARGIN = 64
 #: Characters of the log that report.json keeps.
 
 
-def render_issue(report: Mapping[str, Any], evidence: Evidence, form: Form | None = None) -> str:
+def render_issue(
+    report: Mapping[str, Any], evidence: Evidence, form: IssueForm | None = None
+) -> str:
     """`issue.md`: the title line, an empty line, the body as it is filed.
 
     Args:
@@ -51,7 +53,7 @@ def render_issue(report: Mapping[str, Any], evidence: Evidence, form: Form | Non
 
 
 def _body(
-    form: Form, report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
+    form: IssueForm, report: Mapping[str, Any], evidence: Evidence, log: str, versions: str
 ) -> str:
     return forms.fill(form, values(report, evidence, log, versions)).strip("\n") + "\n"
 
@@ -64,7 +66,7 @@ def values(
     tidy = tidy_log(evidence.error_log)
     releases = release_rows(report, evidence.releases)
     requirements = wording.requirements(report, evidence.repro)
-    needed, not_needed = wording.needed(requirements)
+    needed, not_needed = wording.needed_rows(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
@@ -77,8 +79,8 @@ def values(
         "grid": wording.grid(report),
         "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
         "subject": wording.subject(report),
-        "generated": wording.generated(report),
-        "measured": wording.measured(report),
+        "generated": wording.describe_generated(report),
+        "measured": wording.describe_measured(report),
         "requirements": requirements,
         "needed": needed,
         "not_needed": not_needed,
@@ -90,7 +92,7 @@ def values(
     }
 
 
-def try_form(form: Form) -> None:
+def try_form(form: IssueForm) -> None:
     """Fills a form with a sample, so that a mistake in it shows before anything else is done.
 
     Raises:

@@ -142,7 +142,7 @@ def grid(report: Json) -> list[tuple[str, str]]:
     return [(name, re.sub(r"\*", "", outcome)) for name, outcome, _ in targets(report)]
 
 
-def generated(report: Json) -> list[str]:
+def describe_generated(report: Json) -> list[str]:
     """What to say of inductor's own kernels, without full stops: those that some target cannot
     compile, and what the interpreter shows.
     """

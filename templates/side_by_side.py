@@ -14,7 +14,7 @@ from templates import render
 
 
 @dataclass(frozen=True)
-class Row:
+class PairedRow:
     """A public class, and the private classes behind it by name, with their texts."""
 
     public: str
@@ -38,7 +38,7 @@ def side_by_side(
         behind = [private.rpartition(".")[2] for private in classes.get(name, ())]
         missing = "(not in a file that was read)"
         rows.append(
-            Row(
+            PairedRow(
                 name,
                 text,
                 tuple((private, definitions.get(private, missing)) for private in behind),

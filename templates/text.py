@@ -77,7 +77,7 @@ def headings(text: str) -> list[str]:
     return found
 
 
-def closed(text: str) -> str:
+def close_fences(text: str) -> str:
     """A person's own Markdown, with the fence closed that it left open."""
     text = visible(text).strip()
     opened = open_fence(text)

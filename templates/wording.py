@@ -264,7 +264,7 @@ def _numbers(rung: Mapping[str, Any], said: str) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
+def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
     """Variants and their numbers, one row for all that measured the same; none where the text above
     says it all.
     """
@@ -295,9 +295,9 @@ def columns(report: Mapping[str, Any]) -> tuple[str, ...]:
     return ("dynamic default", "dynamic=True", "dynamic=False")
 
 
-def generated(report: Mapping[str, Any]) -> list[str]:
+def describe_generated(report: Mapping[str, Any]) -> list[str]:
     """What Triton's compiler and its interpreter say of inductor's kernels."""
-    return kernel.generated(report)
+    return kernel.describe_generated(report)
 
 
 def unit(report: Mapping[str, Any]) -> str:
@@ -371,7 +371,7 @@ def requirements(report: Mapping[str, Any], repro: str = "") -> list[tuple[str, 
     ]
 
 
-def needed(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
+def needed_rows(rows: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], str]:
     """The rows of `requirements` that ask for something, and the names of the others as the end of
     a sentence.
     """

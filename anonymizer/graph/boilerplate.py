@@ -16,7 +16,7 @@ VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
 
 
 @dataclass(frozen=True)
-class Check:
+class ReproCheck:
     """What a repro checks, and under which settings.
 
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
@@ -39,13 +39,13 @@ class Check:
     prelude: str = ""
     summary: str = ""
 
-    def without_argument(self, name: str) -> Check:
+    def without_argument(self, name: str) -> ReproCheck:
         """The check with one torch.compile argument left at its default."""
         return replace(self, arguments=tuple(item for item in self.arguments if item[0] != name))
 
 
 @dataclass(frozen=True)
-class Body:
+class ReproBody:
     """The program inside a harness: definitions, the callable's expression, the lines of `inputs`
     and its sizes.
     """
@@ -58,7 +58,7 @@ class Body:
     imports: tuple[str, ...] = ()
 
 
-def render(body: Body, check: Check) -> str:
+def render(body: ReproBody, check: ReproCheck) -> str:
     """The complete text of a repro, unformatted but valid."""
     main = _main(body, check)
     run = _run(body, check)
@@ -79,12 +79,12 @@ def render(body: Body, check: Check) -> str:
     return "\n".join(lines)
 
 
-def imports_of(body: Body) -> list[str]:
+def imports_of(body: ReproBody) -> list[str]:
     """The import statements that a body needs by itself."""
-    return _imports(body.definitions, body, Check("crash"))
+    return _imports(body.definitions, body, ReproCheck("crash"))
 
 
-def _imports(text: str, body: Body, check: Check) -> list[str]:
+def _imports(text: str, body: ReproBody, check: ReproCheck) -> list[str]:
     """The import statements the text needs, standard library first, each once."""
     wanted = {"import torch", *body.imports}
     wanted |= {f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in check.config}
@@ -109,12 +109,12 @@ def _imports(text: str, body: Body, check: Check) -> list[str]:
     ]
 
 
-def _compile(check: Check, what: str = "model") -> str:
+def _compile(check: ReproCheck, what: str = "model") -> str:
     arguments = "".join(f", {name}={value}" for name, value in check.arguments)
     return f"torch.compile({what}{arguments})"
 
 
-def _run(body: Body, check: Check) -> list[str]:
+def _run(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared
     as a list.
     """
@@ -158,7 +158,7 @@ def _run(body: Body, check: Check) -> list[str]:
     return lines + _results(body, check)
 
 
-def _widened(check: Check) -> str:
+def _widened(check: ReproCheck) -> str:
     if check.backward == "none":
         return "[x.double() if x.is_floating_point() else x for x in args]"
     return (
@@ -167,7 +167,7 @@ def _widened(check: Check) -> str:
     )
 
 
-def _results(body: Body, check: Check) -> list[str]:
+def _results(body: ReproBody, check: ReproCheck) -> list[str]:
     lines = []
     outputs = "out if isinstance(out, (tuple, list)) else [out]"
     if check.backward != "none":
@@ -196,7 +196,7 @@ def _results(body: Body, check: Check) -> list[str]:
     return lines
 
 
-def _calls(check: Check) -> str:
+def _calls(check: ReproCheck) -> str:
     if not check.calls:
         return ""
     rows = []
@@ -206,7 +206,7 @@ def _calls(check: Check) -> str:
     return ", [" + ", ".join(rows) + "]"
 
 
-def _main(body: Body, check: Check) -> list[str]:
+def _main(body: ReproBody, check: ReproCheck) -> list[str]:
     calls = _calls(check)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"
@@ -244,7 +244,7 @@ def _main(body: Body, check: Check) -> list[str]:
     return [*lines, f"    {compiled}"]
 
 
-def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
+def _compare_values(check: ReproCheck, compiled: str, calls: str) -> list[str]:
     prefix = {
         "wrong_result": "wrong result",
         "wrong_gradient": "wrong gradient",
@@ -275,7 +275,7 @@ def _compare_values(check: Check, compiled: str, calls: str) -> list[str]:
     ]
 
 
-def _compare_metadata(check: Check, compiled: str) -> list[str]:
+def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
     name = check.property or "dtype"
     lines = [f"    actual = {compiled}"]
     if name == "structure":

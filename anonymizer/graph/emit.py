@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from anonymizer.graph import stock_layers
-from anonymizer.graph.boilerplate import Body
+from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import IN_PLACE, INFIX, Expressions, constructor, literal
 from anonymizer.graph.ir import Graph, Input, Layer, Node, Seq
 from anonymizer.graph.layouts import tensor_text, view
@@ -47,7 +47,7 @@ class Emitter(Expressions):
         self.owned = {name for match in self.matches.values() for name in match.owns}
         self.sizes: dict[str, tuple[str, int]] = {}
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         """Definitions and inputs of the graph as harness body."""
         arguments = [item for item in self.graph.inputs if item.kind == "input"]
         self._name_inputs(arguments)
@@ -66,7 +66,7 @@ class Emitter(Expressions):
             lines += ["        " + line for line in forward]
         else:
             lines = [f"def repro({parameters}):", *("    " + line for line in forward)]
-        return Body(
+        return ReproBody(
             "\n".join(lines),
             "Repro()" if is_module else "repro",
             tuple(self._inputs(arguments)),
@@ -220,6 +220,6 @@ class Emitter(Expressions):
         return f"self.{name}"
 
 
-def emit(graph: Graph) -> Body:
+def emit(graph: Graph) -> ReproBody:
     """The graph as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
     return Emitter(graph).body()

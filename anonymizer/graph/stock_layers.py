@@ -16,7 +16,7 @@ Arguments = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Match:
+class LayerMatch:
     """A layer for a node: which of its arguments are still passed, and which inputs the layer
     owns.
     """
@@ -169,7 +169,7 @@ _LAYERS: dict[
 }
 
 
-def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> Match | None:
+def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatch | None:
     """The stock layer that stands for `node`, if it owns all of its parameters alone."""
     given = _arguments(node)
     short = node.target.rsplit(".", 1)[-1]
@@ -187,7 +187,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> Match | N
     made = _LAYERS[short](graph, given)
     if made is None or any(not _constant(value) for _, value in made[1]):
         return None
-    return Match(Layer(made[0], made[1]), (data,), tuple(value.name for value in owned))
+    return LayerMatch(Layer(made[0], made[1]), (data,), tuple(value.name for value in owned))
 
 
 _DELIBERATE = ("normal", "ties", "literal")

@@ -16,19 +16,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anonymizer.leakcheck import patterns, vocabulary
-from anonymizer.leakcheck.patterns import Identity, Match
+from anonymizer.leakcheck.patterns import Identity, PatternMatch
 from anonymizer.leakcheck.terms import PHRASE, PLAIN_PHRASE, Terms, private_terms
 from anonymizer.leakcheck.vocabulary import subwords
 
 __all__ = [
     "Audit",
-    "Finding",
-    "House",
+    "Leak",
+    "OwnText",
     "Identity",
     "Terms",
     "audit",
     "private_terms",
-    "terms_checked",
+    "count_terms",
 ]
 
 _TOKEN = re.compile(r"\w+")
@@ -37,7 +37,7 @@ _SPOKEN = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 
 @dataclass(frozen=True)
-class House:
+class OwnText:
     """Text that is the same whatever the private program says, so a word of it is no evidence.
 
     `code` is what our harness and test template put into `.py` files; `prose` what the other
@@ -50,7 +50,7 @@ class House:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Leak:
     """A private term in an outgoing file.
 
     `excerpt` quotes the line, so findings are private themselves.
@@ -71,7 +71,7 @@ class Audit:
 
     passed: bool
     terms_checked: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Leak, ...]
 
 
 def audit(
@@ -79,7 +79,7 @@ def audit(
     terms: Terms,
     identity: Identity,
     *,
-    house: House = House(),
+    house: OwnText = OwnText(),
     allowed: Iterable[str] = (),
 ) -> Audit:
     """Looks for private terms, credentials, addresses and this machine's names in what is about to
@@ -89,7 +89,7 @@ def audit(
         files: name -> text of everything outside `private/`. Names are searched as well.
         terms: what the private program is recognised by.
         identity: home folder, user and host by value.
-        house: constant text; see `House`.
+        house: constant text; see `OwnText`.
         allowed: public values that look like credentials or addresses (torch's git revision,
             releases of packages).
     """
@@ -97,7 +97,7 @@ def audit(
     wanted_in_prose = wanted_in_code.without(house.prose)
     known = vocabulary.load_words()
     permitted = frozenset(allowed)
-    findings: dict[tuple[str, str, str], Finding] = {}
+    findings: dict[tuple[str, str, str], Leak] = {}
     for name, text in files.items():
         for view in (name, *_views(name, text)):
             starts = [found.start() for found in re.finditer(r"^", view, re.MULTILINE)]
@@ -107,13 +107,13 @@ def audit(
                 key = (name, match.text, match.kind)
                 if key not in findings:
                     line = bisect.bisect_right(starts, match.start)
-                    findings[key] = Finding(
+                    findings[key] = Leak(
                         name, line, match.text, match.kind, _excerpt(view, match.start)
                     )
-    return Audit(not findings, terms_checked(terms, identity), tuple(findings.values()))
+    return Audit(not findings, count_terms(terms, identity), tuple(findings.values()))
 
 
-def terms_checked(terms: Terms, identity: Identity) -> int:
+def count_terms(terms: Terms, identity: Identity) -> int:
     """How many values an audit looks for.
 
     Known beforehand, because the files that are audited state it.
@@ -152,7 +152,7 @@ def _matches(
     who: Identity,
     known: frozenset[str],
     allowed: frozenset[str],
-) -> Iterator[Match]:
+) -> Iterator[PatternMatch]:
     yield from _names(text, code, terms)
     yield from _texts(text, terms.strings)
     if code:
@@ -166,43 +166,43 @@ def _matches(
     yield from patterns.credentials(text, allowed)
 
 
-def _names(text: str, code: bool, terms: Terms) -> Iterator[Match]:
+def _names(text: str, code: bool, terms: Terms) -> Iterator[PatternMatch]:
     for found in _TOKEN.finditer(text):
         token = found.group()
         if token in terms.names:
-            yield Match(found.start(), token, terms.names[token])
+            yield PatternMatch(found.start(), token, terms.names[token])
         elif code and token in terms.code_names:
-            yield Match(found.start(), token, terms.code_names[token])
+            yield PatternMatch(found.start(), token, terms.code_names[token])
         elif not terms.words.isdisjoint(parts := [*subwords(token), token.lower()]):
             word = next(part for part in parts if part in terms.words)
-            yield Match(found.start(), word, "rare word")
+            yield PatternMatch(found.start(), word, "rare word")
 
 
-def _texts(text: str, strings: Mapping[str, str]) -> Iterator[Match]:
+def _texts(text: str, strings: Mapping[str, str]) -> Iterator[PatternMatch]:
     for string, kind in strings.items():
         pattern = r"\s+".join(re.escape(word) for word in string.split())
         found = re.search(rf"(?<![A-Za-z0-9_]){pattern}(?![A-Za-z0-9_])", text)
         if found:
-            yield Match(found.start(), string, kind)
+            yield PatternMatch(found.start(), string, kind)
 
 
-def _phrases(text: str, phrases: frozenset[tuple[str, ...]], length: int) -> Iterator[Match]:
+def _phrases(text: str, phrases: frozenset[tuple[str, ...]], length: int) -> Iterator[PatternMatch]:
     words = list(_SPOKEN.finditer(text)) if phrases else []
     spoken = [word.group().lower() for word in words]
     for index in range(len(words) - length + 1):
         phrase = tuple(spoken[index : index + length])
         if phrase in phrases:
-            yield Match(words[index].start(), " ".join(phrase), "phrase")
+            yield PatternMatch(words[index].start(), " ".join(phrase), "phrase")
 
 
-def _numbers(text: str, numbers: frozenset[float]) -> Iterator[Match]:
+def _numbers(text: str, numbers: frozenset[float]) -> Iterator[PatternMatch]:
     for found in _NUMBER.finditer(text) if numbers else ():
         try:
             value = float(found.group().replace("_", ""))
         except ValueError:
             continue
         if value in numbers:
-            yield Match(found.start(), found.group(), "number")
+            yield PatternMatch(found.start(), found.group(), "number")
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -87,7 +87,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Match:
+class PatternMatch:
     """One place in a text: the offset, the private text itself and its kind."""
 
     start: int
@@ -95,21 +95,21 @@ class Match:
     kind: str
 
 
-def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Match]:
+def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
     """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths.
 
     `allowed` are public values that look like one, such as the release of a package (11.10.3.66).
     """
     for found in _EMAIL.finditer(text):
-        yield Match(found.start(), found.group(), "e-mail address")
+        yield PatternMatch(found.start(), found.group(), "e-mail address")
     for found in _IPV4.finditer(text):
         if found.group() not in allowed and _is_telling_address(found.group()):
-            yield Match(found.start(), found.group(), "IP address")
+            yield PatternMatch(found.start(), found.group(), "IP address")
     for found in _URL.finditer(text):
         if not _PUBLIC_URL.match(found.group()):
-            yield Match(found.start(), found.group(), "URL")
+            yield PatternMatch(found.start(), found.group(), "URL")
     for found in _PATH.finditer(text):
-        yield Match(found.start(), found.group(), "path")
+        yield PatternMatch(found.start(), found.group(), "path")
 
 
 def _is_telling_address(text: str) -> bool:
@@ -120,7 +120,7 @@ def _is_telling_address(text: str) -> bool:
     return not (address.is_loopback or address.is_unspecified)
 
 
-def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]:
+def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[PatternMatch]:
     """The home folder, the user's and the host's name by value.
 
     A name that is also an ordinary word (`known`, lower case: a user called `max`) counts only
@@ -128,7 +128,7 @@ def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]
     """
     if len(who.home.strip("/\\")) >= 3 and who.home.strip("/\\").lower() not in _NOBODY:
         for found in re.finditer(re.escape(who.home) + r"(?![\w])", text):
-            yield Match(found.start(), found.group(), "home folder")
+            yield PatternMatch(found.start(), found.group(), "home folder")
     for name, kind in (
         (who.user, "user name"),
         (who.host, "host name"),
@@ -142,7 +142,7 @@ def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Match]
         else:
             pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
         for found in re.finditer(pattern, text, re.IGNORECASE):
-            yield Match(found.start(), found.group(), kind)
+            yield PatternMatch(found.start(), found.group(), kind)
 
 
 @functools.lru_cache(maxsize=1)
@@ -156,7 +156,7 @@ def _detectors() -> tuple[Any, ...]:
     return tuple(made)
 
 
-def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
+def credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatch]:
     """What looks like a key or a token.
 
     `allowed` are public values that look like one, such as a git revision.
@@ -165,7 +165,7 @@ def credentials(text: str, allowed: frozenset[str]) -> Iterator[Match]:
     for line in text.splitlines(keepends=True):
         for value, kind in _secrets(line.rstrip("\r\n")):
             if value not in allowed:
-                yield Match(offset + max(0, line.find(value)), value, f"credential ({kind})")
+                yield PatternMatch(offset + max(0, line.find(value)), value, f"credential ({kind})")
         offset += len(line)
 
 

@@ -119,7 +119,7 @@ def is_canonical_einsum(text: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1)
-def harness_text() -> str:
+def boilerplate_text() -> str:
     """The fixed text of the repro harness: the string constants of its module, without the
     docstrings.
     """

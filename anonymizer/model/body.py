@@ -22,10 +22,10 @@ from anonymizer.model.phrases import (
     last_value,
     pattern,
     regions,
-    unrolled,
-    wrapped,
+    unroll,
+    wrap_in_checkpoint,
 )
-from anonymizer.model.tree import ROOT, Call, Program, Step
+from anonymizer.model.tree import ROOT, ModuleCall, Step, TracedProgram
 
 #: Longest expression that is written inside of another.
 _SHORT = 44
@@ -47,23 +47,27 @@ class Method:
 
 
 def write_method(
-    program: Program, own: Ownership, call: Call, attributes: Attributes, writer: ModelNames
+    program: TracedProgram,
+    own: Ownership,
+    call: ModuleCall,
+    attributes: Attributes,
+    writer: ModelNames,
 ) -> Method:
     """The body of one call of a block; its attributes are noted in `attributes`.
 
     Raises NotPublic.
     """
-    return Body(program, own, call, attributes, writer).method()
+    return BlockBody(program, own, call, attributes, writer).method()
 
 
-class Body(Operations):
+class BlockBody(Operations):
     """A body that is being written."""
 
     def __init__(
         self,
-        program: Program,
+        program: TracedProgram,
         own: Ownership,
-        call: Call,
+        call: ModuleCall,
         attributes: Attributes,
         writer: ModelNames,
     ) -> None:
@@ -113,7 +117,7 @@ class Body(Operations):
         self._switch(self.call.state)
 
     def _method(self, parameters: Sequence[str]) -> Method:
-        shown = unrolled([self._value(name) for name in self.life.results])
+        shown = unroll([self._value(name) for name in self.life.results])
         if len(shown) == 1:
             shown = [last_value(self.lines, shown[0])]
         if shown:
@@ -150,10 +154,10 @@ class Body(Operations):
             at = loop.end
         return [*runs, (None, at, len(self.items))]
 
-    def _statement(self, index: int, item: Step | Call) -> Statement:
+    def _statement(self, index: int, item: Step | ModuleCall) -> Statement:
         reads = tuple(name for name in self.life.reads[index])
         shown = tuple(self._shape_of(name) for name in reads)
-        if isinstance(item, Call):
+        if isinstance(item, ModuleCall):
             method = self.writer.which[id(item)]
             shape: Any = ("call", method, item.wrap, shown, len(item.leaves), item.state)
         else:
@@ -186,12 +190,14 @@ class Body(Operations):
         for index in range(start, end):
             self._item(index, self.items[index])
 
-    def _item(self, index: int, item: Step | Call) -> None:
+    def _item(self, index: int, item: Step | ModuleCall) -> None:
         if isinstance(item, Step) and item.node.name in self.life.inlined:
             self.text[item.node.name] = self._expression(item)
             return
         self._switch(item.state)
-        expression = self._invocation(item) if isinstance(item, Call) else self._expression(item)
+        expression = (
+            self._invocation(item) if isinstance(item, ModuleCall) else self._expression(item)
+        )
         if isinstance(item, Step) and item.same:
             changed = self._value(item.same)
             if item.in_place:
@@ -212,7 +218,7 @@ class Body(Operations):
         target = self._target(index, item)
         self._line(f"{target} = {expression}")
 
-    def _chain(self, item: Step | Call, expression: str) -> bool:
+    def _chain(self, item: Step | ModuleCall, expression: str) -> bool:
         """Keeps an expression for the statement that reads it, where the two are short together."""
         name = item.outs[0]
         after = self.life.chained.get(name, -1) if isinstance(name, str) else -1
@@ -224,7 +230,7 @@ class Body(Operations):
         self.text[name] = expression
         return True
 
-    def _target(self, index: int, item: Step | Call) -> str:
+    def _target(self, index: int, item: Step | ModuleCall) -> str:
         outs = item.outs
         if len(outs) == 1 and isinstance(outs[0], str):
             return self._name(index, outs[0])
@@ -339,19 +345,19 @@ class Body(Operations):
             self.attributes.alone[module] = self.attributes.fresh(self.writer.base(module))
         return "self." + as_expression(self.attributes.path(module) or "")
 
-    def _invocation(self, call: Call) -> str:
+    def _invocation(self, call: ModuleCall) -> str:
         method = self.writer.which[id(call)]
         called = self._module(call.module) + (f".forward{method + 1}" if method else "")
         arguments = []
         for name in self.own.arguments(call):
             number = module_number(name)
             arguments.append(self._value(name) if number is None else self._module(number))
-        return wrapped(f"{called}({', '.join(arguments)})", call.wrap)
+        return wrap_in_checkpoint(f"{called}({', '.join(arguments)})", call.wrap)
 
     def _expression(self, step: Step) -> str:
         node = step.node
         if step.module is not None and step.wrap:
-            return wrapped(self._call(node, 0, self._module(step.module)), step.wrap)
+            return wrap_in_checkpoint(self._call(node, 0, self._module(step.module)), step.wrap)
         if step.module is not None:
             return self._call(node, 0, self._module(step.module))
         if step.function is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph.ir import Node, Ref
-from anonymizer.model.tree import ROOT, Call, Step
+from anonymizer.model.tree import ROOT, ModuleCall, Step
 
 
 def flat(names: tuple[Any, ...]) -> Iterator[str]:
@@ -25,7 +25,7 @@ def flat(names: tuple[Any, ...]) -> Iterator[str]:
 _MOST_UNPACKED = 6
 
 
-def readers(root: Call, outputs: tuple[str, ...]) -> dict[str, list[str]]:
+def readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
     """For each value, the operations that read it; "" stands for the caller."""
     found: dict[str, list[str]] = {name: [""] for name in outputs}
     for step in root.steps():
@@ -34,10 +34,13 @@ def readers(root: Call, outputs: tuple[str, ...]) -> dict[str, list[str]]:
     return found
 
 
-def unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[str]]) -> Call:
+def unpack(
+    call: ModuleCall, metas: Mapping[str, Any], readers: Mapping[str, list[str]]
+) -> ModuleCall:
     """With `a, b = chunk(x, 2)` for an operation whose result is only ever taken apart."""
     items = [
-        unpacked(item, metas, readers) if isinstance(item, Call) else item for item in call.items
+        unpack(item, metas, readers) if isinstance(item, ModuleCall) else item
+        for item in call.items
     ]
     parts: dict[str, dict[int, str]] = {}
     for item in items:
@@ -47,7 +50,7 @@ def unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[st
                 if isinstance(index, int):
                     parts.setdefault(of.name, {})[index] = item.node.name
     gone: set[str] = set()
-    done: list[Step | Call] = []
+    done: list[Step | ModuleCall] = []
     for item in items:
         name = item.node.name if isinstance(item, Step) else ""
         if isinstance(item, Step) and name in parts and not item.results:
@@ -61,7 +64,7 @@ def unpacked(call: Call, metas: Mapping[str, Any], readers: Mapping[str, list[st
     return replace(call, items=tuple(done))
 
 
-def connected(root: Call, outputs: tuple[str, ...]) -> Call:
+def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
     """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker
     and its reader.
     """
@@ -69,9 +72,9 @@ def connected(root: Call, outputs: tuple[str, ...]) -> Call:
     takes: dict[tuple[int, ...], dict[str, None]] = {}
     leaves: dict[tuple[int, ...], dict[str, None]] = {}
 
-    def define(call: Call, path: tuple[int, ...]) -> None:
+    def define(call: ModuleCall, path: tuple[int, ...]) -> None:
         for index, item in enumerate(call.items):
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 define(item, (*path, index))
             else:
                 for name in flat(item.outs):
@@ -88,17 +91,17 @@ def connected(root: Call, outputs: tuple[str, ...]) -> Call:
         for length in range(common + 1 if home is not None else 1, len(path) + 1):
             takes.setdefault(path[:length], {})[name] = None
 
-    def visit(call: Call, path: tuple[int, ...]) -> None:
+    def visit(call: ModuleCall, path: tuple[int, ...]) -> None:
         for index, item in enumerate(call.items):
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 visit(item, (*path, index))
             else:
                 for name in item.refs():
                     use(name, path)
 
-    def rebuilt(call: Call, path: tuple[int, ...]) -> Call:
+    def rebuilt(call: ModuleCall, path: tuple[int, ...]) -> ModuleCall:
         items = tuple(
-            rebuilt(item, (*path, index)) if isinstance(item, Call) else item
+            rebuilt(item, (*path, index)) if isinstance(item, ModuleCall) else item
             for index, item in enumerate(call.items)
         )
         return replace(
@@ -112,14 +115,14 @@ def connected(root: Call, outputs: tuple[str, ...]) -> Call:
     return rebuilt(root, ())
 
 
-def pruned(call: Call, needed: set[str]) -> Call:
+def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
     """Without what nobody reads: facts that the program asked for, and calls that are empty after
     that.
     """
-    kept: list[Step | Call] = []
+    kept: list[Step | ModuleCall] = []
     for item in reversed(call.items):
-        if isinstance(item, Call):
-            inner = pruned(item, needed)
+        if isinstance(item, ModuleCall):
+            inner = prune(item, needed)
             if inner.items:
                 kept.append(inner)
         elif (
@@ -133,23 +136,23 @@ def pruned(call: Call, needed: set[str]) -> Call:
     return replace(call, items=tuple(reversed(kept)))
 
 
-def spliced(call: Call) -> Call:
+def splice(call: ModuleCall) -> ModuleCall:
     """With each call that holds one thing only replaced by that thing: a wrapper says nothing about
     the program.
 
     A root that does nothing but call a module is that module's call.
     """
-    items: list[Step | Call] = []
+    items: list[Step | ModuleCall] = []
     for item in call.items:
-        inner = spliced(item) if isinstance(item, Call) else item
-        alone = isinstance(inner, Call) and len(inner.items) == 1
-        if isinstance(inner, Call) and inner.wrap and alone:
+        inner = splice(item) if isinstance(item, ModuleCall) else item
+        alone = isinstance(inner, ModuleCall) and len(inner.items) == 1
+        if isinstance(inner, ModuleCall) and inner.wrap and alone:
             only = inner.items[0]
             alone = only.module is not None and not only.wrap
             inner = replace(inner, items=(replace(only, wrap=inner.wrap),)) if alone else inner
-        items += inner.items if isinstance(inner, Call) and alone else [inner]
+        items += inner.items if isinstance(inner, ModuleCall) and alone else [inner]
     whole = items[0] if len(items) == 1 and call.module == ROOT else None
-    if isinstance(whole, Call) and whole.state == call.state and not whole.wrap:
+    if isinstance(whole, ModuleCall) and whole.state == call.state and not whole.wrap:
         return replace(call, items=whole.items)
     return replace(call, items=tuple(items))
 

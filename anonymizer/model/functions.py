@@ -15,11 +15,11 @@ from typing import Any
 
 from anonymizer.graph.ir import Json, Recipe, Ref
 from anonymizer.model.attributes import Attributes, ModelNames
-from anonymizer.model.body import Body
-from anonymizer.model.flow import flat, pruned, readers, unpacked
+from anonymizer.model.body import BlockBody
+from anonymizer.model.flow import flat, prune, readers, unpack
 from anonymizer.model.ownership import Ownership
 from anonymizer.model.phrases import last_value
-from anonymizer.model.tree import ROOT, Call, Function, Given, Program, Step
+from anonymizer.model.tree import ROOT, Function, Given, ModuleCall, Step, TracedProgram
 
 _NOTHING = Recipe("randn")
 
@@ -27,7 +27,7 @@ _NOTHING = Recipe("randn")
 def function(
     data: Json,
     args: tuple[Any, ...],
-    read: Callable[[list[Json], int], Call],
+    read: Callable[[list[Json], int], ModuleCall],
     metas: Mapping[str, Any],
 ) -> tuple[Function, tuple[Ref, ...]]:
     """The function in a trace's `data`, applied to `args`; and the values from around it that it is
@@ -71,7 +71,7 @@ def function(
     return found, tuple(map(Ref, captured))
 
 
-def _renamed(call: Call, table: Mapping[str, str]) -> Call:
+def _renamed(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
     """With arguments by the names that they have inside."""
     items = []
     for item in call.items:
@@ -81,11 +81,11 @@ def _renamed(call: Call, table: Mapping[str, str]) -> Call:
     return replace(call, items=tuple(items))
 
 
-def _tidy(call: Call, metas: Mapping[str, Any], results: tuple[str, ...]) -> Call:
-    return pruned(unpacked(call, metas, readers(call, results)), set(results))
+def _tidy(call: ModuleCall, metas: Mapping[str, Any], results: tuple[str, ...]) -> ModuleCall:
+    return prune(unpack(call, metas, readers(call, results)), set(results))
 
 
-def _outside(call: Call, known: tuple[str, ...]) -> tuple[str, ...]:
+def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
     """Values that a body reads and neither makes nor is given."""
     made = set(known)
     found: dict[str, None] = {}
@@ -97,7 +97,7 @@ def _outside(call: Call, known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _loose(call: Call, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+def _loose(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
     made = {*known, *(name for step in call.steps() for name in flat(step.outs))}
     return (name for name in names if name not in made)
 
@@ -106,7 +106,7 @@ def _loose(call: Call, known: tuple[str, ...], names: tuple[str, ...]) -> Iterat
 # ---------------------------------------------------------------------------------------
 
 
-def lines(found: Function, program: Program, writer: ModelNames, name: str) -> list[str]:
+def lines(found: Function, program: TracedProgram, writer: ModelNames, name: str) -> list[str]:
     """The class. Raises NotPublic."""
     forward = _Part(
         found.forward,
@@ -141,7 +141,7 @@ def lines(found: Function, program: Program, writer: ModelNames, name: str) -> l
 
 def _backward(
     found: Function,
-    program: Program,
+    program: TracedProgram,
     writer: ModelNames,
     forward: _Part,
     kept: Mapping[str, str],
@@ -174,15 +174,15 @@ def _identifier(text: str, number: int) -> str:
     return text if re.fullmatch(r"[a-z]\w*", text) else f"value{number + 1}"
 
 
-class _Part(Body):
+class _Part(BlockBody):
     """A forward or a backward: a body whose results stay at hand until its end."""
 
     def __init__(
         self,
-        call: Call,
+        call: ModuleCall,
         given: tuple[str, ...],
         results: tuple[str, ...],
-        program: Program,
+        program: TracedProgram,
         writer: ModelNames,
     ) -> None:
         inputs = {name: Given(name, "input", program.meta_of(name), _NOTHING) for name in given}

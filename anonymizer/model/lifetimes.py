@@ -10,7 +10,7 @@ from anonymizer.graph.expressions import INFIX
 from anonymizer.graph.ir import Node, Ref
 from anonymizer.model.flow import flat
 from anonymizer.model.ownership import Ownership
-from anonymizer.model.tree import ROOT, Call, Program, Step
+from anonymizer.model.tree import ROOT, ModuleCall, Step, TracedProgram
 
 
 class Lifetimes:
@@ -21,7 +21,7 @@ class Lifetimes:
     follows, whose index they map to. `kept` overrides `last`.
     """
 
-    def __init__(self, program: Program, own: Ownership, call: Call) -> None:
+    def __init__(self, program: TracedProgram, own: Ownership, call: ModuleCall) -> None:
         self.program = program
         self.own = own
         self.items = call.items
@@ -47,8 +47,8 @@ class Lifetimes:
         """A value is needed up to this statement, whoever reads it."""
         self.kept[name] = self.last[name] = index
 
-    def _reads(self, item: Step | Call) -> tuple[str, ...]:
-        names = self.own.arguments(item) if isinstance(item, Call) else tuple(item.refs())
+    def _reads(self, item: Step | ModuleCall) -> tuple[str, ...]:
+        names = self.own.arguments(item) if isinstance(item, ModuleCall) else tuple(item.refs())
         return (*names, *((item.same,) if isinstance(item, Step) and item.same else ()))
 
     def _inlined(self) -> set[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anonymizer.graph.boilerplate import Body
+from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, Layer
 from anonymizer.model import functions, stand_ins
@@ -22,7 +22,7 @@ from anonymizer.model.ownership import Ownership
 from anonymizer.model.parametric import numbers, skeleton, with_parameters
 from anonymizer.model.paths import Paths
 from anonymizer.model.phrases import as_expression
-from anonymizer.model.tree import ROOT, Call, Function, Program, Step
+from anonymizer.model.tree import ROOT, Function, ModuleCall, Step, TracedProgram
 
 NAME = "Repro"
 #: A class with more numbers to choose than this is written anew for each use instead.
@@ -40,7 +40,7 @@ class Written:
     behind each one; `operators`: what each stand-in stands for.
     """
 
-    body: Body
+    body: ReproBody
     mapping: Mapping[str, str]
     arguments: tuple[str, ...]
     blocks: Mapping[str, int]
@@ -63,7 +63,7 @@ class _Block:
     cls: str = ""
 
 
-def write(program: Program, weights: str = "", registered: bool = False) -> Written:
+def write(program: TracedProgram, weights: str = "", registered: bool = False) -> Written:
     """The program as a model. Raises NotPublic if it holds what may not leave.
 
     `weights` is a statement that makes the values of each parameter, called `weight`, instead of
@@ -76,7 +76,7 @@ def write(program: Program, weights: str = "", registered: bool = False) -> Writ
 class Writer:
     """Writes one program; `which` says which method of its block a call is."""
 
-    def __init__(self, program: Program, weights: str = "", registered: bool = False) -> None:
+    def __init__(self, program: TracedProgram, weights: str = "", registered: bool = False) -> None:
         self.program = program
         self.weights = weights
         self.own = Ownership(program)
@@ -132,7 +132,7 @@ class Writer:
         self.sizes, self.calls = varying([self.program.given[name] for name in names])
         inputs = Inputs(self.program.given, self.sizes)
         parameters = dict(zip(names, root.methods[0].parameters))
-        body = Body(
+        body = ReproBody(
             "\n".join(definitions),
             f"{NAME}()" if is_module else NAME.lower(),
             tuple(inputs.lines(names, parameters)),
@@ -363,7 +363,7 @@ class Writer:
         for item in call.items:
             if item.module is None or self.own.parent(item.module) != block.module:
                 return None
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 reads = self.own.arguments(item)
             else:
                 reads = tuple(item.refs())
@@ -384,7 +384,7 @@ class Writer:
         return f"nn.Sequential({', '.join(made)})"
 
 
-def _mode(program: Program) -> bool:
+def _mode(program: TracedProgram) -> bool:
     """The mode that most modules are in."""
     used = [module.training for module in program.modules.values()]
     return 2 * sum(used) >= len(used)

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Ref, TensorMeta
-from anonymizer.model.flow import connected, flat, pruned
+from anonymizer.model.flow import connect, flat, prune
 from anonymizer.model.model import Written
-from anonymizer.model.tree import Call, Program, Step
+from anonymizer.model.tree import ModuleCall, Step, TracedProgram
 
 _RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})
 #: Products of two streams, which attention layers have.
@@ -22,7 +22,7 @@ _ATTENTION = frozenset({"matmul", "bmm", "baddbmm", "einsum", "scaled_dot_produc
 
 
 @dataclass(frozen=True)
-class Ingredient:
+class NonStockOperation:
     """An operation at one place of a class of blocks, or at the same place of all blocks of that
     class.
 
@@ -36,7 +36,7 @@ class Ingredient:
     instead: Mapping[str, str]
 
 
-def ingredients(program: Program, written: Written) -> list[Ingredient]:
+def ingredients(program: TracedProgram, written: Written) -> list[NonStockOperation]:
     """All ingredients, in the order of the program."""
     classes = {number: name for name, numbers in written.named.items() for number in numbers}
     streams = _streams(program)
@@ -48,10 +48,10 @@ def ingredients(program: Program, written: Written) -> list[Ingredient]:
                 if instead is not None:
                     key = (classes[call.module], index, item.node.target)
                     found.setdefault(key, {})[item.node.name] = instead
-    return [Ingredient(*key, tuple(steps), steps) for key, steps in found.items()]
+    return [NonStockOperation(*key, tuple(steps), steps) for key, steps in found.items()]
 
 
-def without(program: Program, left_out: Collection[Ingredient]) -> Program:
+def without(program: TracedProgram, left_out: Collection[NonStockOperation]) -> TracedProgram:
     """The program without some of its ingredients."""
     instead = {name: value for item in left_out for name, value in item.instead.items()}
 
@@ -60,10 +60,10 @@ def without(program: Program, left_out: Collection[Ingredient]) -> Program:
             name = instead[name]
         return name
 
-    def renamed(call: Call) -> Call:
-        items: list[Step | Call] = []
+    def renamed(call: ModuleCall) -> ModuleCall:
+        items: list[Step | ModuleCall] = []
         for item in call.items:
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 items.append(renamed(item))
             elif item.node.name not in instead:
                 node = item.node.map_refs(lambda ref: Ref(final(ref.name)))
@@ -71,11 +71,11 @@ def without(program: Program, left_out: Collection[Ingredient]) -> Program:
         return replace(call, items=tuple(items))
 
     outputs = tuple(map(final, program.outputs))
-    root = connected(pruned(renamed(program.root), set(outputs)), outputs)
+    root = connect(prune(renamed(program.root), set(outputs)), outputs)
     return replace(program, root=root, outputs=outputs)
 
 
-def _streams(program: Program) -> frozenset[str]:
+def _streams(program: TracedProgram) -> frozenset[str]:
     """Values that depend on what the model is fed: its inputs and what layers make of them; sizes
     do not count.
     """
@@ -88,7 +88,7 @@ def _streams(program: Program) -> frozenset[str]:
     return frozenset(found)
 
 
-def _instead(program: Program, step: Step, streams: Collection[str]) -> str | None:
+def _instead(program: TracedProgram, step: Step, streams: Collection[str]) -> str | None:
     """The operand that could stand for the result; None where the operation is part of the stock
     structure.
     """
@@ -141,7 +141,7 @@ def short(target: str) -> str:
     return {"rsub": "sub", "iadd": "add", "imul": "mul", "truediv": "div", "rtruediv": "div", "rpow": "pow"}.get(name, name)  # fmt: skip
 
 
-def describe(program: Program, item: Ingredient) -> str:
+def describe(program: TracedProgram, item: NonStockOperation) -> str:
     """The ingredient in words, with public names only: "a bias built from `arange` with a symbolic
     size, added to the attention scores".
     """
@@ -165,7 +165,7 @@ def describe(program: Program, item: Ingredient) -> str:
 class _Words:
     """Looks around in a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         self.program = program
         self.steps: dict[str, Step] = {}
         self.readers: dict[str, list[Step]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anonymizer.model.tree import ROOT, Call, Program, Step
+from anonymizer.model.tree import ROOT, ModuleCall, Step, TracedProgram
 
 _MODULE = "module:"
 
@@ -30,10 +30,10 @@ class Ownership:
     holds.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         self.program = program
         self.callers: dict[int, dict[int, None]] = {}
-        self.calls: dict[int, list[Call]] = {}
+        self.calls: dict[int, list[ModuleCall]] = {}
         for call in program.root.calls():
             self.calls.setdefault(call.module, []).append(call)
             for item in call.items:
@@ -123,7 +123,7 @@ class Ownership:
             return False
         return block in self.chain(home[0])
 
-    def arguments(self, call: Call) -> tuple[str, ...]:
+    def arguments(self, call: ModuleCall) -> tuple[str, ...]:
         """What a call is given: the values, tensors and modules from outside that it cannot write
         as its own.
         """
@@ -132,12 +132,12 @@ class Ownership:
             return tuple(n for n in self.program.given if self.program.given[n].kind == "input" and n in self.homes)  # fmt: skip
         return (*taken, *self._modules(call))
 
-    def _modules(self, call: Call) -> tuple[str, ...]:
+    def _modules(self, call: ModuleCall) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for item in call.items:
             if item.module is not None and self.parent(item.module) != call.module:
                 found[module_name(item.module)] = None
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 for name in self._modules(item):
                     if not self.reaches(call.module, name):
                         found[name] = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from anonymizer.model.attributes import Attributes
 from anonymizer.model.ownership import Ownership
-from anonymizer.model.tree import Program
+from anonymizer.model.tree import TracedProgram
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Paths:
     constructor of each module.
     """
 
-    program: Program
+    program: TracedProgram
     own: Ownership
     attributes: Mapping[int, Attributes]
     made: Mapping[int, str]

@@ -27,7 +27,7 @@ def regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
     return found or ["torch.set_grad_enabled(True)"]
 
 
-def unrolled(shown: list[str]) -> list[str]:
+def unroll(shown: list[str]) -> list[str]:
     """`v1[0], v2[0], v1[1], v2[1]` as what a list gives: a line for many layers is as long as one
     for few.
     """
@@ -55,7 +55,7 @@ def unrolled(shown: list[str]) -> list[str]:
     return found
 
 
-def wrapped(text: str, wrap: str) -> str:
+def wrap_in_checkpoint(text: str, wrap: str) -> str:
     """`self.block1(x, y)` under activation checkpointing."""
     if not wrap:
         return text

@@ -15,12 +15,12 @@ from typing import Any
 
 from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
 from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
-from anonymizer.model.flow import connected, pruned, readers, spliced, unpacked
+from anonymizer.model.flow import connect, prune, readers, splice, unpack
 from anonymizer.model.functions import function
-from anonymizer.model.tree import ROOT, Call, Given, Module, Program, StandIn, Step
+from anonymizer.model.tree import ROOT, Given, Module, ModuleCall, StandIn, Step, TracedProgram
 
 
-def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program:
+def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedProgram:
     """The traced call in `data`; `recipe` chooses how a given tensor's values are made."""
     given = {}
     for item in data["tensors"]:
@@ -37,11 +37,11 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Program
     outputs = tuple(value["ref"] for value in data["outputs"])
     metas = _metas(data["root"])
     root = _Reader(modules, metas).call(ROOT, data["root"], data["state"])
-    root = unpacked(root, metas, readers(root, outputs))
-    root = spliced(pruned(root, set(outputs)))
-    root = connected(root, outputs)
+    root = unpack(root, metas, readers(root, outputs))
+    root = splice(prune(root, set(outputs)))
+    root = connect(root, outputs)
     states, reasons = tuple(data["states"]), tuple(data["reasons"])
-    return Program(root, modules, given, outputs, states, reasons, metas)
+    return TracedProgram(root, modules, given, outputs, states, reasons, metas)
 
 
 def _module(item: Json) -> Module:
@@ -77,8 +77,8 @@ class _Reader:
         self.modules = modules
         self.metas = metas
 
-    def call(self, module: int, items: list[Json], state: int) -> Call:
-        read: list[Step | Call] = []
+    def call(self, module: int, items: list[Json], state: int) -> ModuleCall:
+        read: list[Step | ModuleCall] = []
         for item in items:
             if "call" not in item:
                 read.append(self._step(item))
@@ -89,7 +89,7 @@ class _Reader:
                 inner = replace(inner, wrap=f"use_reentrant={item['wrap']['use_reentrant']}")
             if stock is not None or item["items"]:
                 read.append(inner)
-        return Call(module, tuple(read), state)
+        return ModuleCall(module, tuple(read), state)
 
     def _step(self, item: Json) -> Step:
         node = Node(
@@ -108,7 +108,7 @@ class _Reader:
         return Step(node, item["state"], item.get("same", ""))
 
     def _apply(self, item: Json, node: Node) -> Step:
-        def read(items: list[Json], state: int) -> Call:
+        def read(items: list[Json], state: int) -> ModuleCall:
             return self.call(ROOT, items, state)
 
         found, captured = function(item["function"], node.args, read, self.metas)

@@ -92,7 +92,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Call:
+class ModuleCall:
     """A call of a private module: what it did, which outside values it read, and which of its own
     were read later.
 
@@ -100,7 +100,7 @@ class Call:
     """
 
     module: int
-    items: tuple[Step | Call, ...]
+    items: tuple[Step | ModuleCall, ...]
     state: int
     takes: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
@@ -122,11 +122,11 @@ class Call:
             else:
                 yield from item.steps()
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[ModuleCall]:
         """This call and all calls inside it."""
         yield self
         for item in self.items:
-            if isinstance(item, Call):
+            if isinstance(item, ModuleCall):
                 yield from item.calls()
 
 
@@ -141,8 +141,8 @@ class Function:
     """
 
     number: int
-    forward: Call
-    backward: Call | None
+    forward: ModuleCall
+    backward: ModuleCall | None
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     saved: tuple[str, ...]
@@ -172,10 +172,10 @@ class StandIn:
 
 
 @dataclass(frozen=True)
-class Program:
+class TracedProgram:
     """A whole traced call."""
 
-    root: Call
+    root: ModuleCall
     modules: Mapping[int, Module]
     given: Mapping[str, Given]
     outputs: tuple[str, ...]

@@ -16,7 +16,7 @@ from typing import Any
 
 from anonymizer.graph.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
 from anonymizer.graph.layouts import contiguous
-from anonymizer.model.tree import Call, Function, Given, Module, Program, Step
+from anonymizer.model.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
 from anonymizer.source.program import is_simple
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
@@ -44,7 +44,7 @@ class Family:
     members: tuple[int, ...]
 
 
-def families(program: Program) -> list[Family]:
+def families(program: TracedProgram) -> list[Family]:
     """The sizes of a program by family, largest base first; sizes that anybody would choose are
     left out.
 
@@ -80,7 +80,9 @@ def choices(family: Family, taken: set[int]) -> Iterator[int]:
             yield size
 
 
-def changed(program: Program, bases: Mapping[Family, int], floats: Iterable[float] = ()) -> Program:
+def replace_sizes(
+    program: TracedProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
+) -> TracedProgram:
     """The program with the bases of families replaced, their multiples with them, and these floats
     to one digit.
     """
@@ -88,7 +90,7 @@ def changed(program: Program, bases: Mapping[Family, int], floats: Iterable[floa
     return _Resizer(table, frozenset(floats)).program(program)
 
 
-def telling_floats(program: Program) -> tuple[float, ...]:
+def telling_floats(program: TracedProgram) -> tuple[float, ...]:
     """Floats, without their signs, that nobody else would write; in the order of the program."""
     reader = _Resizer({}, frozenset())
     reader.program(program)
@@ -111,27 +113,27 @@ def is_usual(value: float) -> bool:
     )
 
 
-def rounded(value: float) -> float:
+def round_to_digit(value: float) -> float:
     """To one digit."""
     return float(f"{value:.0e}")
 
 
-def sizes(program: Program) -> frozenset[int]:
+def sizes(program: TracedProgram) -> frozenset[int]:
     """All sizes of tensors and layers."""
     return frozenset(_sizes(program))
 
 
-def kept(before: Program, after: Program) -> frozenset[int]:
+def common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
     then, now = dict(_places(before)), dict(_places(after))
     return frozenset(size for place, size in then.items() if now.get(place) == size)
 
 
-def _sizes(program: Program) -> Iterator[int]:
+def _sizes(program: TracedProgram) -> Iterator[int]:
     return (size for _, size in _places(program))
 
 
-def _places(program: Program) -> Iterator[tuple[tuple[object, ...], int]]:
+def _places(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
     for given in program.given.values():
         for dim, size in enumerate(given.meta.shape):
             yield (given.name, dim), size
@@ -167,7 +169,7 @@ class _Resizer:
                     for power in (0.5, -0.5, 0.25, -0.25):
                         yield round(float(before) ** power, 12), float(after) ** power
 
-    def program(self, program: Program) -> Program:
+    def program(self, program: TracedProgram) -> TracedProgram:
         return replace(
             program,
             root=self._call(program.root),
@@ -176,8 +178,8 @@ class _Resizer:
             metas={n: self._meta(m) for n, m in program.metas.items()},
         )
 
-    def _call(self, call: Call) -> Call:
-        items = [self._call(i) if isinstance(i, Call) else self._step(i) for i in call.items]
+    def _call(self, call: ModuleCall) -> ModuleCall:
+        items = [self._call(i) if isinstance(i, ModuleCall) else self._step(i) for i in call.items]
         return replace(call, items=tuple(items))
 
     def _step(self, step: Step) -> Step:
@@ -219,7 +221,7 @@ class _Resizer:
         if isinstance(value, float) and value:
             self.seen.append(abs(value))
             if abs(value) in self.floats:
-                return rounded(value)
+                return round_to_digit(value)
             root = self.roots.get(round(abs(value), 12))
             return value if root is None else math.copysign(root, value)
         return value

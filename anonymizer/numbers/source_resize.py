@@ -9,7 +9,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from anonymizer.numbers.resize import Family, families_of, is_usual, rounded
+from anonymizer.numbers.resize import Family, families_of, is_usual, round_to_digit
 from anonymizer.source.program import SourceProgram
 
 
@@ -25,13 +25,13 @@ def integers(program: SourceProgram) -> frozenset[int]:
     return frozenset(n.value for n in _numbers(program) if isinstance(n.value, int))
 
 
-def changed(
+def replace_sizes(
     program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
 ) -> SourceProgram:
     """The program with the bases of families replaced, their multiples with them, and these floats
     to one digit.
     """
-    table: dict[float, float] = {value: rounded(value) for value in floats}
+    table: dict[float, float] = {value: round_to_digit(value) for value in floats}
     table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}
     return _changed(program, table)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put
+from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -45,7 +45,7 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
             if isinstance(part[3].value, ast.Attribute) and part[3].value.attr == name
         ]
         for part in uses:
-            put(part, part[3].value)
+            put_at(part, part[3].value)
         return bool(uses)
 
     yield from everywhere(program, places, change)
@@ -198,7 +198,7 @@ def _change(called: _Called) -> Any:
     if isinstance(called.statement, ast.Expr) and called.statement.value is call:
         called.body[at] = ast.Expr(result)
     else:
-        put(called.place, result)
+        put_at(called.place, result)
     called.body[at:at] = before + [
         Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
     ]

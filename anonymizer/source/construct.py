@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anonymizer.source.functions import Rewriter
-from anonymizer.source.objects import Objects, Ref, dotted, expression
+from anonymizer.source.objects import ObjectTexts, Ref, expression, public_dotted_name
 
 _DECORATORS = {
     "static": "staticmethod",
@@ -21,7 +21,7 @@ _DECORATORS = {
 }
 
 
-class Builder(Objects):
+class ObjectBuilder(ObjectTexts):
     """Objects with their classes."""
 
     def _state(self, record: Mapping[str, Any]) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Builder(Objects):
                     )
                 ]
             else:
-                bases = [dotted("typing.NamedTuple")]
+                bases = [public_dotted_name("typing.NamedTuple")]
         elif record["shape"] == "enum":
             for field, value in record["fields"]:
                 body.append(_assign(self.decisions.member(key, field), self.build(value)))

@@ -12,7 +12,7 @@ from typing import Any
 
 from anonymizer.source.absorb import absorb, single
 from anonymizer.source.inline import fold, inline, promote, propagate
-from anonymizer.source.places import bodies, everywhere, expressions, nth, put
+from anonymizer.source.places import bodies, everywhere, expressions, nth, put_at
 from anonymizer.source.program import SourceProgram, is_simple
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
@@ -160,7 +160,7 @@ def simplify(program: SourceProgram) -> Iterator[SourceProgram]:
             made, found = nth(program, lambda each: expressions(each, kinds), index)
             piece = _parts(found[3])[part]
             if not isinstance(piece, ast.Starred):
-                put(found, piece)
+                put_at(found, piece)
                 yield made
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from anonymizer.source.names import is_dunder
-from anonymizer.source.naming_policy import Decisions
+from anonymizer.source.naming_policy import NamingPolicy
 from anonymizer.source.symbol_table import parameters
 from anonymizer.source.types import UNKNOWN, Type, is_private
 
@@ -38,7 +38,7 @@ class Rewriter(ast.NodeTransformer):
     def __init__(
         self,
         key: str,
-        decisions: Decisions,
+        decisions: NamingPolicy,
         value: Callable[[Any, str, bool], ast.expr],
         problems: list[str],
     ) -> None:

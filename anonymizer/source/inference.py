@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.symbol_table import World
+from anonymizer.source.symbol_table import SymbolTable
 from anonymizer.source.types import PUBLIC, UNKNOWN, Type, Types, elements, is_private
 
 _SEQUENCES = {
@@ -25,7 +25,7 @@ _SEQUENCES = {
 _DYNAMIC = {"getattr", "vars", "eval", "next", "max", "min"}
 
 
-def infer(world: World) -> Types:
+def infer(world: SymbolTable) -> Types:
     """The types of a whole program."""
     return Types(world, lambda types, key: _Walk(types, key).run())
 

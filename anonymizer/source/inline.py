@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put
+from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
@@ -44,7 +44,7 @@ def inline(program: SourceProgram) -> Iterator[SourceProgram]:
         ):
             return False
         value = copy.deepcopy(helper.body[0].value)  # type: ignore[attr-defined]
-        put(
+        put_at(
             place,
             _Replace(dict(zip(names, call.args))).visit(value) if value else ast.Constant(None),
         )
@@ -119,7 +119,7 @@ def fold(program: SourceProgram) -> Iterator[SourceProgram]:
         stored = sum(isinstance(part[3].ctx, ast.Store) for part in found)
         for part in found:
             if isinstance(part[3].ctx, ast.Load):
-                put(part, copy.deepcopy(value))
+                put_at(part, copy.deepcopy(value))
         return stored == 1 and len(found) > 1
 
     yield from everywhere(program, places, change)

@@ -43,7 +43,7 @@ def is_dunder(name: str) -> bool:
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
-class Names:
+class PublicNames:
     """Hands out public names.
 
     `vocabulary` is torch's own; `private` every identifier of the private program; `lead` goes

@@ -11,17 +11,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.names import Names, is_dunder
-from anonymizer.source.symbol_table import World, parameters
+from anonymizer.source.names import PublicNames, is_dunder
+from anonymizer.source.symbol_table import SymbolTable, parameters
 from anonymizer.source.types import UNKNOWN, Type, Types
 
 
-class Decisions:
+class NamingPolicy:
     """What each attribute name means, for the whole program at once: a name kept anywhere doubtful
     stays kept.
     """
 
-    def __init__(self, world: World, types: Types, names: Names) -> None:
+    def __init__(self, world: SymbolTable, types: Types, names: PublicNames) -> None:
         self.world, self.types, self.names = world, types, names
         self.private = world.attributes()
         self.stored = {key: self._stored(key) for key in world.gathered["classes"]}

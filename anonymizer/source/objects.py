@@ -11,11 +11,11 @@ from typing import Any
 
 from anonymizer.source.functions import Rewriter
 from anonymizer.source.inference import infer
-from anonymizer.source.names import Names
-from anonymizer.source.naming_policy import Decisions
+from anonymizer.source.names import PublicNames
+from anonymizer.source.naming_policy import NamingPolicy
 from anonymizer.source.operators import SETUP, operator_statements
 from anonymizer.source.program import STDLIB
-from anonymizer.source.symbol_table import FunctionNode, World, parameters
+from anonymizer.source.symbol_table import FunctionNode, SymbolTable, parameters
 from anonymizer.source.tensors import tensor_expression
 
 Ref = Mapping[str, Any]
@@ -27,7 +27,7 @@ def expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-class Objects:
+class ObjectTexts:
     """Collects definitions.
 
     `statements` maps public name → definition in the order of discovery; `roots` are the globals.
@@ -35,7 +35,7 @@ class Objects:
     What classes look like is left to `anonymizer.source.construct.Builder`.
     """
 
-    def __init__(self, world: World, names: Names, exact: bool) -> None:
+    def __init__(self, world: SymbolTable, names: PublicNames, exact: bool) -> None:
         self.world = world
         self.names = names
         self.exact = exact
@@ -46,7 +46,7 @@ class Objects:
         names.parameters = frozenset(world.parameters())
         names.private |= world.words()
         self.types = infer(world)
-        self.decisions = Decisions(world, self.types, names)
+        self.decisions = NamingPolicy(world, self.types, names)
         self.owners = world.owners()
         self.statements: dict[str, list[ast.stmt]] = {}
         self.public: dict[str, str] = {}
@@ -145,16 +145,16 @@ class Objects:
         return expression("b''" if ref["value"][:1] in "b" else ref["value"])
 
     def _build_module(self, ref: Ref) -> ast.expr:
-        return dotted(ref["name"])
+        return public_dotted_name(ref["name"])
 
     def _build_torch(self, ref: Ref) -> ast.expr:
-        return dotted(ref["name"])
+        return public_dotted_name(ref["name"])
 
     def _build_stdlib(self, ref: Ref) -> ast.expr:
         if ref["name"].split(".")[0].lstrip("_") not in STDLIB:
             self.problems.append("standard module " + ref["name"].split(".")[0])
         name = ref["name"][1:] if ref["name"].startswith("_operator.") else ref["name"]
-        return dotted(name)
+        return public_dotted_name(name)
 
     def _build_builtin(self, ref: Ref) -> ast.expr:
         return expression(ref["name"])
@@ -167,7 +167,7 @@ class Objects:
 
     def _build_factory(self, ref: Ref) -> ast.expr:
         made = ast.keyword("default_factory", self.build(ref["function"]))
-        return ast.Call(dotted("dataclasses.field"), [], [made])
+        return ast.Call(public_dotted_name("dataclasses.field"), [], [made])
 
     def _build_function(self, ref: Ref) -> ast.expr:
         return expression(self.function_name(ref["id"]))
@@ -200,7 +200,7 @@ class Objects:
         if ref["function"]["kind"] in ("torch", "builtin", "stdlib"):
             words = [ast.keyword(name, self.build(each)) for name, each in ref["kwargs"].items()]
         args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
-        return ast.Call(dotted("functools.partial"), args, words)
+        return ast.Call(public_dotted_name("functools.partial"), args, words)
 
     def _build_operator(self, ref: Ref) -> ast.expr:
         """An operator of torch.library, registered anew under a public name."""
@@ -262,7 +262,7 @@ class Objects:
             self.building.pop()
 
     def _stock(self, record: Mapping[str, Any]) -> ast.expr:
-        layer = dotted(record["class"]["name"])
+        layer = public_dotted_name(record["class"]["name"])
         if "items" in record:
             named = record["class"]["name"].endswith("Dict")
             items = [(name, self.build(each)) for name, each in record["items"]]
@@ -355,7 +355,7 @@ _POSITIONAL = frozenset("""
     """.split())
 
 
-def dotted(name: str) -> ast.expr:
+def public_dotted_name(name: str) -> ast.expr:
     """A public dotted name, with the usual short forms `nn.` and `F.`."""
     if name.startswith("torch.nn.functional"):
         name = "F" + name[len("torch.nn.functional") :]

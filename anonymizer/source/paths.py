@@ -12,14 +12,14 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anonymizer.source.objects import Objects, Ref
+from anonymizer.source.objects import ObjectTexts, Ref
 
 #: Objects within objects are followed so far.
 _DEEP = 24
 
 
 def tensor_paths(
-    objects: Objects, entry: tuple[str, Ref] | None, given: Sequence[Ref]
+    objects: ObjectTexts, entry: tuple[str, Ref] | None, given: Sequence[Ref]
 ) -> tuple[tuple[str, str], ...]:
     """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as
     often as there are copies.
@@ -35,14 +35,14 @@ def tensor_paths(
     return tuple(dict.fromkeys(found))
 
 
-def _attributes(objects: Objects) -> Iterator[tuple[str, Ref]]:
+def _attributes(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
     """What stands in the bodies of classes."""
     for key, record in objects.world.gathered["classes"].items():
         for name, ref in record["attributes"].items() if key in objects.public else ():
             yield f"{objects.public[key]}.{objects.decisions.member(key, name)}", ref
 
 
-def _defaults(objects: Objects) -> Iterator[tuple[str, Ref]]:
+def _defaults(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
     """Default values of functions and methods."""
     owners = objects.owners
     for key, record in objects.world.gathered["functions"].items():
@@ -58,9 +58,9 @@ def _defaults(objects: Objects) -> Iterator[tuple[str, Ref]]:
 
 
 class _Walk:
-    """Goes down from a value to the tensors in it, the way in which `Objects` builds it."""
+    """Goes down from a value to the tensors in it, the way in which `ObjectTexts` builds it."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ObjectTexts) -> None:
         self.objects = objects
         self.above: list[str] = []
 

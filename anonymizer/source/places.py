@@ -59,7 +59,7 @@ def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
     return found
 
 
-def put(place: Any, new: ast.AST) -> None:
+def put_at(place: Any, new: ast.AST) -> None:
     parent, name, at, _ = place
     if at is None:
         setattr(parent, name, new)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from anonymizer.source.edits import PASSES
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.tidy import renumber, tidy, undefined
+from anonymizer.source.tidy import find_undefined, renumber, tidy
 
 Interesting = Callable[[list[SourceProgram]], list[bool]]
 BATCH = 4
@@ -38,7 +38,7 @@ def candidate(
         compile(made.definitions_text(), "<candidate>", "exec")
     except (SyntaxError, ValueError, IndexError):
         return None
-    if undefined(made) - undefined(program):
+    if find_undefined(made) - find_undefined(program):
         return None
     same = (
         made.definitions_text() == program.definitions_text()

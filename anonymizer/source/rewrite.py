@@ -12,12 +12,12 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from anonymizer.source.construct import Builder
-from anonymizer.source.names import Names
+from anonymizer.source.construct import ObjectBuilder
+from anonymizer.source.names import PublicNames
 from anonymizer.source.objects import Ref
 from anonymizer.source.paths import tensor_paths
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.symbol_table import SourceError, World, parameters
+from anonymizer.source.symbol_table import SourceError, SymbolTable, parameters
 from anonymizer.source.tensors import storage_expression, tensor_expression, view_expression
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
@@ -34,13 +34,13 @@ def rebuild(
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
-    world = World.load(gathered)
-    builder = Builder(world, Names(vocabulary), exact)
+    world = SymbolTable.load(gathered)
+    builder = ObjectBuilder(world, PublicNames(vocabulary), exact)
     expression, entry = _entry(builder, gathered["entry"])
     args = _arguments(builder, entry)
     inputs = _inputs(builder, args)
     return SourceProgram(
-        ast.Module(ordered(builder.statements), []),
+        ast.Module(order_definitions(builder.statements), []),
         expression,
         inputs,
         None,
@@ -51,7 +51,7 @@ def rebuild(
     )
 
 
-def _root(builder: Builder, ref: Ref) -> tuple[str, Ref] | None:
+def _root(builder: ObjectBuilder, ref: Ref) -> tuple[str, Ref] | None:
     """Where the object of the entry is in the public program; None if it is a function, or among
     the globals.
     """
@@ -74,8 +74,8 @@ def rebuild_backend(
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":
         return None
-    world = World.load(gathered)
-    builder = Builder(world, Names(vocabulary, lead="backend_"), False)
+    world = SymbolTable.load(gathered)
+    builder = ObjectBuilder(world, PublicNames(vocabulary, lead="backend_"), False)
     for private, public in zip(parameters(world.trees[backend["id"]]), ("gm", "example_inputs")):
         builder.names.tables["variables"][private.arg] = public
         builder.names.used.add(public)
@@ -84,14 +84,14 @@ def rebuild_backend(
         each for each in dict.fromkeys(builder.problems) if each not in gathered.get("problems", ())
     )
     inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
-    definitions = ast.Module(ordered(builder.statements), [])
+    definitions = ast.Module(order_definitions(builder.statements), [])
     names = builder.names
     return SourceProgram(
         definitions, name, inputs, name, names.mapping(), names.reverse(), reported
     )
 
 
-def _entry(builder: Builder, ref: Ref) -> tuple[str, ast.arguments | None]:
+def _entry(builder: ObjectBuilder, ref: Ref) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
     world = builder.world
     if ref["kind"] == "function":
@@ -116,7 +116,7 @@ def _entry(builder: Builder, ref: Ref) -> tuple[str, ast.arguments | None]:
     return _function(builder, inner), None
 
 
-def _wrapped(builder: Builder, ref: Ref, record: Mapping[str, Any]) -> str:
+def _wrapped(builder: ObjectBuilder, ref: Ref, record: Mapping[str, Any]) -> str:
     """A stock layer or container as the entry gets a module around it."""
     names = _parameter_names(builder)
     text = (
@@ -131,7 +131,7 @@ def _wrapped(builder: Builder, ref: Ref, record: Mapping[str, Any]) -> str:
     return "Repro()" if record["training"] else "Repro().eval()"
 
 
-def _function(builder: Builder, inner: str) -> str:
+def _function(builder: ObjectBuilder, inner: str) -> str:
     names = _parameter_names(builder)
     builder.statements["repro"] = list(
         ast.parse(f"def repro({', '.join(names)}):\n    return {inner}({', '.join(names)})").body
@@ -139,13 +139,13 @@ def _function(builder: Builder, inner: str) -> str:
     return "repro"
 
 
-def _parameter_names(builder: Builder) -> list[str]:
+def _parameter_names(builder: ObjectBuilder) -> list[str]:
     return [
         "x" if index == 0 else f"x{index}" for index in range(len(builder.world.gathered["args"]))
     ]
 
 
-def _signature(builder: Builder, name: str, method: str | None) -> ast.arguments | None:
+def _signature(builder: ObjectBuilder, name: str, method: str | None) -> ast.arguments | None:
     for node in builder.statements[name]:
         for part in [node] if method is None else getattr(node, "body", []):
             if isinstance(part, ast.FunctionDef) and method in (None, part.name):
@@ -153,7 +153,7 @@ def _signature(builder: Builder, name: str, method: str | None) -> ast.arguments
     return None
 
 
-def _arguments(builder: Builder, signature: ast.arguments | None) -> list[Ref]:
+def _arguments(builder: ObjectBuilder, signature: ast.arguments | None) -> list[Ref]:
     """Positional arguments; what was given by keyword is put in its place, and the signature made
     to take it.
     """
@@ -182,7 +182,7 @@ def _arguments(builder: Builder, signature: ast.arguments | None) -> list[Ref]:
     return args
 
 
-def _inputs(builder: Builder, args: list[Ref]) -> ast.Module:
+def _inputs(builder: ObjectBuilder, args: list[Ref]) -> ast.Module:
     """The body of `inputs()`: a seed, one line per tensor, one tuple."""
     lines: list[str] = []
     made = _Inputs(builder, lines)
@@ -196,7 +196,7 @@ def _inputs(builder: Builder, args: list[Ref]) -> ast.Module:
 class _Inputs:
     """Tensors get a line each, the containers around them stay in the returned tuple."""
 
-    def __init__(self, builder: Builder, lines: list[str]) -> None:
+    def __init__(self, builder: ObjectBuilder, lines: list[str]) -> None:
         self.builder, self.lines = builder, lines
         self.known: dict[str, str] = {}
         self.count = 0
@@ -248,7 +248,7 @@ class _Inputs:
         return name
 
 
-def ordered(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
+def order_definitions(statements: Mapping[str, list[ast.stmt]]) -> list[ast.stmt]:
     """Definitions in an order in which each finds what it needs while it is executed."""
     done: list[ast.stmt] = []
     state: dict[str, bool] = {}

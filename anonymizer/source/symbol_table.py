@@ -20,7 +20,7 @@ class SourceError(ValueError):
 
 
 @dataclass
-class World:
+class SymbolTable:
     """`gathered` as it came, and `trees`: the definition behind each function id (a lambda becomes
     a def).
     """
@@ -29,7 +29,7 @@ class World:
     trees: dict[str, FunctionNode] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, gathered: Mapping[str, Any]) -> World:
+    def load(cls, gathered: Mapping[str, Any]) -> SymbolTable:
         """Parses every function."""
         world = cls(gathered)
         for key, record in gathered["functions"].items():

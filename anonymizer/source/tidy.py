@@ -18,7 +18,7 @@ _ATTRIBUTE = re.compile(r"(?:attr|method)\d+")
 _GENERATED = re.compile(r"[A-Za-z_]+?\d+")
 
 
-def undefined(program: SourceProgram) -> set[str]:
+def find_undefined(program: SourceProgram) -> set[str]:
     """Names that are read and bound nowhere: such a candidate can only raise NameError."""
     top = {node.name for node in program.definitions.body if hasattr(node, "name")}
     top |= {name for node in program.definitions.body for name in _targets(node)}

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from anonymizer.source.symbol_table import World, parameters
+from anonymizer.source.symbol_table import SymbolTable, parameters
 
 Atom = tuple[Any, ...]
 Type = frozenset[Atom]
@@ -47,7 +47,7 @@ class Types:
     `walk(types, function id)` visits one function (`anonymizer.source.inference`).
     """
 
-    def __init__(self, world: World, walk: Callable[[Types, str], None]) -> None:
+    def __init__(self, world: SymbolTable, walk: Callable[[Types, str], None]) -> None:
         self.world = world
         self.owners = world.owners()
         self.env: dict[tuple[str, str], Type] = {}

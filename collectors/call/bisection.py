@@ -32,7 +32,7 @@ _CONFIGS = {
 }
 
 
-class Unsupported(Exception):
+class CannotBisectError(Exception):
     """This torch cannot do what was asked; the message is in torch's words only."""
 
 
@@ -123,7 +123,7 @@ def install(spec: Dict[str, Any]) -> Counter:
     """
     known = [(entry["backend"], entry["subsystem"]) for entry in subsystems()["subsystems"]]
     if (spec["backend"], spec["subsystem"]) not in known:
-        raise Unsupported("no subsystem {backend}/{subsystem}".format(**spec))
+        raise CannotBisectError("no subsystem {backend}/{subsystem}".format(**spec))
     counter = Counter(spec["backend"], spec["subsystem"], spec.get("max"))
     without_caches()
     bisector = _bisector()
@@ -192,7 +192,7 @@ def fall_back(name: str) -> None:
         lowering = importlib.import_module("torch._inductor.lowering")
         lowering.make_fallback(_operator(name), warn=False)
     except Exception as error:
-        raise Unsupported("Inductor cannot fall back for {}".format(name)) from error
+        raise CannotBisectError("Inductor cannot fall back for {}".format(name)) from error
 
 
 def leave_whole(name: str) -> None:
@@ -200,7 +200,7 @@ def leave_whole(name: str) -> None:
     try:
         importlib.import_module("torch._inductor.decomposition").decompositions.pop(_operator(name))
     except Exception as error:
-        raise Unsupported("{} is not decomposed".format(name)) from error
+        raise CannotBisectError("{} is not decomposed".format(name)) from error
     forget_decompositions()
 
 

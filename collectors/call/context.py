@@ -45,7 +45,7 @@ def capture() -> Dict[str, Any]:
 
 
 @contextlib.contextmanager
-def applied(state: Dict[str, Any]) -> Iterator[None]:
+def apply_state(state: Dict[str, Any]) -> Iterator[None]:
     """Runs the body under a captured state.
 
     Only thread-local switches: the rest came along with the fork.
@@ -163,7 +163,9 @@ def tensors_of(value: Any, label: str = "", depth: int = 4) -> Iterator[Tuple[st
                 yield item
 
 
-def named(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+def name_reachable(
+    function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> Dict[str, torch.Tensor]:
     """What `reachable` finds, by names that people use: those of `named_parameters`, `arg0`,
     `kwarg_mask`.
     """

@@ -192,7 +192,7 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
     }
 
 
-def undefined(run: Callable[[], Any]) -> List[str]:
+def find_undefined(run: Callable[[], Any]) -> List[str]:
     """What an eager run has in it that torch or C++ leave undefined: "casts", "writes"."""
     watch = _Watch()
     with watch:

@@ -22,11 +22,11 @@ _CONTAINERS = (list, dict, set, collections.deque)
 
 
 @contextlib.contextmanager
-def state_kept(call: Any) -> Iterator[None]:
+def keep_state(call: Any) -> Iterator[None]:
     """What the body does to tensors, modules, plain objects and random numbers that the call
     reaches is undone.
     """
-    undo = [_tensors(call), random_kept()]
+    undo = [_tensors(call), keep_random()]
     seen: Set[int] = set()
     with contextlib.suppress(Exception):  # objects may refuse to be looked at
         for _, value in context.roots(call.function):
@@ -40,7 +40,7 @@ def state_kept(call: Any) -> Iterator[None]:
                 step()
 
 
-def random_kept() -> Callable[[], None]:
+def keep_random() -> Callable[[], None]:
     """A function that puts the random states of torch, Python and NumPy back to what they are
     now.
     """

@@ -19,7 +19,7 @@ import torch
 from . import bisection, context, failure, outputs, restoring
 
 
-class Call:
+class RecordedCall:
     """The recorded call: the callable, its compiled form, arguments, and how it was compiled."""
 
     def __init__(
@@ -83,7 +83,7 @@ def quiet_compile_workers() -> None:
         inductor_config.compile_threads = 1
 
 
-def compiled_with(call: Call, rung: Dict[str, Any]) -> Any:
+def compile_with(call: RecordedCall, rung: Dict[str, Any]) -> Any:
     """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as
     the user did.
     """
@@ -111,7 +111,7 @@ def compiled_with(call: Call, rung: Dict[str, Any]) -> Any:
     return original(call.function, **options)
 
 
-def _replay(call: Call, function: Any) -> None:
+def _replay(call: RecordedCall, function: Any) -> None:
     """Earlier calls of the same compiled callable, on other values of the same shapes: they decide
     what recompiles.
     """
@@ -213,7 +213,7 @@ def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
 
 
 @contextlib.contextmanager
-def promoted() -> Iterator[None]:
+def promote() -> Iterator[None]:
     """Low-precision dtypes named inside the program become float64, and autocast regions do
     nothing.
     """
@@ -252,7 +252,7 @@ def promoted() -> Iterator[None]:
         autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__ = saved
 
 
-def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
+def execute(call: RecordedCall, rung: Dict[str, Any]) -> Dict[str, Any]:
     """Runs one rung in this (forked) process and saves its snapshot.
 
     `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`,
@@ -264,13 +264,13 @@ def execute(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     try:
         set_config(rung.get("config") or {})
         counter = bisection.apply(rung)
-    except (AttributeError, ImportError, bisection.Unsupported) as error:
+    except (AttributeError, ImportError, bisection.CannotBisectError) as error:
         return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
     answer = _perform(call, rung)
     return {**answer, "bisect": counter.answer()} if counter else answer
 
 
-def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
+def _perform(call: RecordedCall, rung: Dict[str, Any]) -> Dict[str, Any]:
     started = time.time()
     state = dict(call.state)
     if rung.get("fp64"):
@@ -278,7 +278,7 @@ def _perform(call: Call, rung: Dict[str, Any]) -> Dict[str, Any]:
     random.setstate(call.random)
     stage = _Stage()
     try:
-        with context.applied(state):
+        with context.apply_state(state):
             if rung["how"] == "probe":
                 from . import probe
 
@@ -344,7 +344,7 @@ def _around(rung: Dict[str, Any]) -> Any:
     changed, or nothing special.
     """
     if rung.get("fp64"):
-        return promoted()
+        return promote()
     if rung.get("fill") or rung.get("recast"):
         from . import probe
 
@@ -356,21 +356,21 @@ def _around(rung: Dict[str, Any]) -> Any:
     return contextlib.nullcontext()
 
 
-def _function(call: Call, rung: Dict[str, Any]) -> Any:
+def _function(call: RecordedCall, rung: Dict[str, Any]) -> Any:
     if rung["how"] == "eager":
         return call.function
     if rung["how"] == "reused":
         return call.compiled
-    function = compiled_with(call, rung)
+    function = compile_with(call, rung)
     if rung.get("mark_dynamic"):
         _mark_changing(call)
     if rung.get("replay"):
-        with restoring.state_kept(call):
+        with restoring.keep_state(call):
             _replay(call, function)
     return function
 
 
-def _mark_changing(call: Call) -> None:
+def _mark_changing(call: RecordedCall) -> None:
     """Marks as dynamic what has changed between earlier calls and this one, as automatic dynamic
     shapes would.
     """

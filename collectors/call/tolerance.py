@@ -158,7 +158,7 @@ def judge_values(
             nearer = found["error_vs_fp64"] <= found["eager_error_vs_fp64"]
             nearer = nearer and _max_abs(actual, exact) <= _max_abs(reference, exact)
             found["same"] = nearer and found["eager_error_vs_fp64"] > 0
-        if tie is not None and tied(reference, actual, tie):
+        if tie is not None and is_tied(reference, actual, tie):
             found["same"] = found["tied"] = True
         return found
     return _judge_floats(reference, actual, exact if usable else None, origin, found)
@@ -213,7 +213,7 @@ def _judge_floats(
     return found
 
 
-def tied(reference: torch.Tensor, actual: torch.Tensor, tie: Dict[str, Any]) -> bool:
+def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: Dict[str, Any]) -> bool:
     """Whether two index tensors choose equal values: `tie` has the indexed `values`, their `dim`,
     and `stable`.
 

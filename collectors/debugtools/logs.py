@@ -85,10 +85,10 @@ class Logs(Tool):
             handler.flush()
         if not os.path.exists(self.path("all.log")):
             raise Missing("nothing was logged")
-        return split(self.path("all.log"), self.folder)
+        return split_log(self.path("all.log"), self.folder)
 
 
-def split(path: str, folder: str) -> Dict[str, Any]:
+def split_log(path: str, folder: str) -> Dict[str, Any]:
     """Writes `<artifact>.log` for each artifact in a log; returns `levels` and `artifacts` (name ->
     lines).
     """

@@ -58,5 +58,5 @@ class Profiler(Tool):
                 for place in (code_place(made.code),)
             ],
             "limit_hit": self._observer.limit_hit,
-            "counted": graph_breaks.counted(),
+            "counted": graph_breaks.count(),
         }

@@ -16,19 +16,21 @@ from .one_function import OneFunction
 from .phases import Phases
 from .profiler import Profiler
 from .structured import StructuredTrace
-from .tool import Session
+from .tool import ToolSession
 
 TOOLS = (OneFunction, Logs, StructuredTrace, InductorFolder, Phases, Profiler)
 
 
-def session(request: Dict[str, Any]) -> Session:
+def session(request: Dict[str, Any]) -> ToolSession:
     """The tools that `request["tools"]` names, in their folders below `request["folder"]`;
     `options` are for all of them.
     """
     names = request.get("tools") or [tool.name for tool in TOOLS]
     chosen = [tool for tool in TOOLS if tool.name in names]
     options = request.get("options") or {}
-    return Session([tool(os.path.join(request["folder"], tool.name), options) for tool in chosen])
+    return ToolSession(
+        [tool(os.path.join(request["folder"], tool.name), options) for tool in chosen]
+    )
 
 
 def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -44,9 +46,9 @@ def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     tools.start()
     raised = None
     try:
-        with context.applied(call.state):
-            function = rungs.compiled_with(call, {})
-            with restoring.state_kept(call):
+        with context.apply_state(call.state):
+            function = rungs.compile_with(call, {})
+            with restoring.keep_state(call):
                 rungs._replay(call, function)
             function(*call.args, **call.kwargs)
     except Exception as error:

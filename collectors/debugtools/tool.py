@@ -41,7 +41,7 @@ class Tool:
         return os.path.join(self.folder, name)
 
 
-class Session:
+class ToolSession:
     """Several tools around one program."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:

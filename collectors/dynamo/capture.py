@@ -13,9 +13,9 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
-from ..machine.public_names import Unsupported, public_names
+from ..machine.public_names import NotInGraphError, public_names
 from .translator import Translator
-from .value_statistics import Watching
+from .value_statistics import ValueStatistics
 
 
 class _PassThrough:
@@ -24,11 +24,11 @@ class _PassThrough:
     def __init__(self) -> None:
         self.modules: List[Any] = []
         self.runs: List[List[Tuple[Any, ...]]] = []
-        self.watching: List[Watching] = []
+        self.watching: List[ValueStatistics] = []
 
     def __call__(self, module: Any, example_inputs: Any) -> Any:
         runs: List[Tuple[Any, ...]] = []
-        watched = Watching(module)
+        watched = ValueStatistics(module)
         self.modules.append(module)
         self.runs.append(runs)
         self.watching.append(watched)
@@ -44,7 +44,7 @@ class _PassThrough:
         return [inputs for runs in self.runs for inputs in runs]
 
 
-def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+def capture(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
     """Runs the call under a pass-through backend and returns `{"graphs": [IR, …]}` of the graphs it
     ran.
 
@@ -53,10 +53,10 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
     rungs.quiet_compile_workers()
     reachable = context.reachable(call.function, call.args, call.kwargs)
     owned = {id(tensor): label for label, tensor in reachable.items()}
-    given = context.named(call.function, call.args, call.kwargs)
+    given = context.name_reachable(call.function, call.args, call.kwargs)
     allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
     backend = _PassThrough()
-    with context.applied(call.state):
+    with context.apply_state(call.state):
         before, error = _run(call, request, backend)
     names = public_names()
     graphs: List[Dict[str, Any]] = []
@@ -68,7 +68,7 @@ def capture(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _run(
-    call: rungs.Call, request: Dict[str, Any], backend: _PassThrough
+    call: rungs.RecordedCall, request: Dict[str, Any], backend: _PassThrough
 ) -> Tuple[List[int], Optional[str]]:
     """Runs the call, after those before it if wanted; returns each graph's runs before it, and the
     error's class.
@@ -104,7 +104,7 @@ def _translated(
             module, inputs, owned, names, watched.spans, watched.results, allowed
         ).translate()
         graph["runs"] = _bindings(module, backend.all_runs())
-    except Unsupported as reason:
+    except NotInGraphError as reason:
         return {"unsupported": str(reason)}
     return graph
 

@@ -18,12 +18,12 @@ import torch
 
 from ..call import context, outputs, rungs, tolerance
 from ..machine.public_names import public_names
-from .prefix import cut, describe, note_values
+from .prefix import cut_at, describe, note_values
 
 _COARSE = (torch.float16, torch.bfloat16)
 
 
-def divergence(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+def divergence(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
     """`ask` "nodes": the graphs the call runs.
 
     Else measures `positions` of graph `graph`, one JSON line each in `results`.
@@ -57,7 +57,7 @@ def divergence(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 # -----------------------------------------------------------------------
 
 
-class Reached(BaseException):
+class PositionReached(BaseException):
     """The call has come to the graph in question.
 
     Not an Exception, so that the user's code lets it through.
@@ -72,7 +72,9 @@ Run = Callable[..., Any]
 
 
 def _follow(
-    call: rungs.Call, request: Dict[str, Any], received: Callable[[int, Any, Any], Optional[Run]]
+    call: rungs.RecordedCall,
+    request: Dict[str, Any],
+    received: Callable[[int, Any, Any], Optional[Run]],
 ) -> None:
     """Runs the call. `received(index, graph, inputs)` sees each graph when Dynamo compiles it.
 
@@ -93,7 +95,7 @@ def _follow(
 
         return run
 
-    with context.applied(call.state):
+    with context.apply_state(call.state):
         torch._dynamo.reset()
         options = {
             key: call.options[key] for key in ("fullgraph", "dynamic") if key in call.options
@@ -108,7 +110,7 @@ def _follow(
         function(*call.args, **call.kwargs)
 
 
-def _nodes(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+def _nodes(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
     names = public_names()
     described: Dict[int, Dict[str, Any]] = {}
     ran: List[int] = []
@@ -131,7 +133,7 @@ def _nodes(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
     return {"graphs": [described[index] for index in ran], "error": error}
 
 
-def _compiler(call: rungs.Call, backend: Optional[str]) -> Any:
+def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
     options = dict(call.options)
     if backend is not None:
         options["backend"] = backend
@@ -167,7 +169,9 @@ def compiler(function: Any, options: Dict[str, Any]) -> Any:
 # --------------------------------------------------------------------------------------------
 
 
-def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]) -> Dict[str, Any]:
+def _measured(
+    call: rungs.RecordedCall, request: Dict[str, Any], position: Optional[int]
+) -> Dict[str, Any]:
     """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision
     noise is expected.
     """
@@ -177,20 +181,20 @@ def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]
     def received(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
         if index != request["graph"]:
             return None
-        made["eager"] = cut(module, position)
+        made["eager"] = cut_at(module, position)
         try:
-            made["compiled"] = compile_graph(cut(module, position), list(example_inputs))
+            made["compiled"] = compile_graph(cut_at(module, position), list(example_inputs))
         except Exception as error:
             made["error"] = error
 
         def reached(*inputs: Any) -> Any:
-            raise Reached(inputs)
+            raise PositionReached(inputs)
 
         return reached
 
     try:
         _follow(call, request, received)
-    except Reached as reached:
+    except PositionReached as reached:
         if "error" in made:
             raise made["error"] from None
         bench = _Bench(reached, made["eager"], bool(request.get("grads")))
@@ -203,7 +207,7 @@ def _measured(call: rungs.Call, request: Dict[str, Any], position: Optional[int]
 class _Bench:
     """One prefix and the tensors it is run on, put back after each run."""
 
-    def __init__(self, reached: Reached, plain: Any, grads: bool) -> None:
+    def __init__(self, reached: PositionReached, plain: Any, grads: bool) -> None:
         self.inputs = reached.inputs
         self.state = reached.state
         self.plain = plain
@@ -252,7 +256,7 @@ class _Bench:
         torch.set_rng_state(self.rng)
         before = [outputs.version(tensor) for tensor in tensors]
         try:
-            with context.applied(state):
+            with context.apply_state(state):
                 made = function(*inputs)
             leaves = [leaf for _, leaf in outputs.flatten(made) if isinstance(leaf, torch.Tensor)]
             if self.grads:  # outside the call's autocast, as training scripts go backward
@@ -312,7 +316,7 @@ class _Bench:
         inputs = tuple(twins.get(id(value), value) for value in self.inputs)
         default = torch.get_default_dtype()
         try:
-            with rungs.promoted():
+            with rungs.promote():
                 return self._run(
                     plain,
                     inputs,

@@ -23,7 +23,7 @@ _MAX_TEXT = 400
 _LIMIT = re.compile(r"cache_size_limit|recompile[_ ]limit", re.IGNORECASE)
 
 
-def counted() -> Dict[str, Any]:
+def count() -> Dict[str, Any]:
     """What this process has on record: `graph_breaks`, `recompiles` (counts), `limit_hit` and
     `failed` (guards).
 
@@ -105,8 +105,8 @@ def collect(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     partial = _without_fullgraph(call)
     calls = sequence(call)
     raised = None
-    with context.applied(call.state):
-        function = rungs.compiled_with(partial, {"backend": request.get("backend")})
+    with context.apply_state(call.state):
+        function = rungs.compile_with(partial, {"backend": request.get("backend")})
         rng = torch.get_rng_state()
         for index, (args, kwargs) in enumerate(calls):
             observer.call = index

@@ -22,7 +22,7 @@ class Labels(Dict[str, str]):
     argument `base`.
     """
 
-    def __init__(self, call: rungs.Call) -> None:
+    def __init__(self, call: rungs.RecordedCall) -> None:
         super().__init__()
         self.call = call
         self.code: Any = None
@@ -31,7 +31,7 @@ class Labels(Dict[str, str]):
         self.locals: Set[str] = set()
 
 
-def labels(call: rungs.Call) -> Labels:
+def labels(call: rungs.RecordedCall) -> Labels:
     """The public labels of a call's parameters, as its own code names them."""
     function = call.function
     if isinstance(function, torch.nn.Module):
@@ -43,7 +43,7 @@ def labels(call: rungs.Call) -> Labels:
     return found
 
 
-def labels_in(code: Any, call: rungs.Call) -> Labels:
+def labels_in(code: Any, call: rungs.RecordedCall) -> Labels:
     """The labels in a compiled frame: the call's own, torch's `(*args, **kwargs)` around it, or
     none that are known.
     """

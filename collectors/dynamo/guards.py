@@ -17,12 +17,12 @@ import torch
 
 from ..call import context, failure, outputs, rungs
 from .guard_words import Labels, labels, labels_in, publish
-from .observer import Graph, Observer, sequence
+from .observer import ObservedGraph, Observer, sequence
 
 _MAX_LISTED = 12
 
 
-def find(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
+def find(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
     """Replays the history and the call with the user's own backend and tells what the last call
     reused.
 
@@ -57,7 +57,7 @@ def find(call: rungs.Call, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _run(
-    call: rungs.Call,
+    call: rungs.RecordedCall,
     calls: List[Tuple[Any, Any]],
     observer: Observer,
     static: List[Dict[str, Any]],
@@ -73,9 +73,9 @@ def _run(
             value = found.get(change["where"])
             if change["dimension"] is not None and isinstance(value, torch.Tensor):
                 torch._dynamo.mark_static(value, change["dimension"])
-    with context.applied(call.state):
+    with context.apply_state(call.state):
         reachable = context.reachable(call.function, call.args, call.kwargs)
-        function = rungs.compiled_with(call, {})
+        function = rungs.compile_with(call, {})
         rng = torch.get_rng_state()
         for observer.call, (args, kwargs) in enumerate(calls[:-1]):
             with contextlib.suppress(Exception):
@@ -88,7 +88,7 @@ def _run(
     os.replace(path + ".part", path)
 
 
-def _isolated(call: rungs.Call, vary: List[Dict[str, Any]]) -> List[Tuple[Any, Any]]:
+def _isolated(call: rungs.RecordedCall, vary: List[Dict[str, Any]]) -> List[Tuple[Any, Any]]:
     """The sequence in which only the places of `vary` change: does the graph depend on these
     alone?
     """
@@ -108,14 +108,14 @@ def _isolated(call: rungs.Call, vary: List[Dict[str, Any]]) -> List[Tuple[Any, A
             return made
 
         earlier.append(_mapped(call, mixed))
-    made_up = rungs.Call(
+    made_up = rungs.RecordedCall(
         call.function, call.compiled, call.args, call.kwargs, call.options, earlier, call.state
     )
     return sequence(made_up)
 
 
-def _reused(observer: Observer, last: int) -> List[Graph]:
-    found: List[Graph] = []
+def _reused(observer: Observer, last: int) -> List[ObservedGraph]:
+    found: List[ObservedGraph] = []
     for call, graph in observer.ran:
         if call == last and graph.call < last and graph not in found:
             found.append(graph)
@@ -130,7 +130,7 @@ def _unique(texts: Any) -> List[str]:
 # -----------------------------------------------------------------------------------
 
 
-def _leaves(call: rungs.Call, args: Any, kwargs: Any) -> Dict[str, Any]:
+def _leaves(call: rungs.RecordedCall, args: Any, kwargs: Any) -> Dict[str, Any]:
     """Every tensor and plain value among the arguments, by its public label."""
     found: Dict[str, Any] = {}
 
@@ -143,7 +143,10 @@ def _leaves(call: rungs.Call, args: Any, kwargs: Any) -> Dict[str, Any]:
 
 
 def _mapped(
-    call: rungs.Call, change: Callable[[str, Any], Any], args: Any = None, kwargs: Any = None
+    call: rungs.RecordedCall,
+    change: Callable[[str, Any], Any],
+    args: Any = None,
+    kwargs: Any = None,
 ) -> Tuple[Any, Any]:
     """Arguments (the call's own unless given) with each leaf replaced by what `change` makes of its
     label and value.
@@ -169,7 +172,7 @@ def _mapped(
 
 
 def _changed(
-    reused: List[Graph], calls: List[Tuple[Any, Any]], call: rungs.Call
+    reused: List[ObservedGraph], calls: List[Tuple[Any, Any]], call: rungs.RecordedCall
 ) -> List[Dict[str, Any]]:
     """What differs between the calls the reused graphs were compiled for and the last one."""
     now = _leaves(call, *calls[-1])
@@ -197,11 +200,13 @@ def _differences(before: Any, after: Any) -> List[Tuple[Optional[int], Any, Any]
     return []
 
 
-def _names_in(graph: Graph, call: rungs.Call) -> Labels:
+def _names_in(graph: ObservedGraph, call: rungs.RecordedCall) -> Labels:
     return labels_in(graph.compile.code, call) if graph.compile is not None else Labels(call)
 
 
-def _symbol_labels(reused: List[Graph], call: rungs.Call) -> Dict[str, Tuple[str, Optional[int]]]:
+def _symbol_labels(
+    reused: List[ObservedGraph], call: rungs.RecordedCall
+) -> Dict[str, Tuple[str, Optional[int]]]:
     found: Dict[str, Tuple[str, Optional[int]]] = {}
     for graph in reused:
         for symbol, (source, dim) in graph.symbols.items():
@@ -211,7 +216,7 @@ def _symbol_labels(reused: List[Graph], call: rungs.Call) -> Dict[str, Tuple[str
 
 
 def _dependent_first(
-    changed: List[Dict[str, Any]], reused: List[Graph], call: rungs.Call
+    changed: List[Dict[str, Any]], reused: List[ObservedGraph], call: rungs.RecordedCall
 ) -> List[Dict[str, Any]]:
     """The changes with `used`: the size expressions of the reused graphs that hold their symbol;
     most used first.
@@ -225,7 +230,7 @@ def _dependent_first(
     return sorted(changed, key=lambda change: -len(change["used"]))
 
 
-def _about_sizes(reused: List[Graph], call: rungs.Call) -> List[str]:
+def _about_sizes(reused: List[ObservedGraph], call: rungs.RecordedCall) -> List[str]:
     """The guards of the reused entries that say something about sizes or values, with public words
     only.
     """

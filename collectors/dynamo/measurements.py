@@ -20,7 +20,7 @@ import torch
 from ..call import rungs
 from ..machine.public_names import public_names
 from . import divergence
-from .prefix import cut, describe, note_values
+from .prefix import cut_at, describe, note_values
 
 #: Cells of the error map along each side, at most.
 CELLS = 64
@@ -214,21 +214,21 @@ class _Repro:
         ) -> Optional[divergence.Run]:
             if index != graph:
                 return None
-            made["eager"] = cut(module, position)
+            made["eager"] = cut_at(module, position)
             try:
                 compiler = divergence.compiler(options.pop("model"), options)
-                made["compiled"] = compiler(cut(module, position), list(example_inputs))
+                made["compiled"] = compiler(cut_at(module, position), list(example_inputs))
             except Exception as error:
                 made["error"] = type(error).__name__
 
             def reached(*inputs: Any) -> Any:
-                raise divergence.Reached(inputs)
+                raise divergence.PositionReached(inputs)
 
             return reached
 
         try:
             self._followed(received)
-        except divergence.Reached as reached:
+        except divergence.PositionReached as reached:
             bench = divergence._Bench(reached, made["eager"], self.backward)
             return _errors(bench, made.get("compiled"), made.get("error"))
         return {"error": made.get("error") or "not reached"}

@@ -52,7 +52,7 @@ class Compile:
         self.guards: List[str] = []
 
 
-class Graph:
+class ObservedGraph:
     """One graph as Dynamo handed it to the backend, read before the backend could change it."""
 
     def __init__(self, output: Any, module: Any, compiled: Optional[Compile], call: int) -> None:
@@ -70,8 +70,8 @@ class Observer:
         self.call = 0
         self.breaks: List[Break] = []
         self.compiles: List[Compile] = []
-        self.graphs: List[Graph] = []
-        self.ran: List[Tuple[int, Graph]] = []
+        self.graphs: List[ObservedGraph] = []
+        self.ran: List[Tuple[int, ObservedGraph]] = []
         self.limit_hit = False
         self._open: List[Compile] = []
         self._seen: Dict[Any, int] = {}
@@ -156,7 +156,7 @@ class Observer:
         return original(error, *args, **kw)
 
     def _handing_over(self, original: Callable[..., Any], output: Any, module: Any, *r: Any) -> Any:
-        graph = Graph(output, module, self._open[-1] if self._open else None, self.call)
+        graph = ObservedGraph(output, module, self._open[-1] if self._open else None, self.call)
         self.graphs.append(graph)
         function = original(output, module, *r)
 
@@ -192,7 +192,7 @@ class Observer:
             self._open[-1].limited = True
 
 
-def sequence(call: rungs.Call) -> List[Tuple[Any, Any]]:
+def sequence(call: rungs.RecordedCall) -> List[Tuple[Any, Any]]:
     """The arguments of each earlier call of the history, made up, and of the call itself, last."""
     earlier = [
         (rungs.materialise(args), rungs.materialise(kwargs)) for args, kwargs in call.history

@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..call import outputs
-from ..machine.public_names import Unsupported, public_name
+from ..machine.public_names import NotInGraphError, public_name
 
 _CALLS = ("call_function", "call_method", "call_module")
 _LEAVES = {
@@ -154,7 +154,7 @@ def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str
         return "torch." + short if node.target.__module__.startswith("torch.") else None
     try:
         name = public_name(node.target, names)
-    except (Unsupported, AttributeError):
+    except (NotInGraphError, AttributeError):
         return None
     prefix, _, last = name.rpartition(".")
     if prefix == "torch._C._nn" and hasattr(torch.nn.functional, last):
@@ -162,7 +162,7 @@ def operator_name(module: Any, node: Any, names: Dict[int, str]) -> Optional[str
     return name
 
 
-def cut(module: Any, position: Optional[int]) -> Any:
+def cut_at(module: Any, position: Optional[int]) -> Any:
     """The graph up to its `position`-th call, returning that call's tensors; all of it for None.
 
     Autocast and inference-mode regions that are open there are left again, and grad mode is put

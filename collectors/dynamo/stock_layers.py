@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Mapping
 
 from torch import nn
 
-from ..machine.public_names import Unsupported
+from ..machine.public_names import NotInGraphError
 
 _SKIPPED = ("self", "device", "dtype", "args", "kwargs")
 
@@ -33,7 +33,7 @@ def _activation(module: Any) -> Any:
     for name in ("relu", "gelu"):
         if function is getattr(nn.functional, name):
             return name
-    raise Unsupported("torch.nn.{} with an activation of its own".format(type(module).__name__))
+    raise NotInGraphError("torch.nn.{} with an activation of its own".format(type(module).__name__))
 
 
 def _transformer_layer(module: Any) -> Dict[str, Any]:
@@ -79,9 +79,9 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
     cls = type(module)
     name = cls.__name__
     if getattr(nn, name, None) is not cls or name in _NEVER or name.startswith("Lazy"):
-        raise Unsupported("a module that is not a stock layer")
+        raise NotInGraphError("a module that is not a stock layer")
     if _changed(module):
-        raise Unsupported("torch.nn.{} with hooks or parametrizations".format(name))
+        raise NotInGraphError("torch.nn.{} with hooks or parametrizations".format(name))
     given = _READERS[name](module) if name in _READERS else {}
     kwargs: Dict[str, Any] = {}
     for argument, parameter in inspect.signature(cls.__init__).parameters.items():
@@ -98,7 +98,7 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
         if parameter.default is not parameter.empty and value == parameter.default:
             continue
         if not _plain(value):
-            raise Unsupported("torch.nn." + name)
+            raise NotInGraphError("torch.nn." + name)
         kwargs[argument] = value
     if isinstance(module, nn.RNNBase):
         kwargs = {"input_size": module.input_size, "hidden_size": module.hidden_size, **kwargs}
@@ -122,7 +122,7 @@ def _attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -
     if hasattr(module, argument):
         return getattr(module, argument)
     if parameter.default is parameter.empty and not isinstance(module, nn.RNNBase):
-        raise Unsupported("torch.nn." + type(module).__name__)
+        raise NotInGraphError("torch.nn." + type(module).__name__)
     return parameter.default
 
 

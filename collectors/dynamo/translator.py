@@ -2,7 +2,7 @@
 
 Targets become public names found by *identity* in torch's own modules, so a private function can
 never slip in under a public name. An operator that nobody can look into stays as `opaque`, of which
-only the results are known; what else has no public name raises `Unsupported`.
+only the results are known; what else has no public name raises `NotInGraphError`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Collection, Dict, List, Optional, Set, Tuple
 
 import torch
 
-from ..machine.public_names import Unsupported, public_name, torch_owned
+from ..machine.public_names import NotInGraphError, is_torch_owned, public_name
 from . import stock_layers
 from .value_statistics import literal, statistics
 
@@ -180,7 +180,7 @@ class Translator:
             return
         tensor = value if isinstance(value, torch.Tensor) else fake
         if not isinstance(tensor, torch.Tensor):
-            raise Unsupported("an input that is not a tensor")
+            raise NotInGraphError("an input that is not a tensor")
         self._input(node.name, tensor, fake, value, _is_cast(node))
 
     def _input(
@@ -253,7 +253,7 @@ class Translator:
     def _encode(self, value: Any) -> Any:
         if isinstance(value, torch.fx.Node):
             if value.name in self.nested:
-                raise Unsupported(_NESTED)
+                raise NotInGraphError(_NESTED)
             public = self.refs[value.name]
             if public == "":
                 size = self.sizes[value.name]
@@ -283,9 +283,9 @@ class Translator:
             return {"dict": [[key, self._encode(item)] for key, item in value.items()]}
         if isinstance(value, torch.SymInt):
             return _hint(value)
-        raise Unsupported(
+        raise NotInGraphError(
             "an argument of type "
-            + (type(value).__name__ if torch_owned(type(value)) else "object")
+            + (type(value).__name__ if is_torch_owned(type(value)) else "object")
         )
 
     def _flat(self, value: Any) -> List[Any]:
@@ -306,7 +306,7 @@ class Translator:
                 return
             args = [self._encode(item) for item in node.args]
             kwargs = {key: self._encode(item) for key, item in node.kwargs.items()}
-        except Unsupported:
+        except NotInGraphError:
             if not _is_opaque(node):
                 raise
             op, target, kwargs = "opaque", "opaque", {}
@@ -345,16 +345,16 @@ class Translator:
             return self._attribute(node)
         if node.op == "call_method":
             if not hasattr(torch.Tensor, node.target):
-                raise Unsupported("a method that torch.Tensor lacks")
+                raise NotInGraphError("a method that torch.Tensor lacks")
             return "method", str(node.target)
         if node.op == "call_module":
             return "module", "module"
         short = getattr(node.target, "__name__", "")
-        if short in _ENTER and torch_owned(node.target):
+        if short in _ENTER and is_torch_owned(node.target):
             return "enter", _ENTER[short]
-        if short in _EXIT and torch_owned(node.target):
+        if short in _EXIT and is_torch_owned(node.target):
             return "exit", "exit"
-        if short == "_log_api_usage_once" and torch_owned(node.target):
+        if short == "_log_api_usage_once" and is_torch_owned(node.target):
             return "skip", ""  # a note to torch's own telemetry, which computes nothing
         if short == "_set_grad_enabled":
             return "grad_mode", "torch._C._set_grad_enabled"

@@ -109,7 +109,7 @@ def _without_data(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float)) else None
 
 
-class Watching(torch.fx.Interpreter):  # type: ignore[misc]
+class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
     """Runs a graph as it is and notes the `span` of every result under its node's name.
 
     `results` are the results themselves without their data, for releases that forget them (torch

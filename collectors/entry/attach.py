@@ -1,7 +1,7 @@
 """A program that runs already asks for a report itself: it starts the tool, and from then on is
 watched like a script.
 
-The compiled callables of such a program go through a `Switch`, which hands their calls to the
+The compiled callables of such a program go through a `RecorderSwitch`, which hands their calls to the
 recorder of the moment, if there is one. The tool is another process, found by `BUGREPORT_COMMAND`,
 on PATH, or beside this file.
 """
@@ -32,7 +32,7 @@ class ToolMissing(RuntimeError):
     """The tool cannot be found or does not start; the text says what to do."""
 
 
-class Switch:
+class RecorderSwitch:
     """What hooked callables see in place of a recorder; without an active one their calls go
     straight through.
     """
@@ -52,13 +52,13 @@ class Switch:
         return active.call(watched, compiled, args, kwargs)
 
 
-_SWITCHES: List[Switch] = []
+_SWITCHES: List[RecorderSwitch] = []
 
 
-def switch() -> Switch:
+def switch() -> RecorderSwitch:
     """The one switch of this process; torch.compile is hooked when it is first asked for."""
     if not _SWITCHES:
-        _SWITCHES.append(Switch())
+        _SWITCHES.append(RecorderSwitch())
         hooks.install(_SWITCHES[0])
     return _SWITCHES[0]
 
@@ -172,7 +172,7 @@ class Host:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Run:
+class WatchedStretch:
     """One stretch of the program that is watched: from `start` to `end`."""
 
     def __init__(self, host: Host, mode: str, **spec: Any) -> None:
@@ -210,7 +210,7 @@ def _about() -> Dict[str, Any]:
     }
 
 
-class Watch:
+class BackgroundWatch:
     """The watching of a long run: a tool in the background, a recorder with a stride, and a thread
     that waits for the end.
     """
@@ -226,7 +226,7 @@ class Watch:
         self.say = say
         self.pid = os.getpid()
         self.host = Host("create", words, background=True)
-        self.run = Run(self.host, "watch", every=every, patience=120.0)
+        self.run = WatchedStretch(self.host, "watch", every=every, patience=120.0)
 
     def start(self) -> None:
         """Starts watching; the program's end, or the first finding, ends it."""

@@ -16,7 +16,7 @@ NAMESPACES = frozenset(
 )
 
 
-class Unsupported(Exception):
+class NotInGraphError(Exception):
     """A node that the graph IR cannot express; the message names what it is (torch's words
     only).
     """
@@ -54,7 +54,7 @@ def public_name(target: Any, names: Dict[int, str]) -> str:
     if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         name = str(target).replace("::", ".")
         if name.split(".")[0] not in NAMESPACES:
-            raise Unsupported("a custom operator")
+            raise NotInGraphError("a custom operator")
         return "torch.ops." + name
     if target is getattr:
         return "getattr"
@@ -71,12 +71,12 @@ def public_name(target: Any, names: Dict[int, str]) -> str:
         return "torch." + short
     if target in (int, float, max, min, len, bool, slice):
         return str(target.__name__)
-    raise Unsupported(
+    raise NotInGraphError(
         "{}.{}".format(getattr(target, "__module__", "?"), short)
-        if torch_owned(target)
+        if is_torch_owned(target)
         else "a private function"
     )
 
 
-def torch_owned(target: Any) -> bool:
+def is_torch_owned(target: Any) -> bool:
     return str(getattr(target, "__module__", "") or "").split(".")[0] == "torch"

@@ -96,9 +96,9 @@ def survey(path: str) -> Dict[str, Any]:
         cells, prose = read(path)
         left_out = []
         for cell in cells:
-            text, lines = adapted(cell)
+            text, lines = adapt(cell)
             left_out += lines
-            _parse(prepared(cell, text), cell)
+            _parse(prepare(cell, text), cell)
     except Refused as error:
         return {"problem": str(error), "texts": {}, "left_out": []}
     texts = {cell.name: cell.text for cell in cells}
@@ -107,7 +107,7 @@ def survey(path: str) -> Dict[str, Any]:
     return {"problem": None, "texts": texts, "left_out": left_out}
 
 
-def adapted(cell: Cell) -> Tuple[str, List[str]]:
+def adapt(cell: Cell) -> Tuple[str, List[str]]:
     """The cell without the lines that install packages, since it is this environment that is
     reported on; and those lines.
 
@@ -127,7 +127,7 @@ def adapted(cell: Cell) -> Tuple[str, List[str]]:
     return "\n".join(lines), left_out
 
 
-def prepared(cell: Cell, text: str) -> str:
+def prepare(cell: Cell, text: str) -> str:
     """What Python compiles for a cell. Raises Refused for a magic that nothing here can do."""
     if has_ipython():
         from IPython.core.inputtransformer2 import TransformerManager
@@ -253,7 +253,7 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
         if cell.skip:
             continue
         entering("cell {}".format(cell.number))
-        text, _ = adapted(cell)
+        text, _ = adapt(cell)
         error = step(cell, text)
         if error is not None:
             return error
@@ -262,7 +262,7 @@ def run(path: str, folder: str, entering: Callable[[str], None]) -> Optional[Bas
 
 def _plain_step(main: types.ModuleType) -> Callable[[Cell, str], Optional[BaseException]]:
     def step(cell: Cell, text: str) -> Optional[BaseException]:
-        text = prepared(cell, text)
+        text = prepare(cell, text)
         remember(cell.name, text)
         try:
             code = compile(text, cell.name, "exec", _AWAIT, dont_inherit=True)

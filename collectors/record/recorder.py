@@ -197,7 +197,7 @@ class Recorder:
         shapes = repr((signature((args, kwargs)), state, context.modes(watched.function)))
         check = self._worth_checking(watched, shapes)
         if check:
-            call = rungs.Call(
+            call = rungs.RecordedCall(
                 watched.function,
                 compiled,
                 args,
@@ -273,7 +273,7 @@ class Recorder:
 
             call_state.keep(call, os.path.join(self.spec["folder"], "kept-{}.pt".format(number)))
         elif self.watching:
-            server = standby.Standby(
+            server = standby.ForkServer(
                 call, number, self.spec["socket"], self.spec["folder"], self.spec.get("cache", "")
             )
             self.standbys.append(fork_from_fresh_thread(server.serve))
@@ -358,7 +358,7 @@ class Recorder:
                     "calls": self.calls,
                     "compiles": self.compiles,
                     "overhead": round(self.overhead, 3),
-                    "complaints": graph_breaks.counted(),
+                    "complaints": graph_breaks.count(),
                     **ending,
                 }
             )

@@ -15,7 +15,7 @@ Json = Dict[str, Any]
 _COLLECTORS = str(__package__).rpartition(".")[0]
 
 
-def perform(call: rungs.Call, request: Json) -> Json:
+def perform(call: rungs.RecordedCall, request: Json) -> Json:
     """Does one request about a call in this (forked) process.
 
     Raises ValueError for a kind that is not in KINDS.
@@ -26,12 +26,12 @@ def perform(call: rungs.Call, request: Json) -> Json:
     return kind(call, request)
 
 
-def _of(module: str, function: str) -> Callable[[rungs.Call, Json], Json]:
+def _of(module: str, function: str) -> Callable[[rungs.RecordedCall, Json], Json]:
     """A function of another module, named from the top of the collectors, that takes the call and
     the request.
     """
 
-    def do(call: rungs.Call, request: Json) -> Json:
+    def do(call: rungs.RecordedCall, request: Json) -> Json:
         loaded = import_module(_COLLECTORS + "." + module)
         answer: Json = getattr(loaded, function)(call, request)
         return answer
@@ -39,11 +39,11 @@ def _of(module: str, function: str) -> Callable[[rungs.Call, Json], Json]:
     return do
 
 
-def _run(call: rungs.Call, request: Json) -> Json:
+def _run(call: rungs.RecordedCall, request: Json) -> Json:
     return rungs.execute(call, request["rung"])
 
 
-def _compare(call: rungs.Call, request: Json) -> Json:
+def _compare(call: rungs.RecordedCall, request: Json) -> Json:
     """Compares two saved results, each a path below `reference` and `actual`; `exact` and `ties`
     may help to judge.
     """
@@ -64,15 +64,15 @@ def _compare(call: rungs.Call, request: Json) -> Json:
     return {"outcome": "ok", "comparison": result}
 
 
-def _tensors(call: rungs.Call, request: Json) -> Json:
+def _tensors(call: rungs.RecordedCall, request: Json) -> Json:
     """The named tensors of the call with the number of their elements."""
     from ..call import context
 
-    given = context.named(call.function, call.args, call.kwargs)
+    given = context.name_reachable(call.function, call.args, call.kwargs)
     return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
 
 
-def _gather(call: rungs.Call, request: Json) -> Json:
+def _gather(call: rungs.RecordedCall, request: Json) -> Json:
     from ..source import source
 
     given = call.options.get("backend")
@@ -81,13 +81,13 @@ def _gather(call: rungs.Call, request: Json) -> Json:
     return {"outcome": "ok", "gathered": gathered}
 
 
-def _subsystems(call: rungs.Call, request: Json) -> Json:
+def _subsystems(call: rungs.RecordedCall, request: Json) -> Json:
     from ..call import bisection
 
     return {"outcome": "ok", **bisection.subsystems(request.get("settings") or ())}
 
 
-def _environment(call: rungs.Call, request: Json) -> Json:
+def _environment(call: rungs.RecordedCall, request: Json) -> Json:
     from ..machine import environment, vocabulary
     from ..source import ownership
 
@@ -101,7 +101,7 @@ def _environment(call: rungs.Call, request: Json) -> Json:
     }
 
 
-KINDS: Dict[str, Callable[[rungs.Call, Json], Json]] = {
+KINDS: Dict[str, Callable[[rungs.RecordedCall, Json], Json]] = {
     "run": _run,
     "compare": _compare,
     "tensors": _tensors,

@@ -69,13 +69,13 @@ _LEFT: List[Any] = []  # closing them would write what they hold
 _MOST_OF_LOG = 30_000
 
 
-class Standby:
+class ForkServer:
     """Serves requests of the host about one recorded call until told to stop or the host is
     gone.
     """
 
     def __init__(
-        self, call: rungs.Call, number: int, socket_path: str, folder: str, cache: str = ""
+        self, call: rungs.RecordedCall, number: int, socket_path: str, folder: str, cache: str = ""
     ) -> None:
         self.call = call
         self.number = number

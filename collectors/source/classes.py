@@ -48,7 +48,7 @@ _STOCK_CONTAINERS = (
 _FRESH = set(nn.Module().__dict__) | {"training"}
 
 
-class Objects:
+class ObjectRecords:
     """Tables of what was found.
 
     `wanted` are the attribute names mentioned so far; `later` waits for a mention.
@@ -136,15 +136,12 @@ class Objects:
             method = kinds.method_kind(thing)
             if method is not None:
                 kind, function = method
-                if (
-                    not isinstance(kinds.unwrapped(function), types.FunctionType)
-                    or name == "__init__"
-                ):
+                if not isinstance(kinds.unwrap(function), types.FunctionType) or name == "__init__":
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
                 into = _Methods(record["methods"], kind)
                 if name in _PROTOCOL or dunder:
-                    if user_code(kinds.unwrapped(function)) is True:
+                    if user_code(kinds.unwrap(function)) is True:
                         into[name] = self.ref(function)
                 else:
                     self.later.append((name, function, into))

@@ -17,8 +17,8 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import same
-from ..trace.equivalence import Run, Waiting, gradients_how, operators
-from ..trace.torch_functions import replaced
+from ..trace.equivalence import EquivalenceRun, Waiting, gradients_how, operators
+from ..trace.torch_functions import find_replaced
 from . import source
 
 Json = Dict[str, Any]
@@ -27,7 +27,7 @@ Json = Dict[str, Any]
 _Pair = Tuple[str, torch.Tensor, torch.Tensor]
 
 
-def check(call: rungs.Call, request: Json) -> Json:
+def check(call: rungs.RecordedCall, request: Json) -> Json:
     """Compares the call with the program in `request`.
 
     `request`: `text` and `callable` make the callable, the function `inputs` in `text` its
@@ -35,7 +35,7 @@ def check(call: rungs.Call, request: Json) -> Json:
     has them; `file` is a path for our own use. Returns `outcome` ok with `outputs`, `gradients`,
     `buffers` and `operators` as `equivalence.check` does, or raises with its `detail`.
     """
-    changed = next(replaced(), None)
+    changed = next(find_replaced(), None)
     if changed is not None:
         return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
@@ -55,7 +55,7 @@ def check(call: rungs.Call, request: Json) -> Json:
     return {"outcome": "ok", **_compared(private, public)}
 
 
-def _compared(private: Json, public: Run) -> Json:
+def _compared(private: Json, public: EquivalenceRun) -> Json:
     expected = [leaf.detach() for leaf in private["results"]]
     labels = list(public.tensors)
     gradients = [public.gradients.get(label) for label in labels]
@@ -70,18 +70,18 @@ def _compared(private: Json, public: Run) -> Json:
     }
 
 
-def _private(call: rungs.Call, request: Json, rng: torch.Tensor) -> Json:
+def _private(call: rungs.RecordedCall, request: Json, rng: torch.Tensor) -> Json:
     """The recorded call's run; this process is a fork that ends with it."""
     live = _live(call)
     mine: Dict[str, torch.Tensor] = {}
     for _, key in request["tensors"]:
         mine.update(_named(key, live[key]))
-    run = Run(mine)
+    run = EquivalenceRun(mine)
     run.perform(call.state, rng, call.random, lambda: call.function(*call.args, **call.kwargs))
     return run.saved()
 
 
-def _public(call: rungs.Call, request: Json, rng: torch.Tensor) -> Run:
+def _public(call: rungs.RecordedCall, request: Json, rng: torch.Tensor) -> EquivalenceRun:
     """The rewritten program's run on the values of the private tensors.
 
     Raises ValueError where one has no counterpart.
@@ -108,7 +108,7 @@ def _public(call: rungs.Call, request: Json, rng: torch.Tensor) -> Run:
                 tensors.setdefault(label, ours)
                 copies.append(ours)
     _complete(function, given, copies)
-    run = Run(tensors)
+    run = EquivalenceRun(tensors)
     run.perform(call.state, rng, call.random, lambda: function(*given))
     return run
 
@@ -129,7 +129,7 @@ def _complete(function: Any, given: Any, filled: List[torch.Tensor]) -> None:
         raise ValueError("{} of its tensors stand for none of the call's".format(len(left)))
 
 
-def _live(call: rungs.Call) -> Dict[str, Any]:
+def _live(call: rungs.RecordedCall) -> Dict[str, Any]:
     given = call.options.get("backend")
     backend = given if callable(given) else None
     return source.gathered_objects(call.function, call.args, call.kwargs, backend)

@@ -52,7 +52,7 @@ def constant(value: Any) -> Optional[Ref]:
     return None
 
 
-def known(value: Any) -> bool:
+def matters_again(value: Any) -> bool:
     """Whether a decorator may matter again: a user's has done its work already, torch's and
     Python's may.
     """
@@ -63,7 +63,7 @@ def known(value: Any) -> bool:
     )
 
 
-def imported(module: str, attribute: Optional[str]) -> Any:
+def import_path(module: str, attribute: Optional[str]) -> Any:
     try:
         loaded = importlib.import_module(module) if is_foreign(module) else sys.modules[module]
         if attribute is None:
@@ -85,7 +85,7 @@ def shape(value: type) -> str:
     return "dataclass" if "__dataclass_fields__" in value.__dict__ else "class"
 
 
-def unwrapped(function: Any) -> Any:
+def unwrap(function: Any) -> Any:
     function = original(function)
     while (
         isinstance(function, types.FunctionType)

@@ -21,7 +21,7 @@ from torch import nn
 from ..trace import custom_operators
 from . import kinds, text
 from . import values as source_values
-from .classes import Objects
+from .classes import ObjectRecords
 from .ownership import is_foreign, public_reference, user_code
 
 Ref = Dict[str, Any]
@@ -83,7 +83,7 @@ def _gathered(work: _Gatherer, fn: Any, args: Any, kwargs: Any, backend: Any) ->
     return found
 
 
-class _Gatherer(Objects):
+class _Gatherer(ObjectRecords):
     """Walks live objects from an entry."""
 
     def run(self) -> None:
@@ -166,7 +166,7 @@ class _Gatherer(Objects):
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
-            inner = kinds.unwrapped(value)
+            inner = kinds.unwrap(value)
             if user_code(inner) is not False:
                 return self._function(inner)
         public = public_reference(value)
@@ -264,7 +264,9 @@ class _Gatherer(Objects):
         live: Dict[str, Any] = {}
         body = text.global_names(value.__code__)
         for name in body | text.decorator_names(node):
-            if name in value.__globals__ and (name in body or kinds.known(value.__globals__[name])):
+            if name in value.__globals__ and (
+                name in body or kinds.matters_again(value.__globals__[name])
+            ):
                 live[name] = value.__globals__[name]
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
             try:
@@ -272,8 +274,8 @@ class _Gatherer(Objects):
             except ValueError:
                 continue
         live.pop("__class__", None)
-        for name, (module, attribute) in text.imported(node).items():
-            found = kinds.imported(module, attribute)
+        for name, (module, attribute) in text.local_imports(node).items():
+            found = kinds.import_path(module, attribute)
             if found is not None:
                 live[name] = found
         dotted = text.chains(node)

@@ -162,7 +162,7 @@ def used_names(node: ast.AST) -> Tuple[Set[str], bool]:
     return names, every
 
 
-def imported(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
+def local_imports(node: ast.AST) -> Dict[str, Tuple[str, Optional[str]]]:
     """Local import statements: the bound name gives the module and, for `from`, the attribute."""
     found: Dict[str, Tuple[str, Optional[str]]] = {}
     for part in ast.walk(node):

@@ -24,14 +24,14 @@ from ..call import context, outputs, rungs
 from ..call.closeness import same
 from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
-from .torch_functions import has_dispatch, replaced, unwatched
+from .torch_functions import find_replaced, has_dispatch, pause_watching
 from .trace import Tracer
 
 Json = Dict[str, Any]
 _SEED = 1
 
 
-def check(call: rungs.Call, request: Json) -> Json:
+def check(call: rungs.RecordedCall, request: Json) -> Json:
     """Compares the call with the model in `request`.
 
     `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and
@@ -41,19 +41,21 @@ def check(call: rungs.Call, request: Json) -> Json:
     into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what
     `_Compared.document` says.
     """
-    changed = next(replaced(), None)
+    changed = next(find_replaced(), None)
     if changed is not None:
         return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
     rungs.quiet_compile_workers()
     rng = torch.get_rng_state()
-    if not Waiting(lambda: torch.save(Run.of_call(call, rng).saved(), request["file"])).wanted():
+    if not Waiting(
+        lambda: torch.save(EquivalenceRun.of_call(call, rng).saved(), request["file"])
+    ).wanted():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
     # what computes in this process may keep a later fork of it from computing, so this one is made
     # in advance
     referee = Waiting(lambda: torch.save(_exact(call, rng).saved(), request["file"]))
     tracer = Tracer(call, keep=True)
     tracer.look_inside = not request.get("opaque")
-    with context.applied(call.state):
+    with context.apply_state(call.state):
         random.setstate(call.random)
         tracer.run()
     private = outputs.load(request["file"])
@@ -83,13 +85,13 @@ def check(call: rungs.Call, request: Json) -> Json:
 _PARTS = ("outputs", "gradients", "buffers")
 
 
-def _exact(call: rungs.Call, rng: torch.Tensor) -> Run:
+def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
     """The recorded call in float64; this process has to be a fork, since it changes what the call
     was given.
     """
     rungs.to_double(context.reachable(call.function, call.args, call.kwargs))
-    with rungs.promoted():
-        return Run.of_call(call, rng, {**call.state, "autocast": {}})
+    with rungs.promote():
+        return EquivalenceRun.of_call(call, rng, {**call.state, "autocast": {}})
 
 
 class Waiting:
@@ -114,7 +116,7 @@ class Waiting:
         return os.waitpid(self.pid, 0)[1] == 0
 
 
-class Run:
+class EquivalenceRun:
     """One run: its tensors, the gradients of what it was given, what it changed, and what reached
     the dispatcher.
 
@@ -134,7 +136,9 @@ class Run:
         self.layers: List[Tuple[Any, List[float]]] = []
 
     @classmethod
-    def of_call(cls, call: rungs.Call, rng: torch.Tensor, state: Optional[Json] = None) -> Run:
+    def of_call(
+        cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[Json] = None
+    ) -> EquivalenceRun:
         reachable = context.reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
         run.perform(
@@ -147,7 +151,7 @@ class Run:
         random.setstate(seed)
         torch._dynamo.config.disable = True
         counting = _Counting()
-        with context.applied(state), _layers_seen(self.layers), counting:
+        with context.apply_state(state), _layers_seen(self.layers), counting:
             result = body()
             self.results = [
                 leaf for _, leaf in outputs.flatten(result) if isinstance(leaf, torch.Tensor)
@@ -161,7 +165,7 @@ class Run:
         chosen, flows = [], []
         for leaf in self.results:
             if leaf.requires_grad and leaf.dtype.is_floating_point:
-                with unwatched():  # the referee, too, has to get just these numbers
+                with pause_watching():  # the referee, too, has to get just these numbers
                     flow = torch.randn(leaf.shape, generator=generator, dtype=torch.float32)
                     flows.append(flow.to(device=leaf.device, dtype=leaf.dtype))
                 chosen.append(leaf)
@@ -202,7 +206,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _rewritten(
-    call: rungs.Call, request: Json, tracer: Tracer, rng: torch.Tensor, known: Set[str]
+    call: rungs.RecordedCall, request: Json, tracer: Tracer, rng: torch.Tensor, known: Set[str]
 ) -> Any:
     """The rewritten model's run, on what the recorded call was given; and the model.
 
@@ -230,7 +234,7 @@ def _rewritten(
     arguments = _arguments(request["arguments"], tracer)
     tensors.update(enumerate(arguments))
     labels = {**request["mapping"], **dict(enumerate(request["arguments"]))}
-    run = Run({key: tensors[key] for key, label in labels.items() if label in known})
+    run = EquivalenceRun({key: tensors[key] for key, label in labels.items() if label in known})
     run.perform(call.state, rng, call.random, lambda: model(*arguments))
     return run, model
 
@@ -258,7 +262,7 @@ class _Compared:
     def __init__(
         self,
         private: Json,
-        public: Run,
+        public: EquivalenceRun,
         request: Json,
         ids: Mapping[str, int],
         tracer: Tracer,
@@ -329,7 +333,7 @@ class _Compared:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
 
 
-def gradients_how(compared: Json, private: Json, public: Run) -> str:
+def gradients_how(compared: Json, private: Json, public: EquivalenceRun) -> str:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none.
     """

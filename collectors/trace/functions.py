@@ -15,8 +15,8 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..dynamo.translator import tensor_meta
-from ..machine.public_names import Unsupported, torch_owned
-from .torch_functions import unwatched
+from ..machine.public_names import NotInGraphError, is_torch_owned
+from .torch_functions import pause_watching
 
 Json = Dict[str, Any]
 
@@ -25,7 +25,7 @@ def apply(tracer: Any, original: Any, cls: Any, args: Tuple[Any, ...], kwargs: A
     """`cls.apply(*args)`, which is `original(*args)`, noted as one operation of the trace with its
     forward and backward.
     """
-    if torch_owned(cls) or tracer.function is not None or kwargs:
+    if is_torch_owned(cls) or tracer.function is not None or kwargs:
         return original(*args, **kwargs)
     record = _Record(tracer, cls)
     tracer.function = record
@@ -127,7 +127,7 @@ class _Record:
                 try:
                     outer = tracer.name_of(value)
                     self.outer.append((value, outer))
-                except Unsupported as reason:
+                except NotInGraphError as reason:
                     tracer.note(str(reason))
                     self.failed = True
             self.given.append(outer)
@@ -152,7 +152,7 @@ class _Record:
             if isinstance(tensor, torch.Tensor):
                 try:
                     found.append((tensor, self.tracer.name_of(tensor)))
-                except Unsupported as reason:
+                except NotInGraphError as reason:
                     self.tracer.note(str(reason))
                     self.failed = True
         return found
@@ -194,7 +194,7 @@ class _Record:
         random = torch.get_rng_state()
         generator = torch.Generator().manual_seed(len(tracer.stack))
         grads = []
-        with unwatched():
+        with pause_watching():
             for leaf in self.leaves:
                 made = torch.zeros(leaf.shape, dtype=leaf.dtype, device=leaf.device)
                 if leaf.dtype.is_floating_point:

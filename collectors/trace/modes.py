@@ -12,10 +12,10 @@ from typing import Any, Dict
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..machine.public_names import torch_owned
+from ..machine.public_names import is_torch_owned
 
 
-class Watch(TorchFunctionMode):  # type: ignore[misc]
+class WatchMode(TorchFunctionMode):  # type: ignore[misc]
     """Shows each torch function to the tracer."""
 
     def __init__(self, tracer: Any) -> None:
@@ -26,7 +26,7 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         cls = next((t for t in types if overrides(t)), None)
         if cls is not None and torch._C._is_torch_function_enabled():
             self.tracer.note("a tensor subclass")
-            with Watch(self.tracer):  # what it makes of the call
+            with WatchMode(self.tracer):  # what it makes of the call
                 return cls.__torch_function__(func, types, args, kwargs or {})
         return self.tracer.operation(func, args, kwargs or {})
 
@@ -35,7 +35,7 @@ def overrides(cls: Any) -> bool:
     """Whether a subclass of Tensor has a `__torch_function__` of its own."""
     own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
     plain = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
-    return own not in plain and not torch_owned(cls)
+    return own not in plain and not is_torch_owned(cls)
 
 
 class Births(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]

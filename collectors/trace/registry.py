@@ -18,9 +18,9 @@ from ..call import outputs, rungs
 from ..dynamo import stock_layers
 from ..dynamo.translator import tensor_meta
 from ..dynamo.value_statistics import literal, statistics
-from ..machine.public_names import Unsupported, torch_owned
+from ..machine.public_names import NotInGraphError, is_torch_owned
 from .sizes import Size
-from .torch_functions import copied, has_dispatch, is_wrapped, new_module, unwatched
+from .torch_functions import copy_values, has_dispatch, is_wrapped, new_module, pause_watching
 
 Json = Dict[str, Any]
 
@@ -30,7 +30,7 @@ class Registry:
     was given.
     """
 
-    def __init__(self, call: rungs.Call, keep: bool) -> None:
+    def __init__(self, call: rungs.RecordedCall, keep: bool) -> None:
         self.call = call
         self.values: Dict[str, torch.Tensor] = {}  # copies of what was given, with `keep`
         self.keep = keep
@@ -55,7 +55,7 @@ class Registry:
             entry["training"] = bool(module.training)
             entry["sequential"] = stock_layers.is_plain_sequential(module)
             self.modules[key] = entry
-            with contextlib.suppress(Unsupported):
+            with contextlib.suppress(NotInGraphError):
                 entry["stock"] = stock_layers.constructor(module)
             for name, tensor in self._own(module, entry["stock"] is not None):
                 label = self._state_name(tensor)
@@ -82,13 +82,13 @@ class Registry:
         raise NotImplementedError
 
     def _give(self, name: str, kind: str, tensor: torch.Tensor) -> str:
-        if not isinstance(tensor, torch.nn.Parameter) and not torch_owned(type(tensor)):
+        if not isinstance(tensor, torch.nn.Parameter) and not is_torch_owned(type(tensor)):
             self.note("a tensor subclass")  # a plain one stands for it
         self.given[name] = tensor
         self.kinds[name] = kind
         if self.keep:
-            with torch.no_grad(), unwatched():
-                self.values[name] = copied(tensor)
+            with torch.no_grad(), pause_watching():
+                self.values[name] = copy_values(tensor)
         self._bind(tensor, name)
         return name
 
@@ -106,14 +106,14 @@ class Registry:
         if found is not None and found[0]() is tensor:
             return found[1]
         if id(tensor) in self.born and self.born[id(tensor)]() is tensor:
-            raise Unsupported("a tensor computed where torch functions are not seen")
+            raise NotInGraphError("a tensor computed where torch functions are not seen")
         before = self.before.get(id(tensor))
         if self.before and (before is None or before() is not tensor):
-            raise Unsupported("a tensor computed where torch functions are not seen")
+            raise NotInGraphError("a tensor computed where torch functions are not seen")
         if is_wrapped(tensor):
-            raise Unsupported("a tensor inside a function transform (torch.func)")
+            raise NotInGraphError("a tensor inside a function transform (torch.func)")
         if has_dispatch(tensor):
-            raise Unsupported("a tensor subclass with a dispatch of its own")
+            raise NotInGraphError("a tensor subclass with a dispatch of its own")
         kind = "param" if isinstance(tensor, torch.nn.Parameter) else "constant"
         return self._give("c{}".format(len(self.given)), kind, tensor)
 
@@ -149,8 +149,10 @@ class Registry:
             return {"dict": [[key, self.encode(item)] for key, item in value.items()]}
         if isinstance(value, type) and value in (bool, int, float):
             return {"atom": value.__name__}
-        owned = torch_owned(type(value))
-        raise Unsupported("an argument of type " + (type(value).__name__ if owned else "object"))
+        owned = is_torch_owned(type(value))
+        raise NotInGraphError(
+            "an argument of type " + (type(value).__name__ if owned else "object")
+        )
 
     # -- for the document
     # ---------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import torch
 
-from ..machine.public_names import Unsupported
-from .torch_functions import unwatched
+from ..machine.public_names import NotInGraphError
+from .torch_functions import pause_watching
 
 Json = Dict[str, Any]
 
@@ -30,14 +30,14 @@ def call(
     tensors = list(_tensors([list(args), dict(kwargs)]))
     try:
         named = [{"ref": tracer.name_of(tensor)} for tensor in tensors]
-    except Unsupported as reason:
+    except NotInGraphError as reason:
         tracer.note(str(reason))
         return func(*args, **kwargs)
-    with torch.no_grad(), unwatched():
+    with torch.no_grad(), pause_watching():
         before = [tensor.clone() for tensor in tensors]
     state = tracer._state()
     result = func(*args, **kwargs)
-    with torch.no_grad(), unwatched():
+    with torch.no_grad(), pause_watching():
         mutates = [i for i, t in enumerate(tensors) if not _same(before[i], t)]
     items = tracer.stack[-1]["items"]
     at = len(items)
@@ -119,7 +119,7 @@ def kernels(tracer: Any) -> Iterator[None]:
             def launch(*given: Any, **named: Any) -> None:
                 inside.append(True)
                 try:
-                    with unwatched():
+                    with pause_watching():
                         original(self, *given, **named)
                 finally:
                     inside.pop()

@@ -12,7 +12,7 @@ import torch
 
 from .. import FOLDER
 from ..dynamo.translator import tensor_meta
-from ..machine.public_names import NAMESPACES, torch_owned
+from ..machine.public_names import NAMESPACES, is_torch_owned
 from .custom_operators import definition
 from .sizes import Size
 
@@ -39,7 +39,7 @@ _BUILT_IN: Dict[str, Dict[str, Any]] = {
 _CPU = torch.device("cpu")
 
 
-def told(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+def telling_arguments(func: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
     """Keyword arguments but for those that say what holds anyway."""
     defaults: Dict[str, Any] = dict(_BUILT_IN.get(getattr(func, "__name__", ""), {}))
     if not defaults:
@@ -76,17 +76,17 @@ def has_dispatch(tensor: torch.Tensor) -> bool:
     """Whether a tensor is of a class that is not torch's and decides itself what operators do."""
     cls = type(tensor)
     plain = getattr(cls, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
-    return cls is not torch.Tensor and not plain and not torch_owned(cls)
+    return cls is not torch.Tensor and not plain and not is_torch_owned(cls)
 
 
 @contextlib.contextmanager
-def unwatched() -> Iterator[None]:
+def pause_watching() -> Iterator[None]:
     """Where our own operations are nobody's."""
     with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
         yield
 
 
-def copied(tensor: torch.Tensor) -> torch.Tensor:
+def copy_values(tensor: torch.Tensor) -> torch.Tensor:
     """The values as they are now, in the same layout of memory."""
     if tensor.layout != torch.strided or not tensor.numel():
         return tensor.detach().clone()
@@ -135,7 +135,7 @@ def metas(result: Any) -> List[Any]:
     ]
 
 
-def replaced() -> Iterator[str]:
+def find_replaced() -> Iterator[str]:
     """Names of torch that the program has given another meaning: with them stock layers are not
     what they say.
 

@@ -19,22 +19,22 @@ import torch.utils.checkpoint
 
 from ..call import context, outputs, rungs
 from ..dynamo.translator import tensor_meta
-from ..machine.public_names import Unsupported, public_name, public_names
+from ..machine.public_names import NotInGraphError, public_name, public_names
 from . import functions, stand_ins
-from .modes import Births, Watch
+from .modes import Births, WatchMode
 from .registry import Registry
 from .sizes import Size
 from .torch_functions import (
     DECISIONS,
     SILENT,
     VIEWS,
+    find_replaced,
     implementation,
     is_custom,
     metas,
     new_module,
     origin,
-    replaced,
-    told,
+    telling_arguments,
 )
 
 Json = Dict[str, Any]
@@ -42,15 +42,15 @@ REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
-def trace(call: rungs.Call, request: Json) -> Json:
+def trace(call: rungs.RecordedCall, request: Json) -> Json:
     """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see
     `Tracer.document`.
     """
     tracer = Tracer(call)
-    given = context.named(call.function, call.args, call.kwargs)
+    given = context.name_reachable(call.function, call.args, call.kwargs)
     tracer.look_inside = not request.get("stand_ins")
     tracer.allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
-    with context.applied(call.state):
+    with context.apply_state(call.state):
         result = tracer.run()
     return {"outcome": "ok", "trace": tracer.document(result)}
 
@@ -61,7 +61,7 @@ class Tracer(Registry):
     `tensors` are what the program was given: arguments, parameters, buffers, constants.
     """
 
-    def __init__(self, call: rungs.Call, keep: bool = False) -> None:
+    def __init__(self, call: rungs.RecordedCall, keep: bool = False) -> None:
         super().__init__(call, keep)
         self.names = public_names()
         self.states: List[Json] = []
@@ -81,7 +81,7 @@ class Tracer(Registry):
 
     def run(self) -> Any:
         """The result of the call."""
-        if next(replaced(), None) is not None:
+        if next(find_replaced(), None) is not None:
             self.note(REPLACED)
         for index, (_, value) in enumerate(
             outputs.flatten([list(self.call.args), dict(self.call.kwargs)])
@@ -117,7 +117,7 @@ class Tracer(Registry):
             if issubclass(type(value), torch.Tensor)
         }
         self.start = self._state()
-        with Births(self.born), Watch(self), stand_ins.kernels(self):
+        with Births(self.born), WatchMode(self), stand_ins.kernels(self):
             return self.call.function(*self.call.args, **self.call.kwargs)
 
     def leave(self) -> None:
@@ -174,13 +174,13 @@ class Tracer(Registry):
         """
         try:
             return self.encode(value)
-        except Unsupported:
+        except NotInGraphError:
             return {"opaque": 1}
 
     def _result(self, value: Any) -> Any:
         """Which values a module returned, as nested lists of references."""
         if isinstance(value, torch.Tensor):
-            with contextlib.suppress(Unsupported):
+            with contextlib.suppress(NotInGraphError):
                 return self.encode(value)
             return None
         if type(value) in (tuple, list):
@@ -242,14 +242,14 @@ class Tracer(Registry):
             inner = implementation(func) if self.look_inside else None
             if inner is None:
                 return stand_ins.call(self, "a custom operator", func, args, kwargs)
-            with Watch(self):  # what it does may be torch's own operations
+            with WatchMode(self):  # what it does may be torch's own operations
                 return inner(*args, **kwargs)
         try:
             op, target = self._target(func, short)
             encoded = [self.encode(value) for value in args]
-            spoken = told(func, kwargs)
+            spoken = telling_arguments(func, kwargs)
             named = {name: self.encode(value) for name, value in spoken.items()}
-        except Unsupported as reason:
+        except NotInGraphError as reason:
             self.note(str(reason))
             return func(*args, **kwargs)
         state = self._state()
@@ -260,7 +260,7 @@ class Tracer(Registry):
         """`Tensor.as_subclass`: the plain tensor stands for it."""
         with torch.utils._python_dispatch._disable_current_modes():
             result = _AS_SUBCLASS(tensor, cls)
-        with contextlib.suppress(Unsupported):
+        with contextlib.suppress(NotInGraphError):
             self._bind(result, self.name_of(tensor))
             self.blocks.append(result)
         return result
@@ -269,7 +269,7 @@ class Tracer(Registry):
         """A tensor's value that Python gets to see: asked for again where the rewritten program
         stands there.
         """
-        with contextlib.suppress(Unsupported):
+        with contextlib.suppress(NotInGraphError):
             encoded = [self.encode(args[0])]
             if short == "tolist":
                 self._node("method", short, encoded, {}, None)
@@ -305,7 +305,7 @@ class Tracer(Registry):
     def _shape(self, tensor: Any, result: Any, args: Tuple[Any, ...], kwargs: Any) -> Any:
         try:
             name = self.name_of(tensor)
-        except Unsupported:
+        except NotInGraphError:
             return result
         if isinstance(result, int):
             dim = (*args, *kwargs.values())[0]
@@ -393,7 +393,7 @@ class Tracer(Registry):
             if isinstance(leaf, torch.Tensor):
                 try:
                     leaves.append({"ref": self.name_of(leaf)})
-                except Unsupported as reason:
+                except NotInGraphError as reason:
                     self.note(str(reason))
         function = self.call.function
         root = getattr(function, "__self__", function)

@@ -36,7 +36,7 @@ class Generated:
     def note(self, name: str, source: str) -> Optional[Dict[str, Any]]:
         """Remembers one kernel; None where its text is not as we know it."""
         try:
-            row = described(name, source)
+            row = describe(name, source)
         except (SyntaxError, ValueError, KeyError):
             row = None
         if row is not None and len(self.rows) < _MOST:
@@ -44,7 +44,7 @@ class Generated:
         return row
 
 
-class Noting:
+class LaunchNotes:
     """Stands for a compiled kernel: notes the arguments of its first launch, and computes
     nothing.
     """
@@ -90,7 +90,7 @@ def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], 
     async_compile.AsyncCompile.triton = triton
 
 
-def described(name: str, source: str) -> Optional[Dict[str, Any]]:
+def describe(name: str, source: str) -> Optional[Dict[str, Any]]:
     """A generated text as a launch: `kernel`, `text`, `signature`, `constexprs`, `aligned`,
     `options`, `heuristics`.
 

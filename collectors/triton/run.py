@@ -118,7 +118,7 @@ def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
     seen = generated.Generated()
     try:
-        generated.watch(seen, generated.Noting)
+        generated.watch(seen, generated.LaunchNotes)
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     ending = _run_script(spec)

@@ -36,7 +36,7 @@ _KEEP = object()
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
 
 
-class Unsupported(Exception):
+class NoSuchSettingError(Exception):
     """Raised when this torch has no such setting as the overrides name."""
 
 
@@ -129,11 +129,11 @@ def run(request: dict[str, Any], folder: str) -> int:
         else:
             _execute(request["text"], path)
         answer = {"outcome": "passes", "failure": None, "exit": 0}
-    except early_end.Reached:
+    except early_end.CompilerReached:
         answer = {"outcome": "passes", "failure": None, "exit": 0}
     except SystemExit as stop:
         answer = _stopped(stop)
-    except Unsupported as error:
+    except NoSuchSettingError as error:
         answer = {
             "outcome": "cannot_judge",
             "failure": None,
@@ -283,8 +283,8 @@ def _apply(overrides: dict[str, Any]) -> Any:
 
     try:
         return bisection.apply(variation)
-    except bisection.Unsupported as error:
-        raise Unsupported(str(error)) from error
+    except bisection.CannotBisectError as error:
+        raise NoSuchSettingError(str(error)) from error
 
 
 def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
@@ -321,7 +321,7 @@ def set_config(name: str, value: Any) -> None:
             raise AttributeError(name)
         setattr(owner, parts[-1], value)
     except Exception as error:
-        raise Unsupported(f"this torch has no setting {name}") from error
+        raise NoSuchSettingError(f"this torch has no setting {name}") from error
 
 
 def signal_name(number: int) -> str:

@@ -17,12 +17,12 @@ _COMPILER = re.compile(r"(?:[\w.]+-)*(?:g\+\+|gcc|c\+\+|cc|clang|clang\+\+|icpx)
 _SOURCE = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
 
 
-class Reached(BaseException):
+class CompilerReached(BaseException):
     """Raised in place of the compiler's start; no handler for errors of a backend catches it."""
 
 
 def at_compiler() -> None:
-    """Raise `Reached` from now on where this process would start a C++ compiler; there is no way
+    """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is no way
     back.
     """
     sys.addaudithook(_heard)
@@ -30,7 +30,7 @@ def at_compiler() -> None:
 
 def _heard(event: str, arguments: Any) -> None:
     if event == "subprocess.Popen" and _compiles(arguments[1]):
-        raise Reached
+        raise CompilerReached
 
 
 def _compiles(command: Any) -> bool:

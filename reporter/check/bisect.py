@@ -19,29 +19,29 @@ from packaging.version import InvalidVersion, Version
 
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
-from reporter.check.narrowing import Search, What, said
+from reporter.check.narrowing import Search, What, describe
 from reporter.check.plan import with_references
-from reporter.check.result_sink import Kept
+from reporter.check.result_sink import StoredResultSink
 from reporter.check.search import between, bracket, turns
-from reporter.check.subject import Subject
-from reporter.check.work import Bench, Check
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
 from reporter.environments.release import Release, parse, public
-from reporter.environments.selection import Selection, releases
-from reporter.store.database import opened, store_path
+from reporter.environments.selection import Selection, select_releases
+from reporter.store.database import open_store, store_path
 
 if TYPE_CHECKING:
-    from reporter.tracker.preview import Person
+    from reporter.tracker.preview import Prompt
 
 FOUND, NOTHING = 0, 1
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
 
 @dataclass(frozen=True)
-class Request:
+class BisectRequest:
     """One search as the command line asks for it.
 
     `python` are interpreters to search in, instead of releases.
@@ -58,7 +58,7 @@ class Request:
     backend: str | None = None
     nightly: bool = False
     trust: bool = False
-    person: Person | None = None
+    person: Prompt | None = None
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Bisected:
     again.
     """
 
-    subject: Subject
+    subject: CheckSubject
     what: What
-    before: Check | None
-    after: Check | None
-    points: tuple[Check, ...]
-    unknown: tuple[Check, ...]
+    before: CheckResult | None
+    after: CheckResult | None
+    points: tuple[CheckResult, ...]
+    unknown: tuple[CheckResult, ...]
     command: str
     reason: str = ""
     remarks: tuple[str, ...] = ()
@@ -108,7 +108,9 @@ class Bisected:
 
     def summary_lines(self) -> list[str]:
         """What a person reads at the end."""
-        told = [f"  torch {c.build or c.torch}: {said(c)} [{c.seconds:.1f} s]" for c in self.points]
+        told = [
+            f"  torch {c.build or c.torch}: {describe(c)} [{c.seconds:.1f} s]" for c in self.points
+        ]
         if self.code != FOUND or self.before is None or self.after is None:
             return [*told, self.reason, *self.remarks, f"again: {self.command}"]
         last, first = (
@@ -125,23 +127,23 @@ class Bisected:
         return [*told, f"again: {self.command}"]
 
 
-def _build(check: Check) -> str:
+def _build(check: CheckResult) -> str:
     return (
         f"{check.build or check.torch} ({check.git})" if check.git else check.build or check.torch
     )
 
 
-def bisect(request: Request, options: Options, engine: Engine | None = None) -> Bisected:
+def bisect(request: BisectRequest, options: Options, engine: Engine | None = None) -> Bisected:
     """Search for the change.
 
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
     """
-    with open_progress(options) as progress, opened() as store, contextlib.ExitStack() as stack:
-        named = issue_subject.named(request.repro, request.trust, request.person)
+    with open_progress(options) as progress, open_store() as store, contextlib.ExitStack() as stack:
+        named = issue_subject.subject_named(request.repro, request.trust, request.person)
         subject = with_references([named], store)[0]
         points = _points(request, options, subject, store)
         if engine is None:
-            bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
+            bench = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(bench), options.jobs)
         found = _searched(request, options, subject, points, engine, store, progress)
         if found.code != FOUND or not request.nightly:
@@ -150,14 +152,14 @@ def bisect(request: Request, options: Options, engine: Engine | None = None) -> 
 
 
 def _searched(
-    request: Request,
+    request: BisectRequest,
     options: Options,
-    subject: Subject,
+    subject: CheckSubject,
     points: Sequence[Release],
     engine: Engine,
     store: sqlite3.Connection,
     progress: Progress,
-    known: Sequence[Check] = (),
+    known: Sequence[CheckResult] = (),
 ) -> Bisected:
     """One search among `points`, kept in the store under its own run; `known` was found out
     before.
@@ -166,8 +168,8 @@ def _searched(
         raise UsageError("a search needs two ends; give --good and --bad, or several --python")
     what: What = "fixed" if request.find_fix else "broke"
     plan = [subject.key, what, *(point.label for point in points)]
-    with runs.begun(store, store_path(), plan, "bisect") as run:
-        keeper = Kept(store, run)
+    with runs.begin(store, store_path(), plan, "bisect") as run:
+        keeper = StoredResultSink(store, run)
         for check in known:
             keeper.keep(check)
         search = Search(
@@ -180,7 +182,7 @@ def _searched(
     return _told(request, search, reason)
 
 
-def _told(request: Request, search: Search, reason: str) -> Bisected:
+def _told(request: BisectRequest, search: Search, reason: str) -> Bisected:
     found = bracket(search.known) if not reason else None
     checks = search.checks
     remarks = []
@@ -202,7 +204,7 @@ def _told(request: Request, search: Search, reason: str) -> Bisected:
     )
 
 
-def _command(request: Request, search: Search) -> str:
+def _command(request: BisectRequest, search: Search) -> str:
     """What repeats the search."""
     words = ["bugreport", "bisect", request.repro]
     for python in request.python:
@@ -223,7 +225,7 @@ def _command(request: Request, search: Search) -> str:
 
 
 def _points(
-    request: Request, options: Options, subject: Subject, store: sqlite3.Connection
+    request: BisectRequest, options: Options, subject: CheckSubject, store: sqlite3.Connection
 ) -> tuple[Release, ...]:
     """What is searched, oldest first. Raises UsageError, CannotJudgeError."""
     if request.python:
@@ -258,7 +260,7 @@ def _points(
     return (ends[0], *inner, ends[1])
 
 
-def _concrete(text: str, request: Request) -> str:
+def _concrete(text: str, request: BisectRequest) -> str:
     if listing.is_word(text):
         return listing.find(text, request.index, request.backend).label
     try:
@@ -271,11 +273,11 @@ def _public(version: str | None) -> str | None:
     return public(version) if version else None
 
 
-def _interpreters(request: Request, options: Options) -> tuple[Release, ...]:
+def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
     from reporter.execution.interpreter import probe
 
-    found = releases(Selection(python=request.python), options)
+    found = select_releases(Selection(python=request.python), options)
     dated = []
     for release in found:
         assert release.python is not None
@@ -294,7 +296,7 @@ def _interpreters(request: Request, options: Options) -> tuple[Release, ...]:
 
 
 def _among_nightlies(
-    request: Request,
+    request: BisectRequest,
     options: Options,
     found: Bisected,
     engine: Engine,

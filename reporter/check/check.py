@@ -16,27 +16,27 @@ from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
 from reporter.check.plan import (
     Plan,
-    compared,
+    compare,
     refuse_nothing,
     with_references,
 )
-from reporter.check.result_sink import Kept, Memory
-from reporter.check.results import Change, Checked
+from reporter.check.result_sink import ResultSink, StoredResultSink
+from reporter.check.results import Checked, OutcomeChange
 from reporter.check.runs import Cell
-from reporter.check.subject import Subject, stored, subjects_in
-from reporter.check.work import Bench, Check
+from reporter.check.subject import CheckSubject, stored_subjects, subjects_in
+from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
-from reporter.environments.selection import Selection, releases
-from reporter.store.database import opened, store_path
+from reporter.environments.selection import Selection, select_releases
+from reporter.store.database import open_store, store_path
 
 if TYPE_CHECKING:
-    from reporter.tracker.preview import Person
+    from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)
-class Request:
+class CheckRequest:
     """One `check` as the command line asks for it; `all` takes every report of the store besides
     `repros`.
 
@@ -51,41 +51,47 @@ class Request:
     shard: tuple[int, int] | None = None
     skip: bool = False
     trust: bool = False
-    person: Person | None = None
+    person: Prompt | None = None
 
 
-def check(request: Request, options: Options, engine: Engine | None = None) -> Checked:
+def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> Checked:
     """Check repros on releases.
 
     Raises BugreportError where there is nothing to check, or nothing to check it with.
     """
     with open_progress(options) as progress, _store(request.all, progress) as store:
-        plan = planned(request, options, store)
+        plan = make_plan(request, options, store)
         with contextlib.ExitStack() as stack:
             if engine is None:
-                bench = Bench.here(options.jobs, options.memory, options.workers, progress.note)
+                bench = TaskRunner.here(
+                    options.jobs, options.memory, options.workers, progress.note
+                )
                 engine = Local(stack.enter_context(bench), options.jobs)
-            return carried_out(plan, engine, store, progress, request.shard)
+            return carry_out(plan, engine, store, progress, request.shard)
 
 
-def planned(request: Request, options: Options, store: sqlite3.Connection | None) -> Plan:
+def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection | None) -> Plan:
     """Which repros, where. Raises UsageError, CannotJudgeError."""
-    found: dict[str, Subject] = {}
+    found: dict[str, CheckSubject] = {}
     if request.all and store is not None:
-        found.update((subject.key, subject) for subject in stored(store))
+        found.update((subject.key, subject) for subject in stored_subjects(store))
     for name in request.repros:
         is_folder = request.all and not issue_subject.is_issue(name)
         several = (
             subjects_in([name])
             if is_folder
-            else iter([issue_subject.named(name, request.trust, request.person)])
+            else iter([issue_subject.subject_named(name, request.trust, request.person)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)
     subjects = with_references(list(found.values()), store)
     refuse_nothing(subjects)
     return Plan(
-        subjects, releases(request.selection, options), options.timeout, request.fresh, request.skip
+        subjects,
+        select_releases(request.selection, options),
+        options.timeout,
+        request.fresh,
+        request.skip,
     )
 
 
@@ -95,7 +101,7 @@ def _store(is_needed: bool, progress: Progress) -> Iterator[sqlite3.Connection |
     with contextlib.ExitStack() as stack:
         store = None
         try:
-            store = stack.enter_context(opened())
+            store = stack.enter_context(open_store())
         except UsageError as error:
             if is_needed:
                 raise
@@ -103,7 +109,7 @@ def _store(is_needed: bool, progress: Progress) -> Iterator[sqlite3.Connection |
         yield store
 
 
-def carried_out(
+def carry_out(
     plan: Plan,
     engine: Engine,
     store: sqlite3.Connection | None,
@@ -113,17 +119,17 @@ def carried_out(
     """Run what an interrupted run of the plan has left, and put the results in order."""
     cells = [cell for cell in plan.cells if belongs(cell, shard)]
     if store is None:
-        return _run(plan, cells, engine, Memory(), progress)
+        return _run(plan, cells, engine, ResultSink(), progress)
     kind = "check" if shard is None else f"check {shard[0]}/{shard[1]}"
-    with runs.begun(store, store_path(), plan.identity, kind) as run:
-        keeper = Kept(store, run)
+    with runs.begin(store, store_path(), plan.identity, kind) as run:
+        keeper = StoredResultSink(store, run)
         found = _run(plan, cells, engine, keeper, progress)
         runs.finish(store, run.id)
         return found
 
 
 def _run(
-    plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: Memory, progress: Progress
+    plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: ResultSink, progress: Progress
 ) -> Checked:
     before = keeper.before(plan.cells)
     wanted = set(cells)
@@ -140,25 +146,27 @@ def _run(
         "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )
 
-    def keep(check: Check) -> None:
+    def keep(check: CheckResult) -> None:
         keeper.keep(check)
         progress.update(len(keeper.found), f"{check.repro} on torch {check.torch}: {check.outcome}")
 
     engine.run(tasks, keep)
     results = tuple(keeper.found[cell] for cell in cells if cell in keeper.found)
-    told = compared(plan.subjects, results)
+    told = compare(plan.subjects, results)
     for old, new in zip(results, told):
         if old != new:
             keeper.amend(new)
     return Checked(told, changes(told, before))
 
 
-def changes(results: Sequence[Check], before: dict[Cell, Check]) -> tuple[Change, ...]:
+def changes(
+    results: Sequence[CheckResult], before: dict[Cell, CheckResult]
+) -> tuple[OutcomeChange, ...]:
     """The cells that show something else than the last time; what cannot be judged now has not
     changed.
     """
     return tuple(
-        Change(before[check.cell].outcome, check)
+        OutcomeChange(before[check.cell].outcome, check)
         for check in results
         if check.cell in before
         and check.outcome not in ("cannot_judge", before[check.cell].outcome)

@@ -17,7 +17,7 @@ from typing import Any
 
 from reporter.check.engine import Keep
 from reporter.check.runs import Cell
-from reporter.check.work import Check, Task, perform_here
+from reporter.check.work import CheckResult, Task, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.settings import Options
 
@@ -126,7 +126,7 @@ class Cluster:
         cell, future = entry
         if future.status == "finished":
             try:
-                check = Check.from_json(future.result(timeout=self._patience))
+                check = CheckResult.from_json(future.result(timeout=self._patience))
             except Exception:  # the result went with its worker, or the scheduler with both
                 return self._again(client, flight, cell)
             del flight.tasks[cell]
@@ -147,7 +147,7 @@ class Cluster:
         task = flight.tasks.pop(cell)
         why = f"no worker could do it ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
         keep(
-            Check(
+            CheckResult(
                 task.subject.name,
                 *cell,
                 torch=cell[1],

@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reporter.check.check import Request, check
+from reporter.check.check import CheckRequest, check
 from reporter.check.engine import Engine
 from reporter.check.results import Checked
-from reporter.check.shards import merged
+from reporter.check.shards import merge
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.tracker.place import parse_issue
 
 if TYPE_CHECKING:
-    from reporter.tracker.preview import Person
+    from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckArguments:
     """The command line of `check`, word by word."""
 
     repros: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Asked:
     trust: bool = False
 
 
-def run(asked: Asked, options: Options, person: Person) -> Checked:
+def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
     """Check, or put shards together, write the files that were asked for, and tell issues what is
     news. Raises BugreportError.
     """
@@ -59,10 +59,10 @@ def run(asked: Asked, options: Options, person: Person) -> Checked:
     for path in (asked.markdown, asked.html, asked.results):
         _refuse_unwritable(path)
     if asked.merge:
-        checked = merged([Path(name) for name in asked.repros])
+        checked = merge([Path(name) for name in asked.repros])
     else:
         selection = Selection(asked.torch, asked.python, asked.index, asked.backend)
-        request = Request(
+        request = CheckRequest(
             asked.repros,
             selection,
             asked.all,
@@ -80,16 +80,16 @@ def run(asked: Asked, options: Options, person: Person) -> Checked:
     return _told(checked, person, asked.yes) if asked.comment else checked
 
 
-def _told(checked: Checked, person: Person, is_sure: bool) -> Checked:
+def _told(checked: Checked, person: Prompt, is_sure: bool) -> Checked:
     """The same with what issues were told; the exit code stays that of the check."""
-    from reporter.check.notify import announce
+    from reporter.check.notify import notify_issues
 
-    told = tuple(announce(checked.results, person, is_sure))
+    told = tuple(notify_issues(checked.results, person, is_sure))
     notes = (*checked.notes, *(item.line() for item in told))
     return replace(checked, told=told, notes=notes)
 
 
-def _refuse_contradictions(asked: Asked) -> None:
+def _refuse_contradictions(asked: CheckArguments) -> None:
     if asked.yes and not asked.comment:
         raise UsageError("--yes is for --comment; leave it out")
     if asked.skip_known and asked.fresh:
@@ -107,7 +107,7 @@ def _refuse_contradictions(asked: Asked) -> None:
         )
 
 
-def _addresses(asked: Asked) -> list[str]:
+def _addresses(asked: CheckArguments) -> list[str]:
     """The issues that are named on the command line."""
     found = (parse_issue(name) for name in asked.repros if not Path(name).exists())
     return [str(address) for address in found if address is not None]
@@ -123,7 +123,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return number, count
 
 
-def _engine(asked: Asked, options: Options) -> Engine | None:
+def _engine(asked: CheckArguments, options: Options) -> Engine | None:
     """The engine that was named; None is this machine's."""
     if asked.scheduler is None:
         return None
@@ -143,7 +143,7 @@ def _refuse_unwritable(path: Path | None) -> None:
         )
 
 
-def _write(asked: Asked, checked: Checked) -> None:
+def _write(asked: CheckArguments, checked: Checked) -> None:
     from reporter.check import results
 
     if asked.markdown is not None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
-from reporter.check.work import Bench, Check, Task
+from reporter.check.work import CheckResult, Task, TaskRunner
 
-Keep = Callable[[Check], None]
+Keep = Callable[[CheckResult], None]
 
 
 class Engine(Protocol):
@@ -27,14 +27,16 @@ class Engine(Protocol):
 class Local:
     """This machine, `jobs` cells at a time."""
 
-    def __init__(self, bench: Bench, jobs: int) -> None:
+    def __init__(self, bench: TaskRunner, jobs: int) -> None:
         self._bench = bench
         self._jobs = max(1, jobs)
 
     def run(self, tasks: Sequence[Task], keep: Keep) -> None:
         """See `Engine`. On Ctrl-C, or if `keep` fails, what has not begun is not begun any more."""
         threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="check")
-        waiting: set[Future[Check]] = {threads.submit(self._bench.perform, task) for task in tasks}
+        waiting: set[Future[CheckResult]] = {
+            threads.submit(self._bench.perform, task) for task in tasks
+        }
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

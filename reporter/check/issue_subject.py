@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reporter.check.judging import RUNS, Decision, Outcome
-from reporter.check.subject import Foreign, Subject, key_of, subject_of
+from reporter.check.subject import CheckSubject, IssueOrigin, key_of, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.execution import interpreter
 from reporter.sandbox import bubblewrap
@@ -24,8 +24,8 @@ from reporter.tracker.place import parse_issue
 
 if TYPE_CHECKING:
     from reporter.execution.interpreter import InterpreterInfo
-    from reporter.tracker.preview import Person
-    from reporter.triage.attempt import Runs
+    from reporter.tracker.preview import Prompt
+    from reporter.triage.attempt import Attempts
     from reporter.triage.result import Status
     from reporter.triage.thread import Thread
     from reporter.triage.verdict import Judged
@@ -50,7 +50,7 @@ def is_issue(name: str) -> bool:
     return path.suffix.lower() in _TEXTS if path.exists() else parse_issue(name) is not None
 
 
-def named(name: str, trust: bool = False, person: Person | None = None) -> Subject:
+def subject_named(name: str, trust: bool = False, person: Prompt | None = None) -> CheckSubject:
     """The repro that a word means, whatever it is: a file, a report folder, or an issue.
 
     Raises:
@@ -58,49 +58,51 @@ def named(name: str, trust: bool = False, person: Person | None = None) -> Subje
         CannotJudgeError: somebody who was asked did not want the code to run.
         TrackerError, AuthenticationError: the tracker gives no answer.
     """
-    return fetched(name, trust, person) if is_issue(name) else subject_of(name)
+    return fetch_issue(name, trust, person) if is_issue(name) else subject_of(name)
 
 
-def fetched(name: str, trust: bool = False, person: Person | None = None) -> Subject:
+def fetch_issue(name: str, trust: bool = False, person: Prompt | None = None) -> CheckSubject:
     """The program of an issue. `person` sees the code before it runs without a sandbox.
 
     Raises as `named`.
     """
-    from reporter.tracker.session import Session
+    from reporter.tracker.session import TrackerSession
     from reporter.triage.thread import fetch, read_file
 
     address = None if Path(name).exists() else parse_issue(name)
     if address is None:
-        return of_thread(read_file(Path(name)), trust, person)
-    with Session(address.repository.host, token_needed=False) as session:
-        return of_thread(fetch(session, address), trust, person)
+        return subject_of_thread(read_file(Path(name)), trust, person)
+    with TrackerSession(address.repository.host, token_needed=False) as session:
+        return subject_of_thread(fetch(session, address), trust, person)
 
 
-def of_thread(thread: Thread, trust: bool = False, person: Person | None = None) -> Subject:
+def subject_of_thread(
+    thread: Thread, trust: bool = False, person: Prompt | None = None
+) -> CheckSubject:
     """The program of a thread, and what the thread says goes wrong; without a program a subject
     that cannot be judged.
     """
     from reporter.triage.extract import Refusal, extract
     from reporter.triage.service import show
-    from reporter.triage.stated import stated
+    from reporter.triage.stated import read_stated
 
-    says, found = stated(thread), extract(thread)
+    says, found = read_stated(thread), extract(thread)
     issue = str(thread.address or "")
     if isinstance(found, Refusal):
-        foreign = Foreign(issue, says, problem=found.reason)
-        return Subject(
+        foreign = IssueOrigin(issue, says, problem=found.reason)
+        return CheckSubject(
             thread.name, key_of(thread.name), "", torch=_version(says.torch), foreign=foreign
         )
     if trust and person is not None:
         show(found, person)
-    foreign = Foreign(issue, says, found.modules, trust=trust)
+    foreign = IssueOrigin(issue, says, found.modules, trust=trust)
     # the same text is judged in another way where it stands in another issue
     key = key_of(f"{thread.name}\n{found.text}")
-    return Subject(thread.name, key, found.text, torch=_version(says.torch), foreign=foreign)
+    return CheckSubject(thread.name, key, found.text, torch=_version(says.torch), foreign=foreign)
 
 
-def judged(
-    subject: Subject,
+def judge_issue(
+    subject: CheckSubject,
     python: Path,
     timeout: float,
     memory: float,
@@ -144,13 +146,13 @@ def judged(
 
 def _looked_at(
     text: str,
-    foreign: Foreign,
+    foreign: IssueOrigin,
     info: InterpreterInfo,
     timeout: float,
     memory: float,
     jobs: int,
     stopped: Callable[[], bool],
-) -> tuple[Runs, Judged | None]:
+) -> tuple[Attempts, Judged | None]:
     """The runs of the program as it was posted, and the tool's verdict where they do not say it
     all.
     """
@@ -179,7 +181,7 @@ def _looked_at(
     return runs, verdict
 
 
-def _decision(status: Status, sentence: str, runs: Runs) -> Decision:
+def _decision(status: Status, sentence: str, runs: Attempts) -> Decision:
     outcome = _OUTCOMES[status]
     counted = {"reproduces": runs.same or runs.failed, "different": runs.failed}
     hits = counted.get(outcome, runs.of - runs.failed)

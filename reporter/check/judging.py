@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import seen as shown_by
+from reporter.core.candidate import shown_failure as shown_by
 from reporter.core.signature import Signature, same_failure
 
 Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
@@ -48,7 +48,7 @@ _LACKS = re.compile(
 
 
 @dataclass(frozen=True)
-class Sight:
+class Observation:
     """What one run showed.
 
     `signature` is the failure, if it was one; `cold` says whether a fresh process showed it.
@@ -70,25 +70,27 @@ class Decision:
     runs: tuple[int, int]
 
 
-def sight(answer: Answer, wanted: Signature | None, limit: float, cold: bool = True) -> Sight:
+def observe(
+    answer: Answer, wanted: Signature | None, limit: float, cold: bool = True
+) -> Observation:
     """What a run shows of the `wanted` failure; without one any failure of the compiler counts."""
     if answer.outcome == "passes":
-        return Sight("fixed", cold=cold)
+        return Observation("fixed", cold=cold)
     if answer.outcome == "cannot_judge":
-        return Sight(
+        return Observation(
             "cannot_judge", _last_line(answer) or "the repro says so (exit code 125)", cold=cold
         )
     if answer.outcome == "cancelled":
-        return Sight("cannot_judge", "the run was cancelled", cold=cold)
+        return Observation("cannot_judge", "the run was cancelled", cold=cold)
     found = shown_by(answer)
     why = _excuse(answer, wanted, found, limit)
     if why is not None:
-        return Sight("cannot_judge", why, cold=cold)
+        return Observation("cannot_judge", why, cold=cold)
     if wanted is None:
-        return Sight("reproduces", told(answer, found), found, cold)
+        return Observation("reproduces", describe(answer, found), found, cold)
     if found is not None and same(wanted, found):
-        return Sight("reproduces", told(answer, found), found, cold)
-    return Sight("different", told(answer, found), found, cold)
+        return Observation("reproduces", describe(answer, found), found, cold)
+    return Observation("different", describe(answer, found), found, cold)
 
 
 def _excuse(
@@ -138,7 +140,7 @@ def same(wanted: Signature, found: Signature) -> bool:
     return wanted.kind == found.kind == "crash" and wanted.exception == found.exception and is_own
 
 
-def told(answer: Answer, found: Signature | None) -> str:
+def describe(answer: Answer, found: Signature | None) -> str:
     """The failure in one line for people."""
     if answer.failure:
         line = str(answer.failure.get("first_line", ""))
@@ -150,8 +152,8 @@ def told(answer: Answer, found: Signature | None) -> str:
     return found.text() if found is not None else f"exit code {answer.exit}"
 
 
-def settled(
-    sights: Sequence[Sight],
+def settle(
+    sights: Sequence[Observation],
     expected: Outcome | None,
     reported: tuple[int, int] = (0, 0),
     is_known: bool = True,
@@ -189,7 +191,7 @@ def settled(
 
 
 def _settled_if_flaky(
-    sights: Sequence[Sight], cold: Sequence[Sight], reported: tuple[int, int]
+    sights: Sequence[Observation], cold: Sequence[Observation], reported: tuple[int, int]
 ) -> Decision | None:
     """A failure that was flaky from the start: one sight is enough, and its absence needs enough
     runs.
@@ -214,7 +216,7 @@ def runs_for(reported: tuple[int, int]) -> int:
     return min(MOST_RUNS, math.ceil(math.log(_DOUBT) / math.log(1 - chance)))
 
 
-def _alike(one: Sight, two: Sight) -> bool:
+def _alike(one: Observation, two: Observation) -> bool:
     if one.outcome != two.outcome:
         return False
     if one.outcome != "different" or one.signature is None or two.signature is None:
@@ -222,7 +224,7 @@ def _alike(one: Sight, two: Sight) -> bool:
     return same(one.signature, two.signature)
 
 
-def _decision(chosen: Sight, sights: Sequence[Sight]) -> Decision:
+def _decision(chosen: Observation, sights: Sequence[Observation]) -> Decision:
     hits = sum(item.outcome == chosen.outcome for item in sights)
     return Decision(chosen.outcome, chosen.detail, chosen.signature, (hits, len(sights)))
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from reporter.check.engine import Engine
-from reporter.check.result_sink import Memory
+from reporter.check.result_sink import ResultSink
 from reporter.check.search import Mark, bracket, probes
-from reporter.check.subject import Subject
-from reporter.check.work import Check, Task
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError
 from reporter.core.progress import Progress
 from reporter.environments.release import Release
@@ -27,16 +27,16 @@ What = Literal["broke", "fixed"]
 class Search:
     """One search over one list of releases, oldest first, with what is known so far."""
 
-    subject: Subject
+    subject: CheckSubject
     releases: Sequence[Release]
     what: What
     engine: Engine
-    keeper: Memory
+    keeper: ResultSink
     jobs: int
     timeout: float
     progress: Progress
     known: dict[int, Mark] = field(default_factory=dict)
-    checks: dict[int, Check] = field(default_factory=dict)
+    checks: dict[int, CheckResult] = field(default_factory=dict)
 
     def ends(self) -> str:
         """Verify both ends; the reason why there is nothing to search for, or nothing."""
@@ -46,7 +46,7 @@ class Search:
         for point, check in ((0, first), (last, final)):
             if self.known[point] is Mark.UNKNOWN:
                 raise CannotJudgeError(
-                    f"torch {check.release} cannot be an end of the search: {said(check)}; choose"
+                    f"torch {check.release} cannot be an end of the search: {describe(check)}; choose"
                     " another one"
                 )
         if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:
@@ -88,9 +88,9 @@ class Search:
             "check", ", ".join(f"torch {self.releases[point].label}" for point in points)
         )
 
-        def keep(check: Check) -> None:
+        def keep(check: CheckResult) -> None:
             self.keeper.keep(check)
-            self.progress.note(f"torch {check.build or check.torch}: {said(check)}")
+            self.progress.note(f"torch {check.build or check.torch}: {describe(check)}")
 
         self.engine.run(tasks, keep)
         for cell, point in cells.items():
@@ -98,7 +98,7 @@ class Search:
             self.known[point] = self._mark(self.checks[point])
         self._learn()
 
-    def _mark(self, check: Check) -> Mark:
+    def _mark(self, check: CheckResult) -> Mark:
         fails, right = (
             (Mark.BEFORE, Mark.AFTER) if self.what == "fixed" else (Mark.AFTER, Mark.BEFORE)
         )
@@ -119,7 +119,7 @@ class Search:
                 self.subject = replace(self.subject, wanted=first)
 
 
-def said(check: Check) -> str:
+def describe(check: CheckResult) -> str:
     """The outcome of a point in words."""
     detail = f" ({check.detail})" if check.detail else ""
     return check.outcome.replace("_", " ") + detail

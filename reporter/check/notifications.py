@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from packaging.version import InvalidVersion, Version
 
-from reporter.check.work import Check
+from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
 from reporter.core.version import VERSION
 from reporter.store.database import now, transaction
@@ -63,7 +63,7 @@ class Comment:
     key: str
     place: str
     number: int
-    check: Check
+    check: CheckResult
     said: int
     before: str
     is_closed: bool = False
@@ -87,7 +87,7 @@ class Comment:
 
 
 @dataclass(frozen=True)
-class Told:
+class Notification:
     """What became of a comment: its `url`, or why it was not written."""
 
     comment: Comment
@@ -139,7 +139,7 @@ def places(store: sqlite3.Connection) -> list[str]:
 def due(
     store: sqlite3.Connection,
     tracker: Tracker,
-    results: Sequence[Check],
+    results: Sequence[CheckResult],
     trouble: Callable[[str], None] = lambda _: None,
 ) -> list[Comment]:
     """The comments that are due: of each report that has an issue the newest release that could be
@@ -165,8 +165,8 @@ def tell(
     store: sqlite3.Connection,
     tracker: Tracker,
     comments: Sequence[Comment],
-    hear: Callable[[Told], None] = lambda _: None,
-) -> list[Told]:
+    hear: Callable[[Notification], None] = lambda _: None,
+) -> list[Notification]:
     """Say what is due, one after the other, and remember each one at once; what could not be said
     is said the next time.
     """
@@ -177,10 +177,10 @@ def tell(
                 said = _said(store, comment.key, comment.place)
                 if said is not None and said["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
-                found = Told(comment, tracker.say(comment))
+                found = Notification(comment, tracker.say(comment))
                 _remember(store, comment, comment.said + 1)
         except BugreportError as error:
-            found = Told(comment, trouble=str(error))
+            found = Notification(comment, trouble=str(error))
         told.append(found)
         hear(found)
     return told
@@ -201,7 +201,7 @@ def confirms(text: str, outcome: str) -> bool:
 
 
 def _due(
-    store: sqlite3.Connection, tracker: Tracker, check: Check, place: str, number: int
+    store: sqlite3.Connection, tracker: Tracker, check: CheckResult, place: str, number: int
 ) -> Comment | None:
     said = _said(store, check.key, place)
     if said is not None and said["outcome"] == check.outcome:
@@ -237,7 +237,7 @@ def _remember(store: sqlite3.Connection, comment: Comment, said: int) -> None:
         )
 
 
-def _issues(store: sqlite3.Connection, key: str, check: Check) -> list[tuple[str, int]]:
+def _issues(store: sqlite3.Connection, key: str, check: CheckResult) -> list[tuple[str, int]]:
     """The issue that a program was taken from, and those that its report was filed as."""
     found = {}
     if check.issue:
@@ -252,9 +252,9 @@ def _issues(store: sqlite3.Connection, key: str, check: Check) -> list[tuple[str
     return list(found.items())
 
 
-def _newest(results: Sequence[Check]) -> dict[str, Check]:
+def _newest(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
     """Of each repro the result on the newest torch that says whether it is there."""
-    best: dict[str, Check] = {}
+    best: dict[str, CheckResult] = {}
     for check in results:
         if check.outcome not in _TOLD:
             continue
@@ -264,7 +264,7 @@ def _newest(results: Sequence[Check]) -> dict[str, Check]:
     return best
 
 
-def _version(check: Check) -> Version:
+def _version(check: CheckResult) -> Version:
     try:
         return Version(check.torch)
     except InvalidVersion:

@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.leakcheck.audit import private_terms
-from reporter.check.notifications import Comment, Standing, Told, due, places, tell
-from reporter.check.work import Check
+from reporter.check.notifications import Comment, Notification, Standing, due, places, tell
+from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
 from reporter.publish.allow_list import check_outgoing, refuse_leaks
-from reporter.store.database import opened, store_path
-from reporter.store.locks import lock_beside, locked
-from reporter.tracker.delivery import Desk
+from reporter.store.database import open_store, store_path
+from reporter.store.locks import lock, lock_beside
+from reporter.tracker.delivery import SubmissionService
 from reporter.tracker.place import need_token, parse_repository
-from reporter.tracker.posts import CommentLetter
-from reporter.tracker.preview import Person
-from reporter.tracker.session import Session
+from reporter.tracker.posts import CommentPost
+from reporter.tracker.preview import Prompt
+from reporter.tracker.session import TrackerSession
 
 
-def refuse_early(person: Person, is_sure: bool, issues: Sequence[str] = ()) -> None:
+def refuse_early(person: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> None:
     """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for
     where it would be said.
 
@@ -38,25 +38,27 @@ def refuse_early(person: Person, is_sure: bool, issues: Sequence[str] = ()) -> N
             "--comment asks before it posts, and nobody can answer here; run it on a terminal, or"
             " add --yes"
         )
-    with opened() as store:
+    with open_store() as store:
         known = places(store)
     for place in {*known, *(issue.rpartition("#")[0] for issue in issues)}:
         need_token(parse_repository(place).host)
 
 
-def announce(results: Sequence[Check], person: Person, is_sure: bool) -> list[Told]:
+def notify_issues(
+    results: Sequence[CheckResult], person: Prompt, is_sure: bool
+) -> list[Notification]:
     """Tell the issues of these results what has changed.
 
     Raises:
         UsageError: the store cannot be used.
     """
     with contextlib.ExitStack() as stack:
-        store = stack.enter_context(opened())
+        store = stack.enter_context(open_store())
         tracker = GitHub(person.say, stack)
         comments = due(store, tracker, results, person.say)
         for comment in comments:
             person.show(f"this would be posted on {comment.place}#{comment.number}:")
-            for line in ("", *gated(comment).rstrip().split("\n"), ""):
+            for line in ("", *audit_text(comment).rstrip().split("\n"), ""):
                 person.show(line)
         if comments and not is_sure:
             if person.choose("post it?", {"y": "yes", "n": "no"}) != "y":
@@ -65,7 +67,7 @@ def announce(results: Sequence[Check], person: Person, is_sure: bool) -> list[To
         return tell(store, tracker, comments)
 
 
-def gated(comment: Comment) -> str:
+def audit_text(comment: Comment) -> str:
     """The text as it leaves: without the words of the failure where they name this machine or its
     user. Raises LeakError.
     """
@@ -85,7 +87,7 @@ class GitHub:
 
     def __init__(self, say: Callable[[str], None], stack: contextlib.ExitStack) -> None:
         self._say, self._stack = say, stack
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, TrackerSession] = {}
         self._projects: dict[str, Any] = {}
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
@@ -105,12 +107,16 @@ class GitHub:
     def say(self, comment: Comment) -> str:
         """See `announce.Tracker`; raises LeakError where the comment names this machine."""
         session, project = self._at(comment.place)
-        text = gated(comment)
+        text = audit_text(comment)
         issue = f"{comment.place}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         place = f"{issue}/state/{comment.said}/{comment.check.outcome}"
-        letter = CommentLetter(session, project, place, comment.number, comment.mark, lambda: text)
-        return Desk(comment.key, self._folder, session.pace, self._say).deliver(letter).url
+        letter = CommentPost(session, project, place, comment.number, comment.mark, lambda: text)
+        return (
+            SubmissionService(comment.key, self._folder, session.pace, self._say)
+            .deliver(letter)
+            .url
+        )
 
     @contextlib.contextmanager
     def alone(self, comment: Comment) -> Iterator[None]:
@@ -118,13 +124,15 @@ class GitHub:
         process.
         """
         path = lock_beside(store_path(), comment.key, f"{comment.place}#{comment.number}/state")
-        with locked([path], lambda: self._say("another process tells this issue; waiting")):
+        with lock([path], lambda: self._say("another process tells this issue; waiting")):
             yield
 
-    def _at(self, place: str) -> tuple[Session, Any]:
+    def _at(self, place: str) -> tuple[TrackerSession, Any]:
         repository = parse_repository(place)
         if repository.host not in self._sessions:
-            self._sessions[repository.host] = self._stack.enter_context(Session(repository.host))
+            self._sessions[repository.host] = self._stack.enter_context(
+                TrackerSession(repository.host)
+            )
         session = self._sessions[repository.host]
         if place not in self._projects:
             self._projects[place] = session.repository(repository)

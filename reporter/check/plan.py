@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from reporter.check.judging import same
 from reporter.check.runs import Cell, first_failure
-from reporter.check.subject import Subject
-from reporter.check.work import Check, Task
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, Task
 from reporter.core.errors import UsageError
 from reporter.core.signature import Signature
 from reporter.environments.release import Release
@@ -30,7 +30,7 @@ class Plan:
     check whose answer cannot have changed.
     """
 
-    subjects: tuple[Subject, ...]
+    subjects: tuple[CheckSubject, ...]
     releases: tuple[Release, ...]
     timeout: float = 300.0
     fresh: bool = False
@@ -51,7 +51,7 @@ class Plan:
         ]
         return sorted(subject.key for subject in self.subjects) + sorted(places)
 
-    def known(self, before: Mapping[Cell, Check]) -> list[Check]:
+    def known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
         """The cells whose answer cannot have changed, with that answer: a release does not change,
         and neither does the text of a repro.
         """
@@ -66,7 +66,7 @@ class Plan:
             and finals[label].backend in (None, check.build.partition("+")[2])
         ]
 
-    def tasks(self, before: Mapping[Cell, Check]) -> list[Task]:
+    def tasks(self, before: Mapping[Cell, CheckResult]) -> list[Task]:
         """The cells as tasks, release by release; `before` is what each showed the last time."""
         is_few = len(self.subjects) < FEW
         return [
@@ -86,8 +86,8 @@ class Plan:
 
 
 def with_references(
-    subjects: Sequence[Subject], store: sqlite3.Connection | None
-) -> tuple[Subject, ...]:
+    subjects: Sequence[CheckSubject], store: sqlite3.Connection | None
+) -> tuple[CheckSubject, ...]:
     """The repros without a report, with the failure that they showed first, as far as the store
     knows.
     """
@@ -103,7 +103,9 @@ def with_references(
     )
 
 
-def compared(subjects: Sequence[Subject], checks: Sequence[Check]) -> tuple[Check, ...]:
+def compare(
+    subjects: Sequence[CheckSubject], checks: Sequence[CheckResult]
+) -> tuple[CheckResult, ...]:
     """The same results, in which a repro without a report reproduces only what its first failure
     showed.
 
@@ -111,7 +113,7 @@ def compared(subjects: Sequence[Subject], checks: Sequence[Check]) -> tuple[Chec
     """
     plain = {subject.key for subject in subjects if subject.wanted is None}
     reference: dict[str, Signature] = {}
-    told: list[Check] = []
+    told: list[CheckResult] = []
     for check in checks:
         if check.key in plain and check.outcome == "reproduces" and check.signature is not None:
             first = reference.setdefault(check.key, check.signature)
@@ -121,7 +123,7 @@ def compared(subjects: Sequence[Subject], checks: Sequence[Check]) -> tuple[Chec
     return tuple(told)
 
 
-def refuse_nothing(subjects: Sequence[Subject]) -> None:
+def refuse_nothing(subjects: Sequence[CheckSubject]) -> None:
     """Raises UsageError where there is nothing to check."""
     if not subjects:
         raise UsageError(

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reporter.check.work import Check
+from reporter.check.work import CheckResult
 
 if TYPE_CHECKING:
-    from reporter.check.notifications import Told
+    from reporter.check.notifications import Notification
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 
@@ -28,11 +28,11 @@ _FEW = 8
 
 
 @dataclass(frozen=True)
-class Change:
+class OutcomeChange:
     """A cell that shows something else than the last time."""
 
     before: str
-    check: Check
+    check: CheckResult
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary."""
@@ -55,10 +55,10 @@ class Checked:
     may be hidden), else 0 if it was right anywhere, else 125.
     """
 
-    results: tuple[Check, ...]
-    changes: tuple[Change, ...] = ()
+    results: tuple[CheckResult, ...]
+    changes: tuple[OutcomeChange, ...] = ()
     notes: tuple[str, ...] = ()
-    told: tuple[Told, ...] | None = None
+    told: tuple[Notification, ...] | None = None
 
     @property
     def exit_code(self) -> int:
@@ -84,12 +84,12 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """One repro: its cells by release, and whether any of them has changed."""
 
     repro: str
     key: str
-    cells: Mapping[str, Check]
+    cells: Mapping[str, CheckResult]
     changed: frozenset[str]
 
 
@@ -98,18 +98,18 @@ class Matrix:
     """Repros against releases, the changed rows first, in the order asked for otherwise."""
 
     releases: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
 
 
 def matrix(checked: Checked) -> Matrix:
     """The results by repro and release."""
     changed = {change.check.cell for change in checked.changes}
     columns = tuple(dict.fromkeys(check.release for check in checked.results))
-    by_repro: dict[str, dict[str, Check]] = {}
+    by_repro: dict[str, dict[str, CheckResult]] = {}
     for check in checked.results:
         by_repro.setdefault(check.key, {})[check.release] = check
     rows = [
-        Row(
+        MatrixRow(
             next(iter(cells.values())).repro,
             key,
             cells,
@@ -132,7 +132,7 @@ def lines(checked: Checked) -> list[str]:
     return [*told, *checked.notes, _sum(checked)]
 
 
-def _line(check: Check) -> str:
+def _line(check: CheckResult) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
@@ -155,7 +155,7 @@ def _table(found: Matrix) -> list[str]:
     return told
 
 
-def _mark(row: Row, release: str) -> str:
+def _mark(row: MatrixRow, release: str) -> str:
     check = row.cells.get(release)
     if check is None:
         return ""

@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from reporter.check.subject import signature_of
-from reporter.check.work import Check
+from reporter.check.work import CheckResult
 from reporter.core.signature import Signature
 from reporter.store.database import now, transaction
 
@@ -30,15 +30,17 @@ _STALE = 7
 
 
 @dataclass(frozen=True)
-class Run:
+class CheckRun:
     """One run of a plan; `done` are the cells that an interrupted attempt has left."""
 
     id: str
-    done: Mapping[Cell, Check]
+    done: Mapping[Cell, CheckResult]
 
 
 @contextlib.contextmanager
-def begun(store: sqlite3.Connection, path: Path, plan: Sequence[str], kind: str) -> Iterator[Run]:
+def begin(
+    store: sqlite3.Connection, path: Path, plan: Sequence[str], kind: str
+) -> Iterator[CheckRun]:
     """The run for a plan, new or taken over. It is not finished until `finish` says so."""
     digest = hashlib.sha256("\n".join([kind, *plan]).encode()).hexdigest()[:20]
     with _alone(path, digest) as is_alone:
@@ -64,7 +66,7 @@ def _alone(path: Path, digest: str) -> Iterator[bool]:
             os.unlink(lock.lock_file)
 
 
-def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -> Run:
+def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -> CheckRun:
     with transaction(store):
         if take_over:
             row = store.execute(
@@ -73,17 +75,19 @@ def _begin(store: sqlite3.Connection, digest: str, kind: str, take_over: bool) -
                 (digest, f"-{_STALE} days"),
             ).fetchone()
             if row is not None:
-                return Run(row["run"], {check.cell: check for check in results(store, row["run"])})
+                return CheckRun(
+                    row["run"], {check.cell: check for check in results(store, row["run"])}
+                )
         number = store.execute("SELECT COUNT(*) FROM runs WHERE plan = ?", (digest,)).fetchone()[0]
         name = f"{digest}-{number}"
         store.execute(
             "INSERT INTO runs (run, plan, kind, started) VALUES (?, ?, ?, ?)",
             (name, digest, kind, now()),
         )
-    return Run(name, {})
+    return CheckRun(name, {})
 
 
-def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
+def keep(store: sqlite3.Connection, run: str, check: CheckResult) -> bool:
     """Store a result; False if the run has one for this cell already, which then stays."""
     shown = json.dumps(check.signature.to_json()) if check.signature else None
     with transaction(store):
@@ -112,7 +116,7 @@ def keep(store: sqlite3.Connection, run: str, check: Check) -> bool:
         return cursor.rowcount > 0
 
 
-def amend(store: sqlite3.Connection, run: str, check: Check) -> None:
+def amend(store: sqlite3.Connection, run: str, check: CheckResult) -> None:
     """Write what a result turned out to be when all others were known."""
     with transaction(store):
         store.execute(
@@ -127,13 +131,13 @@ def finish(store: sqlite3.Connection, run: str) -> None:
         store.execute("UPDATE runs SET finished = ? WHERE run = ?", (now(), run))
 
 
-def results(store: sqlite3.Connection, run: str) -> list[Check]:
+def results(store: sqlite3.Connection, run: str) -> list[CheckResult]:
     """What a run has found so far, in the order in which it did."""
     rows = store.execute("SELECT * FROM checks WHERE run = ? ORDER BY id", (run,))
     return [_check(row) for row in rows]
 
 
-def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cell, Check]:
+def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cell, CheckResult]:
     """The latest earlier result of each cell that could be judged; those of the run `but` do not
     count.
     """
@@ -149,7 +153,7 @@ def last(store: sqlite3.Connection, cells: Sequence[Cell], but: str) -> dict[Cel
     return found
 
 
-def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
+def of_commits(store: sqlite3.Connection, key: str) -> tuple[CheckResult, ...]:
     """What a repro showed in the builds judged last, one result for each commit and build; the
     newest first.
     """
@@ -158,7 +162,7 @@ def of_commits(store: sqlite3.Connection, key: str) -> tuple[Check, ...]:
         " ('reproduces', 'fixed') ORDER BY id DESC LIMIT 50",
         (key,),
     )
-    found: dict[tuple[str | None, str], Check] = {}
+    found: dict[tuple[str | None, str], CheckResult] = {}
     for row in rows:
         check = _check(row)
         found.setdefault((check.git, check.build), check)
@@ -175,9 +179,9 @@ def first_failure(store: sqlite3.Connection, key: str) -> Signature | None:
     return signature_of(json.loads(row["shown"])) if row else None
 
 
-def _check(row: sqlite3.Row) -> Check:
+def _check(row: sqlite3.Row) -> CheckResult:
     shown = signature_of(json.loads(row["shown"])) if row["shown"] else None
-    return Check(
+    return CheckResult(
         repro=row["repro"],
         key=row["key"],
         release=row["release"],

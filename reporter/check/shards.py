@@ -11,18 +11,18 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reporter.check.results import Change, Checked
-from reporter.check.work import Check
+from reporter.check.results import Checked, OutcomeChange
+from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 
 
-def merged(files: Sequence[Path]) -> Checked:
+def merge(files: Sequence[Path]) -> Checked:
     """What all files say together, repro by repro in the order in which the files name them.
 
     Raises UsageError.
     """
     read = [_read(path) for path in files]
-    best: dict[tuple[str, str], Check] = {}
+    best: dict[tuple[str, str], CheckResult] = {}
     for check in (check for checks, _ in read for check in checks):
         known = best.get(check.cell)
         if known is None or _rank(check) > _rank(known):
@@ -31,24 +31,24 @@ def merged(files: Sequence[Path]) -> Checked:
     return Checked(tuple(_ordered(best.values())), tuple(changed.values()))
 
 
-def _rank(check: Check) -> tuple[bool, str]:
+def _rank(check: CheckResult) -> tuple[bool, str]:
     return check.outcome != "cannot_judge", check.time
 
 
-def _ordered(checks: Iterable[Check]) -> list[Check]:
+def _ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:
     checks = list(checks)
     repros = list(dict.fromkeys(check.key for check in checks))
     places = list(dict.fromkeys(check.release for check in checks))
     return sorted(checks, key=lambda c: (repros.index(c.key), places.index(c.release)))
 
 
-def _read(path: Path) -> tuple[list[Check], list[Change]]:
+def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        checks = [Check.from_json(row) for row in document["results"]]
+        checks = [CheckResult.from_json(row) for row in document["results"]]
         known = {(check.repro, check.release): check for check in checks}
         changes = [
-            Change(row["before"], known[row["repro"], row["release"]])
+            OutcomeChange(row["before"], known[row["repro"], row["release"]])
             for row in document.get("changes", ())
         ]
         return checks, changes

@@ -28,7 +28,7 @@ _CRASHES = ("crash", "crash_on_recompile")
 
 
 @dataclass(frozen=True)
-class Foreign:
+class IssueOrigin:
     """What makes a program one that somebody else wrote, which runs in the sandbox unless it is to
     be trusted.
 
@@ -44,7 +44,7 @@ class Foreign:
     trust: bool = False
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Foreign:
+    def from_json(cls, data: Mapping[str, Any]) -> IssueOrigin:
         """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
         from reporter.triage.stated import Raised, Stated
 
@@ -55,7 +55,7 @@ class Foreign:
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckSubject:
     """A repro to be checked.
 
     `wanted` is the failure it has to show; None means that any failure counts until the first one
@@ -69,7 +69,7 @@ class Subject:
     wanted: Signature | None = None
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
-    foreign: Foreign | None = None
+    foreign: IssueOrigin | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary, which `from_json` reads."""
@@ -79,10 +79,10 @@ class Subject:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Subject:
+    def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
         """The subject of a `to_json` document; raises KeyError, TypeError."""
         wanted = signature_of(data["wanted"]) if data["wanted"] else None
-        foreign = Foreign.from_json(data["foreign"]) if data["foreign"] else None
+        foreign = IssueOrigin.from_json(data["foreign"]) if data["foreign"] else None
         return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
 
     @property
@@ -91,7 +91,7 @@ class Subject:
         return re.search(r"""cuda(?!\s*=\s*False)|["']cuda(:\d+)?["']""", self.text) is not None
 
 
-def subject_of(name: str) -> Subject:
+def subject_of(name: str) -> CheckSubject:
     """The repro that a word of the command line means: a file, or a report folder.
 
     Issues are read by `reporter.check.issue_subject`.
@@ -107,7 +107,7 @@ def subject_of(name: str) -> Subject:
             f"there is no file or report folder {name}; give a repro file, the folder of a report,"
             " or an issue as OWNER/REPO#N"
         )
-    return Subject(name, key_of(text := _text(path)), text)
+    return CheckSubject(name, key_of(text := _text(path)), text)
 
 
 def key_of(text: str) -> str:
@@ -115,7 +115,7 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def subjects_in(places: Sequence[str]) -> Iterator[Subject]:
+def subjects_in(places: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
     Raises UsageError for a place that holds none.
@@ -144,7 +144,7 @@ def _found(place: str) -> Iterable[str]:
     return [*reports, *lone]
 
 
-def stored(store: sqlite3.Connection) -> Iterator[Subject]:
+def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
     """
@@ -154,16 +154,18 @@ def stored(store: sqlite3.Connection) -> Iterator[Subject]:
         document = _document(folder)
         wanted = wanted_of(document) if document else _of_text(row["kind"], row["signature"])
         seen = _reproduced(document) if document else (0, 0)
-        yield Subject(row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"])
+        yield CheckSubject(
+            row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
+        )
 
 
-def _of_report(folder: Path, name: str) -> Subject:
+def _of_report(folder: Path, name: str) -> CheckSubject:
     text = _text(folder / _REPRO)
     document = _document(folder)
     if document is None:
-        return Subject(name, key_of(text), text)
+        return CheckSubject(name, key_of(text), text)
     seen, torch = _reproduced(document), document.get("torch")
-    return Subject(name, key_of(text), text, wanted_of(document), seen, torch)
+    return CheckSubject(name, key_of(text), text, wanted_of(document), seen, torch)
 
 
 def _text(path: Path) -> str:

@@ -16,13 +16,13 @@ from concurrent.futures import CancelledError
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from reporter.check.judging import Decision, Outcome, Sight, settled, sight
+from reporter.check.judging import Decision, Observation, Outcome, observe, settle
 from reporter.check.pools import Pools
-from reporter.check.subject import Subject, signature_of
+from reporter.check.subject import CheckSubject, signature_of
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.signature import Signature
-from reporter.environments.environments import Environments, Place, cache_folder
+from reporter.environments.environments import Environment, Environments, cache_folder
 from reporter.environments.release import Release, public
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.fresh_process import run_cold, stop_all
@@ -39,13 +39,13 @@ class Task:
     be taken over by a build from the same commit.
     """
 
-    subject: Subject
+    subject: CheckSubject
     release: Release
     expected: Outcome | None = None
     fresh: bool = False
     few: bool = False
     timeout: float = 300.0
-    alike: tuple[Check, ...] = ()
+    alike: tuple[CheckResult, ...] = ()
 
     @property
     def cell(self) -> tuple[str, str]:
@@ -64,14 +64,14 @@ class Task:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Task:
         """The task of a `to_json` document; raises KeyError, TypeError."""
-        subject = Subject.from_json(data["subject"])
+        subject = CheckSubject.from_json(data["subject"])
         release = Release.from_json(data["release"])
-        alike = tuple(Check.from_json(check) for check in data["alike"])
+        alike = tuple(CheckResult.from_json(check) for check in data["alike"])
         return cls(**{**data, "subject": subject, "release": release, "alike": alike})
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """What one repro does in one place.
 
     `torch` is the public version, `build` all of it, `git` its commit; `seconds` is the wall time
@@ -105,14 +105,14 @@ class Check:
         return {**asdict(self), "runs": list(self.runs), "signature": shown}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Check:
+    def from_json(cls, data: Mapping[str, Any]) -> CheckResult:
         """The check of a `to_json` document; raises KeyError, TypeError."""
         shown = signature_of(data["signature"]) if data.get("signature") else None
         return cls(**{**data, "runs": tuple(data["runs"]), "signature": shown})
 
 
 @dataclass
-class Bench:
+class TaskRunner:
     """What a process needs to perform checks: environments and warm workers. A context manager."""
 
     environments: Environments
@@ -126,11 +126,11 @@ class Bench:
         memory: float = 4.0,
         isolation: str = "fork",
         say: Callable[[str], None] = lambda _: None,
-    ) -> Bench:
+    ) -> TaskRunner:
         """A bench on this machine's cache."""
         return cls(Environments(cache_folder(), say), Pools(jobs, memory, isolation))
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> TaskRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -147,12 +147,12 @@ class Bench:
         stop_all()
         sandbox.stop_all()
 
-    def perform(self, task: Task) -> Check:
+    def perform(self, task: Task) -> CheckResult:
         """The result of one cell; raises nothing but what ends the process (Ctrl-C), and
         CancelledError once stopped.
         """
         started = time.monotonic()
-        place: Place | None = None
+        place: Environment | None = None
         foreign = task.subject.foreign
         if foreign is not None and foreign.problem:  # which takes no environment to know
             decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
@@ -176,36 +176,36 @@ class Bench:
             decision = Decision("cannot_judge", str(error), None, (0, 0))
         return _check(task, place, decision, time.monotonic() - started)
 
-    def _decide(self, task: Task, place: Place) -> Decision:
+    def _decide(self, task: Task, place: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
-        subject, sights = task.subject, list[Sight]()
+        subject, sights = task.subject, list[Observation]()
         if subject.foreign is not None:
-            from reporter.check.issue_subject import judged
+            from reporter.check.issue_subject import judge_issue
 
             pools = self.pools
-            return judged(
+            return judge_issue(
                 subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set
             )
         skip = task.few and is_ready(self.pools.warm(place.python))
         if not (task.fresh or skip or subject.needs_cuda):
             sights.append(self._warm(task, place))
         while (
-            found := settled(sights, task.expected, subject.seen, subject.wanted is not None)
+            found := settle(sights, task.expected, subject.seen, subject.wanted is not None)
         ) is None:
             if self._stopped.is_set():
                 raise CancelledError
             sights.append(self._cold(task, place))
         return found
 
-    def _warm(self, task: Task, place: Place) -> Sight:
+    def _warm(self, task: Task, place: Environment) -> Observation:
         with self.pools.borrowed(place.python) as pool:
             try:
                 answer = pool.submit(task.subject.text, task.timeout).result()
             except (CancelledError, RuntimeError) as error:
                 raise CannotJudgeError(f"the worker of torch {place.label} was stopped") from error
-        return sight(answer, task.subject.wanted, task.timeout, cold=False)
+        return observe(answer, task.subject.wanted, task.timeout, cold=False)
 
-    def _cold(self, task: Task, place: Place) -> Sight:
+    def _cold(self, task: Task, place: Environment) -> Observation:
         if not place.python.exists():
             raise CannotJudgeError(f"the environment of torch {place.label} is gone")
         answer = run_cold(
@@ -221,10 +221,10 @@ class Bench:
                 f" {(answer.failure or {}).get('first_line')}"
             )
             raise CannotJudgeError(f"torch {place.label} cannot be imported ({said[:200]})")
-        return sight(answer, task.subject.wanted, task.timeout)
+        return observe(answer, task.subject.wanted, task.timeout)
 
 
-def _twin(task: Task, place: Place) -> Check | None:
+def _twin(task: Task, place: Environment) -> CheckResult | None:
     """What the repro showed in a build from the same commit, of the same kind and for the same
     Python: it need not run again.
     """
@@ -254,9 +254,11 @@ def _cannot_import_torch(answer: Answer) -> bool:
     return is_import and not failure.get("frames")
 
 
-def _check(task: Task, place: Place | None, decision: Decision, seconds: float) -> Check:
+def _check(
+    task: Task, place: Environment | None, decision: Decision, seconds: float
+) -> CheckResult:
     build = place.torch if place else ""
-    return Check(
+    return CheckResult(
         repro=task.subject.name,
         key=task.subject.key,
         release=task.release.label,
@@ -273,7 +275,7 @@ def _check(task: Task, place: Place | None, decision: Decision, seconds: float) 
     )
 
 
-_HOME: Bench | None = None
+_HOME: TaskRunner | None = None
 _HOME_LOCK = threading.Lock()
 
 
@@ -286,6 +288,6 @@ def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[st
         if _HOME is None:
             import atexit
 
-            _HOME = Bench.here(jobs=os.cpu_count() or 1, **options)
+            _HOME = TaskRunner.here(jobs=os.cpu_count() or 1, **options)
             atexit.register(_HOME.pools.close)
     return _HOME.perform(Task.from_json(data)).to_json()

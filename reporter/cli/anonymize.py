@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reporter.cli import shell
-from reporter.cli.chain import chained
+from reporter.cli.chain import chain
 from reporter.cli.parameters import taking
 from reporter.core.settings import Options, settings
 
@@ -23,4 +23,4 @@ def command(options: Options) -> int:
 
         return anonymize(options)
 
-    return shell.finish(options, chained(options, work))
+    return shell.finish(options, chain(options, work))

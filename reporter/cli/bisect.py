@@ -43,6 +43,8 @@ def command(
         from reporter.cli.prompt import Terminal
 
         given = {**words, "python": tuple(words["python"] or ())}
-        return bisect.bisect(bisect.Request(repro, **given, person=Terminal(options)), options)
+        return bisect.bisect(
+            bisect.BisectRequest(repro, **given, person=Terminal(options)), options
+        )
 
     return shell.finish(options, work)

@@ -53,7 +53,7 @@ class Chained:
         return self.filed.summary_lines() if self.filed is not None else []
 
 
-def chained(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[], shell.Outcome]:
+def chain(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[], shell.Outcome]:
     """`work`, followed by filing if `options` ask for it; what can be refused is refused before the
     work.
 

@@ -43,7 +43,7 @@ def command(options: Options, **words: Any) -> int:
     """
 
     def work() -> shell.Outcome:
-        from reporter.check.command import Asked, run
+        from reporter.check.command import CheckArguments, run
         from reporter.cli.prompt import Terminal
 
         given: dict[str, Any] = {
@@ -51,6 +51,6 @@ def command(options: Options, **words: Any) -> int:
             for name, value in words.items()
             if value is not None
         }
-        return run(Asked(**given), options, Terminal(options))
+        return run(CheckArguments(**given), options, Terminal(options))
 
     return shell.finish(options, work)

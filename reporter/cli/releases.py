@@ -51,7 +51,7 @@ def command(
         if action == "prune" and not versions:
             return listing.prune(keep)
         if action is None:
-            return listing.offered(index) if offered else listing.listed()
+            return listing.list_offers(index) if offered else listing.list_environments()
         return listing.refuse(action, tuple(versions or ()))
 
     return shell.finish(options, work)

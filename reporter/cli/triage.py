@@ -88,10 +88,12 @@ def command(
 
     def work() -> shell.Outcome:
         from reporter.cli.prompt import Terminal
-        from reporter.triage.service import Asked, sit
+        from reporter.triage.service import TriageArguments, sit
 
         paths = tuple(Path(path) for path in python or ())
-        asked = Asked(issue, paths, quick, runs, search, limit, comment, trust, tuple(torch or ()))
+        asked = TriageArguments(
+            issue, paths, quick, runs, search, limit, comment, trust, tuple(torch or ())
+        )
         return sit(options, asked, Terminal(options))
 
     return shell.finish(options, work)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import Body, Check
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
@@ -25,7 +25,7 @@ class Content(Protocol):
     repro.
     """
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         """Definitions, inputs and the callable."""
 
 
@@ -34,9 +34,9 @@ class Candidate:
     """An immutable candidate; every reduction step makes another one."""
 
     content: Graph | Content
-    check: Check
+    check: ReproCheck
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
         return emit.emit(self.content) if isinstance(self.content, Graph) else self.content.body()
 
@@ -85,7 +85,7 @@ class Candidate:
         return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
 
 
-def seen(answer: Answer, eager_raises: bool = False) -> Signature | None:
+def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
     if answer.outcome == "died":
         return Signature("process_death", signal=answer.signal)
@@ -111,7 +111,7 @@ def judge(wanted: Signature) -> Callable[[Answer], bool]:
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
     def interesting(answer: Answer) -> bool:
-        found = seen(answer)
+        found = shown_failure(answer)
         if found is None or answer.out_of_memory and not memory_too:
             return False
         return same_failure(plain, found)

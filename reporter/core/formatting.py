@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def formatted(text: str) -> str:
+def format_program(text: str) -> str:
     """The text as black writes it."""
     import black
 

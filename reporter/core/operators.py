@@ -35,7 +35,7 @@ _WORDS: dict[type[ast.AST], str] = {
 _MOST_WORDS = 2
 
 
-def told(text: str, layer: str) -> tuple[str, ...]:
+def name_operators(text: str, layer: str) -> tuple[str, ...]:
     """What a report names its repro by: the operations, and before them, if Dynamo is at fault,
     what of Python it has to follow.
     """

@@ -65,7 +65,7 @@ class PlainProgress:
 
     def update(self, candidates: int, size: str) -> None:
         if self._clock() - self._last_line >= SECONDS_BETWEEN_LINES:
-            so_far = ", ".join(filter(None, (counted(candidates), size)))
+            so_far = ", ".join(filter(None, (describe_count(candidates), size)))
             self._line(f"{self._name}: {so_far}")
 
     def note(self, text: str) -> None:
@@ -87,7 +87,7 @@ class PlainProgress:
 
     def _line(self, text: str) -> None:
         self._last_line = self._clock()
-        line = f"[{elapsed(self._last_line - self._start)}] {text}"
+        line = f"[{format_elapsed(self._last_line - self._start)}] {text}"
         encoding = getattr(self._stream, "encoding", None) or "utf-8"
         print(line.encode(encoding, "backslashreplace").decode(encoding), file=self._stream)
         self._stream.flush()
@@ -120,7 +120,7 @@ class LiveProgress:
         self._stage, self._counts = (name, detail), ""
 
     def update(self, candidates: int, size: str) -> None:
-        self._counts = ", ".join(filter(None, (counted(candidates), size)))
+        self._counts = ", ".join(filter(None, (describe_count(candidates), size)))
 
     def note(self, text: str) -> None:
         self._live.console.print(text, markup=False)
@@ -151,7 +151,7 @@ class LiveProgress:
 
         name, detail = self._stage
         text = Text()
-        text.append(f"{elapsed(time.monotonic() - self._start)} ", style="dim")
+        text.append(f"{format_elapsed(time.monotonic() - self._start)} ", style="dim")
         text.append(name, style="bold")
         for part in (detail, self._counts):
             if part:
@@ -168,12 +168,12 @@ def open_progress(options: Options) -> Progress:
     return LiveProgress()
 
 
-def elapsed(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """Minutes and seconds, `2:05`; hours are counted in minutes."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
 
 
-def counted(candidates: int) -> str:
+def describe_count(candidates: int) -> str:
     """The candidate count as words."""
     return f"{candidates} candidate" + ("" if candidates == 1 else "s")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.errors import UsageError
 from reporter.core.report_folder import write_private
 from reporter.core.signature import Signature
@@ -40,7 +40,7 @@ class Recorded:
     signature: Signature | None
     failure: Json | None
     ladder: tuple[Json, ...]
-    check: Check | None
+    check: ReproCheck | None
     captures: tuple[tuple[Json, Json], ...]
     gathered: Json | None
     environment: Json
@@ -123,13 +123,13 @@ def _signature(data: Json | None) -> Signature | None:
     return Signature.from_json(data) if data else None
 
 
-def _check(data: Json | None) -> Check | None:
+def _check(data: Json | None) -> ReproCheck | None:
     if data is None:
         return None
-    for item in fields(Check):
+    for item in fields(ReproCheck):
         if isinstance(data[item.name], list):
             data[item.name] = tuple(_tuple(entry) for entry in data[item.name])
-    return Check(**data)
+    return ReproCheck(**data)
 
 
 def _tuple(value: Any) -> Any:

@@ -36,7 +36,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Rung:
+class RungRow:
     """One variation of the recorded call. `outcome`: ok, raises, differs, died, timeout or skipped.
 
     Errors are absolute: `max_abs_error` against eager, the other two, as root mean squares, against
@@ -109,7 +109,7 @@ class Report:
     """
 
     verdict: Verdict
-    ladder: tuple[Rung, ...]
+    ladder: tuple[RungRow, ...]
     torch: str
     python: str
     device: str

@@ -26,7 +26,7 @@ def take() -> None:
         _taken[name] = os.environ.pop(name)
 
 
-def held() -> dict[str, str]:
+def held_tokens() -> dict[str, str]:
     """The tokens that this process was given, by variable, without those that are empty."""
     found = {name: value for name, value in os.environ.items() if _NAME.match(name)}
     return {name: value.strip() for name, value in {**_taken, **found}.items() if value.strip()}
@@ -39,7 +39,7 @@ def without_tokens(environment: Mapping[str, str]) -> dict[str, str]:
 
 def redact(text: str) -> str:
     """The text without the value of any token that this process was given."""
-    longest_first = sorted(held().items(), key=lambda item: -len(item[1]))
+    longest_first = sorted(held_tokens().items(), key=lambda item: -len(item[1]))
     for name, value in longest_first:
         if len(value) >= _LEAST:
             text = text.replace(value, f"<{name}>")

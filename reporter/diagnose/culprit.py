@@ -22,7 +22,7 @@ from reporter.diagnose.experiment import (
     with_switches,
 )
 from reporter.diagnose.suspect import Culprit, Tried
-from reporter.diagnose.switches import Switch
+from reporter.diagnose.switches import ConfigSwitch
 from reporter.diagnose.variation_search import Located, Runner, locate
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
@@ -95,7 +95,7 @@ class _Search:
         if kind in _CRASHES:
             self.switches.append(table.SUPPRESS)
         self.base = Variation("control")
-        self.tried: dict[Switch, Trial] = {}
+        self.tried: dict[ConfigSwitch, Trial] = {}
         self.not_tried: list[str] = []
         self.operators: list[str] = []
 
@@ -167,7 +167,7 @@ class _Search:
             "/".join(pair) for pair, trial in zip(pairs, off, strict=True) if trial is None
         ]
         rows = tuple(
-            _tried(Switch("/".join(pair), f"{pair[1]} left out"), trial)
+            _tried(ConfigSwitch("/".join(pair), f"{pair[1]} left out"), trial)
             for pair, trial in zip(pairs, off, strict=True)
             if trial is not None and trial.detail != "not in this release"
         )
@@ -231,7 +231,7 @@ class _Search:
             if not self._works(self.tried):
                 self._screen(_groups([switch for switch in rest if switch.cost > 1]))
 
-    def _directed(self, culprit: Culprit) -> list[Switch]:
+    def _directed(self, culprit: Culprit) -> list[ConfigSwitch]:
         """The switches that leave out what was found, and nothing else."""
         found = []
         if culprit.operator is not None:
@@ -245,17 +245,17 @@ class _Search:
                 found.append(named)
         return found
 
-    def _works(self, switches: Iterable[Switch]) -> bool:
+    def _works(self, switches: Iterable[ConfigSwitch]) -> bool:
         """Whether one of the switches alone makes the bug go away."""
         return any(one in self.tried and self.tried[one].bug is False for one in switches)
 
-    def _screen(self, groups: list[list[Switch]]) -> None:
+    def _screen(self, groups: list[list[ConfigSwitch]]) -> None:
         """Tries groups of switches: a bug that stays is blamed on none of the group, any other
         group is split.
         """
         while groups:
             trials = self.runner.run([with_switches(self.base, group) for group in groups])
-            halves: list[list[Switch]] = []
+            halves: list[list[ConfigSwitch]] = []
             for group, trial in zip(groups, trials, strict=True):
                 if trial is None:
                     self.not_tried += [switch.setting for switch in group]
@@ -282,14 +282,14 @@ class _Search:
             return culprit
         return replace(culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0])
 
-    def _workaround(self) -> tuple[list[Switch], bool]:
+    def _workaround(self) -> tuple[list[ConfigSwitch], bool]:
         """The cheapest switch that works alone, else the smallest set that works; whether it is
         known to be minimal.
         """
         alone = [switch for switch, trial in self.tried.items() if trial.bug is False]
         if alone:
             return [min(alone, key=_price)], True
-        useful: list[Switch] = []
+        useful: list[ConfigSwitch] = []
         for switch, trial in self.tried.items():
             if trial.bug and not any(_contradict(switch, other) for other in useful):
                 useful.append(switch)
@@ -304,7 +304,7 @@ class _Search:
         chosen = minimise_list(useful, self._first_gone)
         return chosen, "settings together" not in self.not_tried
 
-    def _first_gone(self, proposals: Sequence[list[Switch]]) -> int | None:
+    def _first_gone(self, proposals: Sequence[list[ConfigSwitch]]) -> int | None:
         """The index of the first set of switches with which the bug is gone."""
         for start in range(0, len(proposals), self.runner.jobs):
             batch = proposals[start : start + self.runner.jobs]
@@ -318,7 +318,7 @@ class _Search:
                 return None
         return None
 
-    def _confirm(self, chosen: list[Switch]) -> bool | None:
+    def _confirm(self, chosen: list[ConfigSwitch]) -> bool | None:
         """Whether the bug is gone in the user's own backend too; None where there was no time to
         look.
         """
@@ -327,11 +327,11 @@ class _Search:
         return None if trial is None or trial.bug is None else not trial.bug
 
 
-def _groups(switches: Sequence[Switch]) -> list[list[Switch]]:
+def _groups(switches: Sequence[ConfigSwitch]) -> list[list[ConfigSwitch]]:
     """What is tried together: all that do not contradict each other, since most of them do not
     matter.
     """
-    groups: list[list[Switch]] = []
+    groups: list[list[ConfigSwitch]] = []
     for switch in switches:
         for group in groups:
             if not any(_contradict(switch, other) for other in group):
@@ -342,7 +342,7 @@ def _groups(switches: Sequence[Switch]) -> list[list[Switch]]:
     return groups
 
 
-def _price(switch: Switch) -> tuple[int, bool]:
+def _price(switch: ConfigSwitch) -> tuple[int, bool]:
     """What names the culprit, before what may help by accident."""
     return switch.cost, not switch.directed
 
@@ -355,7 +355,7 @@ def _absent(trial: Trial) -> bool:
     return trial.bug is None and trial.detail in ("not in this release", "cannot_judge")
 
 
-def _changes(abilities: Abilities, known: Sequence[Switch]) -> list[Switch]:
+def _changes(abilities: Abilities, known: Sequence[ConfigSwitch]) -> list[ConfigSwitch]:
     """Changes of configuration in the release's own table that ours lacks."""
     names = {(name, repr(value)) for switch in known for name, value in switch.config}
     return [
@@ -365,14 +365,14 @@ def _changes(abilities: Abilities, known: Sequence[Switch]) -> list[Switch]:
     ]
 
 
-def _contradict(one: Switch, other: Switch) -> bool:
+def _contradict(one: ConfigSwitch, other: ConfigSwitch) -> bool:
     both_dynamic = one.dynamic != table.UNSET and other.dynamic != table.UNSET
     return both_dynamic or bool(
         {name for name, _ in one.config} & {name for name, _ in other.config}
     )
 
 
-def _tried(switch: Switch, trial: Trial) -> Tried:
+def _tried(switch: ConfigSwitch, trial: Trial) -> Tried:
     gone = None if trial.bug is None else not trial.bug
     return Tried(
         switch.name, switch.setting, switch.meaning, gone, round(trial.seconds, 2), trial.detail

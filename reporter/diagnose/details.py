@@ -39,7 +39,7 @@ _NUMBERS = (
 
 
 @dataclass(frozen=True)
-class Details:
+class DiagnosisDetails:
     """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a
     person of them.
 
@@ -157,7 +157,7 @@ def gather(
     say: Callable[[str], None],
     thorough: bool,
     checked: bool,
-) -> Details:
+) -> DiagnosisDetails:
     """Measures what a verdict asks for; without `thorough` only what is quick.
 
     `checked`: the script compares results itself, so whoever wrote it asks whether they are right,
@@ -171,7 +171,7 @@ def gather(
         gatherer.divergence()
         gatherer.culprit()
     complaint = None if diagnosis.is_bug else gatherer.complaints()
-    return Details(gatherer.document, tuple(gatherer.lines), complaint)
+    return DiagnosisDetails(gatherer.document, tuple(gatherer.lines), complaint)
 
 
 def _measurement(diagnosis: Diagnosis) -> Json | None:

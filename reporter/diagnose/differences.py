@@ -20,11 +20,18 @@ from reporter.diagnose.ladder import (
     RECAST,
     REORDERED,
     Climber,
-    Rung,
+    MeasuredRung,
     describe,
     reference,
 )
-from reporter.diagnose.measuring import climb, first_bad, made, nowhere_else, often, steadiness
+from reporter.diagnose.measuring import (
+    climb,
+    first_bad,
+    make_diagnosis,
+    nowhere_else,
+    often,
+    steadiness,
+)
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.call_session import Json
 
@@ -73,12 +80,14 @@ def difference(climber: Climber) -> Diagnosis:
                 f"The script's compiled call differed from eager ({own.detail}), but none of"
                 f" {seen[1] - 1} repetitions did."
             )
-            return made(climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen)
+            return make_diagnosis(
+                climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen
+            )
         return _excused(climber, own) or _wrong(climber, own, seen)
     return _excused(climber, compiled) or _wrong(climber, compiled)
 
 
-def _differs(rung: Rung) -> bool:
+def _differs(rung: MeasuredRung) -> bool:
     return rung.outcome == "differs"
 
 
@@ -91,14 +100,14 @@ def _eager_twice(climber: Climber) -> Diagnosis | None:
             f"The result depends on memory that {names} hands out and nothing writes to: filling"
             f" that memory changes eager's own result ({climber.ladder[FILLED].detail})."
         )
-        return made(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
+        return make_diagnosis(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
     if again.outcome != "differs" or not _moves(again, climber.finding.comparison):
         return None
     summary = f"Eager differs from eager: {again.detail}."
-    return made(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
+    return make_diagnosis(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
 
 
-def _moves(rung: Rung, comparison: Json | None) -> bool:
+def _moves(rung: MeasuredRung, comparison: Json | None) -> bool:
     """Whether a variation of eager moves every part of the result that is to be excused."""
     if rung.comparison is None or comparison is None:
         return True
@@ -115,13 +124,13 @@ def _place(item: Json) -> str:
     return str(item.get("label") or item["where"])
 
 
-def _numpy(climber: Climber, compiled: Rung) -> Diagnosis | None:
+def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """NumPy's random numbers are torch's in compiled code unless it is told otherwise."""
     if "numpy" not in climber.ladder.facts["streams"] or compiled.outcome != "differs":
         return None
     if not climber.measure(NUMPY).good:
         return None
-    return made(
+    return make_diagnosis(
         climber,
         "rng",
         "none",
@@ -133,7 +142,7 @@ def _numpy(climber: Climber, compiled: Rung) -> Diagnosis | None:
     )
 
 
-def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
+def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone."""
     differs = compiled.comparison and not compiled.comparison["same"]
     if climber.own_name() != "inductor" or not differs:
@@ -141,7 +150,7 @@ def _random(climber: Climber, compiled: Rung) -> Diagnosis | None:
     forced = climber.measure("fallback_random")
     if not forced.good or climber.ladder["aot_eager"].outcome == "differs":
         return None  # aot_eager draws as eager does: no excuse
-    return made(
+    return make_diagnosis(
         climber,
         "rng",
         "none",
@@ -161,7 +170,7 @@ def _emulated(climber: Climber) -> bool:
 
 
 def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Diagnosis:
-    return made(
+    return make_diagnosis(
         climber,
         "precision_cast",
         "none",
@@ -173,7 +182,7 @@ def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Dia
     )
 
 
-def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
+def _harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     """The difference is within what the receiving side calls equal."""
     comparison = compiled.comparison or climber.finding.comparison
     text = describe(comparison)
@@ -200,7 +209,7 @@ def _harmless(climber: Climber, compiled: Rung) -> Diagnosis:
             "The results differ by rounding only, within the tolerance that torch's own comparison"
             f" allows ({text}); {reference(climber.ladder)}."
         )
-    return made(
+    return make_diagnosis(
         climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
     )
 
@@ -215,7 +224,7 @@ def _eager_far_off(comparison: Json | None) -> float | None:
     return max((share for share in shares if share > _FAR_OFF), default=None)
 
 
-def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
+def _excused(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Differences beyond rounding that still are nobody's fault."""
     comparison = compiled.comparison
     assert comparison is not None
@@ -230,7 +239,9 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
             f" ({compiled.detail})."
         )
         cited = (EAGER, "aot_eager", "compiled", REORDERED)
-        return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
+        return make_diagnosis(
+            climber, "undefined_value", "none", summary, cited, comparison=comparison
+        )
     if facts.get("undefined_casts") and _recast(climber, comparison):
         cast = facts["undefined_casts"][0]
         summary = (
@@ -238,7 +249,9 @@ def _excused(climber: Climber, compiled: Rung) -> Diagnosis | None:
             f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
         )
         cited = (EAGER, "aot_eager", "compiled", RECAST)
-        return made(climber, "undefined_value", "none", summary, cited, comparison=comparison)
+        return make_diagnosis(
+            climber, "undefined_value", "none", summary, cited, comparison=comparison
+        )
     if _emulated(climber):
         return _precision_cast(climber, compiled.detail, comparison)
     return _restless(climber, comparison) or _ill_conditioned(climber, comparison)
@@ -256,7 +269,9 @@ def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
         f"({describe(comparison)})."
     )
     cited = (EAGER, AGAIN, "compiled")
-    return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
+    return make_diagnosis(
+        climber, "nondeterministic", "eager", summary, cited, comparison=comparison
+    )
 
 
 def _recast(climber: Climber, comparison: Json) -> bool:
@@ -271,7 +286,7 @@ def _recast(climber: Climber, comparison: Json) -> bool:
     )
 
 
-def _shift(moved: Rung, comparison: Json) -> float | None:
+def _shift(moved: MeasuredRung, comparison: Json) -> float | None:
     """How far a rung of eager is from eager; None if not nearly as far everywhere as the compiled
     result is off.
 
@@ -309,8 +324,10 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
             f" {shift:.3g}, as far as the compiled result ({describe(comparison)})."
         )
         cited = (EAGER, AGAIN, "compiled", name)
-        return made(climber, "nondeterministic", "eager", summary, cited, comparison=comparison)
-    return made(
+        return make_diagnosis(
+            climber, "nondeterministic", "eager", summary, cited, comparison=comparison
+        )
+    return make_diagnosis(
         climber,
         "ill_conditioned",
         "none",
@@ -321,7 +338,9 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
     )
 
 
-def _wrong(climber: Climber, compiled: Rung, seen: tuple[int, int] | None = None) -> Diagnosis:
+def _wrong(
+    climber: Climber, compiled: MeasuredRung, seen: tuple[int, int] | None = None
+) -> Diagnosis:
     comparison = compiled.comparison
     assert comparison is not None
     layer = first_bad(climber, _differs)
@@ -333,7 +352,7 @@ def _wrong(climber: Climber, compiled: Rung, seen: tuple[int, int] | None = None
         if climber.measure("fresh compile").good:
             kind = "stale_graph"
             climber.measure("dynamic=False")
-    return made(
+    return make_diagnosis(
         climber,
         kind,
         layer,

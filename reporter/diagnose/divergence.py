@@ -18,7 +18,7 @@ from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from reporter.recording.call_session import Json, Lab
+from reporter.recording.call_session import CallSession, Json
 from reporter.recording.findings import Finding
 
 _SPACED = 12
@@ -127,7 +127,7 @@ def _numbers(point: Point) -> str:
 
 
 def profile(
-    source: Finding | Lab,
+    source: Finding | CallSession,
     *,
     grads: bool,
     backend: str | None,
@@ -182,7 +182,7 @@ class _Bench:
     `whole`: whether the uncut graph differs.
     """
 
-    lab: Lab
+    lab: CallSession
     asked: Json
     graph: Json
     deadline: float

@@ -21,10 +21,10 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import judge
 from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.ladder import EAGER, EXACT
-from reporter.diagnose.switches import UNSET, Settings, Switch
+from reporter.diagnose.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
-from reporter.recording.call_session import Json, Lab
+from reporter.recording.call_session import CallSession, Json
 
 _CRASHES = ("crash", "crash_on_recompile")
 _RANDOM = "torch._inductor.config.fallback_random"
@@ -65,7 +65,7 @@ class Variation:
         return found
 
 
-def with_switches(base: Variation, switches: list[Switch]) -> Variation:
+def with_switches(base: Variation, switches: list[ConfigSwitch]) -> Variation:
     """A variation with some switches turned; of contradicting ones the last counts."""
     found = base
     for switch in switches:
@@ -124,7 +124,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
 
         def conclude(run: Json, compared: Json | None) -> None:
             path.unlink(missing_ok=True)
-            bug, detail = shown(wanted, run, compared, eager.failure)
+            bug, detail = judge_run(wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
             _resolve(trial, Trial(bug, seconds, detail, run.get("bisect")))
 
@@ -142,7 +142,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     return experiment
 
 
-def shown(
+def judge_run(
     wanted: Signature, run: Json, comparison: Json | None, eager_failure: Json | None
 ) -> tuple[bool | None, str]:
     """Whether one run of the recorded call shows the wanted bug, and the outcome in a word."""
@@ -256,7 +256,7 @@ USUAL = Abilities(
 )
 
 
-def lab_abilities(lab: Lab, names: list[str], timeout: float) -> Abilities:
+def lab_abilities(lab: CallSession, names: list[str], timeout: float) -> Abilities:
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """

@@ -61,7 +61,7 @@ class Recompile:
 
 
 @dataclass(frozen=True)
-class Complaints:
+class GraphBreakReport:
     """What one script's compiled callables met.
 
     `broken` and `recompiled` are the whole script's own counts.
@@ -132,7 +132,7 @@ def _in_words(item: GraphBreak) -> str:
     return f"{item.reason} ({item.explanation.rstrip('.')})" if item.explanation else item.reason
 
 
-def collect(recording: Recording, timeout: float) -> Complaints | None:
+def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     """Asks the last call of each callable, if the script counted anything; None if there is nothing
     to complain about.
     """
@@ -146,7 +146,7 @@ def collect(recording: Recording, timeout: float) -> Complaints | None:
     recompiles = tuple(Recompile(**item) for answer in answers for item in answer["recompiles"])
     if not recompiles:
         recompiles = tuple(Recompile(call=0, **item) for item in counted.get("failed") or ())
-    found = Complaints(
+    found = GraphBreakReport(
         graphs=sum(answer["graphs"] for answer in answers),
         graph_breaks=breaks,
         recompiles=recompiles,

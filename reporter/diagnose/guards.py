@@ -18,7 +18,7 @@ _MAX_EXPERIMENTS = 4
 
 
 @dataclass(frozen=True)
-class Change:
+class GuardChange:
     """A size or number that differs between the call a graph was compiled for and the call that
     reused it.
     """
@@ -56,7 +56,7 @@ class MissingGuard:
     `confirmed`: held static, the result is right (None: could not be tried). All of it is public.
     """
 
-    changed: tuple[Change, ...]
+    changed: tuple[GuardChange, ...]
     checked: tuple[str, ...]
     used: tuple[str, ...]
     symbols: dict[str, str]
@@ -102,7 +102,9 @@ def find(finding: Finding, timeout: float) -> MissingGuard | None:
     if answer.get("outcome") != "ok" or not answer["reused"] or not answer["changed"]:
         return None
     changes = [
-        Change(item["where"], item["dimension"], item["compiled"], item["now"], tuple(item["used"]))
+        GuardChange(
+            item["where"], item["dimension"], item["compiled"], item["now"], tuple(item["used"])
+        )
         for item in answer["changed"]
     ]
     blamed, confirmed = changes[:1], None
@@ -133,7 +135,9 @@ class _Search:
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
         return str(self.finding.lab.folder / name)
 
-    def ask(self, static: Sequence[Change], vary: Sequence[Change] | None = None) -> dict[str, Any]:
+    def ask(
+        self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
+    ) -> dict[str, Any]:
         """History and call again, with some changes held static, or with only some of the changes
         made.
         """
@@ -160,7 +164,7 @@ class _Search:
         ).get("comparison")
         return bool(compared["same"]) if compared else None
 
-    def confirm(self, changes: Sequence[Change]) -> tuple[list[Change], bool | None]:
+    def confirm(self, changes: Sequence[GuardChange]) -> tuple[list[GuardChange], bool | None]:
         """The change that alone makes a reused graph wrong; then whether holding it static makes
         the result right.
         """
@@ -177,9 +181,9 @@ class _Search:
         return blamed, self.right(self.ask(blamed))
 
 
-def _together(changes: Sequence[Change]) -> list[list[Change]]:
+def _together(changes: Sequence[GuardChange]) -> list[list[GuardChange]]:
     """Changes from and to the same size are likely one size, and cannot be made apart."""
-    groups: dict[tuple[float, float], list[Change]] = {}
+    groups: dict[tuple[float, float], list[GuardChange]] = {}
     for change in changes:
         groups.setdefault((change.compiled, change.now), []).append(change)
     return list(groups.values())

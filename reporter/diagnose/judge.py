@@ -17,12 +17,12 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
-from reporter.diagnose.ladder import AGAIN, EAGER, Climber, Rung
+from reporter.diagnose.ladder import AGAIN, EAGER, Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
     first_bad,
-    made,
+    make_diagnosis,
     nowhere_else,
     often,
     steadiness,
@@ -144,7 +144,7 @@ def _verdict(climber: Climber) -> Diagnosis:
     finding, eager = climber.finding, climber.ladder[EAGER]
     if eager.outcome in ("died", "timeout"):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
-        return made(climber, "invalid_program", "eager", summary, (EAGER,))
+        return make_diagnosis(climber, "invalid_program", "eager", summary, (EAGER,))
     ended_badly = finding.symptom in ("died", "hang", "raised")
     if finding.symptom == "accepts" or eager.outcome == "raises" and ended_badly:
         return _rejected_by_eager(climber)
@@ -166,13 +166,13 @@ def _rejected_by_eager(climber: Climber) -> Diagnosis:
         return _death(climber)
     if compiled.outcome != "ok":
         summary = f"Eager fails as well: {eager.detail}."
-        return made(climber, "invalid_program", "eager", summary, (EAGER, "compiled"))
+        return make_diagnosis(climber, "invalid_program", "eager", summary, (EAGER, "compiled"))
     if climber.ladder[AGAIN].outcome != "raises":
         summary = "Eager raises in one run and returns in another."
-        return made(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
+        return make_diagnosis(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
     layer = first_bad(climber, lambda rung: rung.outcome == "ok")
     assert eager.failure is not None
-    return made(
+    return make_diagnosis(
         climber,
         "accepts_invalid",
         layer,
@@ -188,14 +188,16 @@ def _rejected_by_eager(climber: Climber) -> Diagnosis:
 def _unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a failure that nothing but the script's own call has shown."""
     summary = f"The script's compiled call {what}, but none of {seen[1] - 1} repetitions did."
-    return made(climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen)
+    return make_diagnosis(
+        climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen
+    )
 
 
 def _death(climber: Climber) -> Diagnosis:
     """The compiled call ends the process."""
     names = climb(climber)
 
-    def died(rung: Rung) -> bool:
+    def died(rung: MeasuredRung) -> bool:
         return rung.outcome == "died"
 
     seen = steadiness(climber, died)
@@ -209,7 +211,7 @@ def _death(climber: Climber) -> Diagnosis:
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if name == "SIGKILL" else ""
     where = f" {place.text()}" if place else ""
-    return made(
+    return make_diagnosis(
         climber,
         "process_death",
         layer,
@@ -240,11 +242,11 @@ def _hang(climber: Climber) -> Diagnosis:
             "The script's compiled call was slower than the limit, but ends when repeated"
             f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
-        return made(climber, "not_reproduced", "none", summary, ("compiled",))
+        return make_diagnosis(climber, "not_reproduced", "none", summary, ("compiled",))
     layer = first_bad(climber, lambda rung: rung.outcome == "timeout")
     place = stacks.place(stuck.stack)
     where = f" It is stuck {place.text()}." if place else ""
-    return made(
+    return make_diagnosis(
         climber,
         "hang",
         layer,
@@ -278,9 +280,9 @@ def _crash(climber: Climber) -> Diagnosis:
             f"The program asks torch to fail instead of compiling again ({request}), and this call"
             " would need that; eager runs."
         )
-        return made(climber, "recompiles", "dynamo", summary, (EAGER, *names))
+        return make_diagnosis(climber, "recompiles", "dynamo", summary, (EAGER, *names))
 
-    def raises(rung: Rung) -> bool:
+    def raises(rung: MeasuredRung) -> bool:
         return rung.outcome == "raises"
 
     seen = steadiness(climber, raises)
@@ -295,7 +297,7 @@ def _crash(climber: Climber) -> Diagnosis:
             kind = "crash_on_recompile"
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else "Compiling"
-    return made(
+    return make_diagnosis(
         climber,
         kind,
         layer,

@@ -65,7 +65,7 @@ RUNGS: Mapping[str, Json] = {
 
 
 @dataclass(frozen=True)
-class Rung:
+class MeasuredRung:
     """What one rung showed. `outcome`: ok, differs, raises, died, timeout or skipped.
 
     `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped;
@@ -93,11 +93,11 @@ class Rung:
 class Ladder:
     """The rungs measured so far, by name, in order, and the facts of a probed eager run."""
 
-    rungs: dict[str, Rung] = field(default_factory=dict)
+    rungs: dict[str, MeasuredRung] = field(default_factory=dict)
     facts: Json = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Rung:
-        return self.rungs.get(name) or Rung(name, "skipped")
+    def __getitem__(self, name: str) -> MeasuredRung:
+        return self.rungs.get(name) or MeasuredRung(name, "skipped")
 
 
 class _Flight:
@@ -164,7 +164,7 @@ class Climber:
             return "custom"
         return str(backend) if backend not in BACKENDS else "inductor"
 
-    def measure(self, name: str) -> Rung:
+    def measure(self, name: str) -> MeasuredRung:
         """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with
         eager.
         """
@@ -184,16 +184,16 @@ class Climber:
         replay = self.finding.replay and way["how"] == "compiled"
         return {**way, "replay": replay and way.get("replay", True)}
 
-    def own_call(self) -> Rung | None:
+    def own_call(self) -> MeasuredRung | None:
         """The script's own compiled call, judged again with everything that is known by now; None
         if it did not return.
         """
         returned = self.finding.returned
         if returned is None or self.ladder[EAGER].outcome != "ok":
             return None
-        return self._judge(Rung("script", "ok", snapshot=returned))
+        return self._judge(MeasuredRung("script", "ok", snapshot=returned))
 
-    def repeats(self, count: int) -> list[Rung]:
+    def repeats(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
         steady one.
         """
@@ -214,7 +214,7 @@ class Climber:
         rung.setdefault("grads", self.finding.grads)
         return _Flight(self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout))
 
-    def _run(self, name: str) -> Rung:
+    def _run(self, name: str) -> MeasuredRung:
         flight = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
         answer = flight.answer.result(timeout=self.timeout + 60)
         outcome = str(answer["outcome"])
@@ -224,7 +224,7 @@ class Climber:
             if failure
             else str(answer.get("signal") or "")
         )
-        measured = Rung(
+        measured = MeasuredRung(
             name,
             outcome,
             detail[:300],
@@ -239,7 +239,7 @@ class Climber:
         self.ladder.rungs[name] = measured
         return measured
 
-    def _judge(self, rung: Rung) -> Rung:
+    def _judge(self, rung: MeasuredRung) -> MeasuredRung:
         reference = self.ladder[EAGER]
         if rung.outcome != "ok" or reference.outcome != "ok":
             return rung
@@ -257,7 +257,7 @@ class Climber:
         )
         comparison = answer.get("comparison")
         outcome = "ok" if comparison is None or comparison["same"] else "differs"
-        judged = Rung(
+        judged = MeasuredRung(
             rung.name,
             outcome,
             describe(comparison),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reporter.diagnose.ladder import Climber, Rung
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 
 LAYERS = {
@@ -26,7 +26,7 @@ REPEATS = 5
 LONG = 30.0
 
 
-def made(
+def make_diagnosis(
     climber: Climber, kind: str, layer: str, summary: str, cited: Iterable[str] = (), **details: Any
 ) -> Diagnosis:
     """A verdict on the climber's finding; `cited` are the rungs that show it."""
@@ -72,7 +72,7 @@ def _measured(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def first_bad(climber: Climber, bad: Callable[[Rung], bool]) -> str:
+def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> str:
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
@@ -83,7 +83,7 @@ def first_bad(climber: Climber, bad: Callable[[Rung], bool]) -> str:
     return LAYERS.get(own, "backend")
 
 
-def steadiness(climber: Climber, bad: Callable[[Rung], bool]) -> tuple[int, int]:
+def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[int, int]:
     """How often the user's own call showed the symptom: (times seen, times run), the script's call
     included.
 

@@ -23,7 +23,7 @@ _COMPILING = (
 
 
 @dataclass(frozen=True)
-class Place:
+class TorchFrame:
     """`phase`: compiling or running; `frames`: torch's, innermost first, `file:function`."""
 
     phase: str
@@ -35,7 +35,7 @@ class Place:
         return f"while {self.phase}{where}"
 
 
-def place(dump: str) -> Place | None:
+def place(dump: str) -> TorchFrame | None:
     """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
 
     None without frames.
@@ -52,4 +52,4 @@ def place(dump: str) -> Place | None:
     if not best and not _FRAME.search(dump):
         return None
     compiling = any(frame.startswith(_COMPILING) for frame in best)
-    return Place("compiling" if compiling else "running", tuple(best[:6]))
+    return TorchFrame("compiling" if compiling else "running", tuple(best[:6]))

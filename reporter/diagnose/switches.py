@@ -20,7 +20,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
-class Switch:
+class ConfigSwitch:
     """One change of the way the program is compiled.
 
     `device` is where it can matter: cpu, cuda or both ("").
@@ -61,39 +61,39 @@ class Switch:
         return "; ".join(parts)
 
 
-def fallback_switch(operator: str) -> Switch:
+def fallback_switch(operator: str) -> ConfigSwitch:
     """Inductor calls eager's kernel for one operator."""
     meaning = f"eager's kernel for {operator}"
-    return Switch(f"fallback {operator}", meaning, fallback=(operator,), directed=True)
+    return ConfigSwitch(f"fallback {operator}", meaning, fallback=(operator,), directed=True)
 
 
-def whole_switch(operator: str) -> Switch:
+def whole_switch(operator: str) -> ConfigSwitch:
     """One operator is not decomposed; Inductor then calls eager's kernel for it."""
     meaning = f"{operator} is not decomposed"
-    return Switch(f"whole {operator}", meaning, undecomposed=(operator,), directed=True)
+    return ConfigSwitch(f"whole {operator}", meaning, undecomposed=(operator,), directed=True)
 
 
-def pass_switch(name: str) -> Switch:
+def pass_switch(name: str) -> ConfigSwitch:
     """Inductor skips one of its graph passes, where a release lets one name it."""
     config = ((INDUCTOR + "disabled_passes", name),)
-    return Switch(f"without {name}", f"graph pass {name} off", config, directed=True)
+    return ConfigSwitch(f"without {name}", f"graph pass {name} off", config, directed=True)
 
 
-def change_switch(name: str, value: Any) -> Switch:
+def change_switch(name: str, value: Any) -> ConfigSwitch:
     """A change of configuration that torch's own bisector tries."""
-    return Switch(
+    return ConfigSwitch(
         name.rpartition("config.")[2], "a change torch's bisector tries", ((name, value),)
     )
 
 
-def _switches(prefix: str, table: str) -> tuple[Switch, ...]:
+def _switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
     """Rows `name = value | cost | device | meaning`."""
     found = []
     for row in table.strip().splitlines():
         setting, cost, device, meaning = (part.strip() for part in row.split("|"))
         name, _, value = setting.partition(" = ")
         config = ((prefix + name, _VALUES[value] if value in _VALUES else int(value)),)
-        found.append(Switch(setting, meaning, config, cost=int(cost), device=device))
+        found.append(ConfigSwitch(setting, meaning, config, cost=int(cost), device=device))
     return tuple(found)
 
 
@@ -106,10 +106,10 @@ _VALUES: dict[str, Any] = {
 }
 
 _DYNAMIC = (
-    Switch("dynamic=False", "every shape compiled for itself", dynamic=False, cost=2),
-    Switch("dynamic=True", "shapes as symbols from the start", dynamic=True, cost=2),
+    ConfigSwitch("dynamic=False", "every shape compiled for itself", dynamic=False, cost=2),
+    ConfigSwitch("dynamic=True", "shapes as symbols from the start", dynamic=True, cost=2),
 )
-_THREADS = Switch("one thread", "generated loops run on one thread", threads=1, cost=3)
+_THREADS = ConfigSwitch("one thread", "generated loops run on one thread", threads=1, cost=3)
 
 _DYNAMO = (
     _switches(
@@ -276,9 +276,11 @@ _INDUCTOR = _switches(
     """,
 )
 
-CACHES = Switch("caches off", "no graph from a cache", ((INDUCTOR + "force_disable_caches", True),))
+CACHES = ConfigSwitch(
+    "caches off", "no graph from a cache", ((INDUCTOR + "force_disable_caches", True),)
+)
 #: Only for exceptions of the compiler itself.
-SUPPRESS = Switch(
+SUPPRESS = ConfigSwitch(
     "suppress_errors = True",
     "what cannot be compiled runs in eager",
     ((DYNAMO + "suppress_errors", True),),
@@ -287,11 +289,11 @@ SUPPRESS = Switch(
 #: What a compiler engineer asks first, whatever the culprit: scalar code, no fusion, no pattern
 #: rewrites, one thread.
 AXES = ("cpp.simdlen = 1", "max_fusion_size = 1", "pattern_matcher = False", "one thread")
-DEFAULT_MODE = Switch("mode default", "the default mode", mode="default")
+DEFAULT_MODE = ConfigSwitch("mode default", "the default mode", mode="default")
 
 #: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier
 #: ones hand it.
-SWITCHES: dict[str, tuple[Switch, ...]] = {
+SWITCHES: dict[str, tuple[ConfigSwitch, ...]] = {
     "dynamo": (*_DYNAMIC, *_DYNAMO),
     "aot_autograd": (*_DYNAMIC, *_AOT, *_DYNAMO),
     "decomposition": (*_DYNAMIC, *_AOT),
@@ -302,7 +304,7 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
 
 def applicable(
     layer: str, device: str, settings: dict[str, Any] | None, mode: str | None = None
-) -> list[Switch]:
+) -> list[ConfigSwitch]:
     """The switches worth trying; `settings` holds the present values of those a release has (None:
     not known).
     """
@@ -314,7 +316,7 @@ def applicable(
     ]
 
 
-def _changes(switch: Switch, settings: dict[str, Any]) -> bool:
+def _changes(switch: ConfigSwitch, settings: dict[str, Any]) -> bool:
     """Whether the release has it and it is not set so already. True is no 1 here."""
     return all(name in settings for name, _ in switch.config) and (
         not switch.config
@@ -325,6 +327,6 @@ def _changes(switch: Switch, settings: dict[str, Any]) -> bool:
     )
 
 
-def setting_names(switches: Iterable[Switch]) -> list[str]:
+def setting_names(switches: Iterable[ConfigSwitch]) -> list[str]:
     """The configuration names behind switches."""
     return sorted({name for switch in switches for name, _ in switch.config})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Ladder
-from reporter.diagnose.stacks import Place
+from reporter.diagnose.stacks import TorchFrame
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Finding
 
@@ -43,7 +43,7 @@ class Diagnosis:
     finding: Finding | None = None
     cited: tuple[str, ...] = ()
     reproduced: tuple[int, int] = (0, 0)
-    place: Place | None = None
+    place: TorchFrame | None = None
 
     @property
     def is_bug(self) -> bool:

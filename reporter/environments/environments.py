@@ -36,7 +36,7 @@ _LOCK_LIMIT = 4 * 3600.0
 
 
 @dataclass(frozen=True)
-class Place:
+class Environment:
     """An interpreter in which a release can be tried.
 
     `git` is the commit that its torch was built from.
@@ -80,9 +80,9 @@ class Environments:
     root: Path
     say: Callable[[str], None] = lambda _: None
     installer: Installer | None = None
-    _known: dict[Release, Place] = field(default_factory=dict)
+    _known: dict[Release, Environment] = field(default_factory=dict)
 
-    def place(self, release: Release, again: bool = False) -> Place:
+    def place(self, release: Release, again: bool = False) -> Environment:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
         be fine.
 
@@ -99,14 +99,14 @@ class Environments:
             _touch(self.root / release.folder_name / _MARKER)
         return self._known[release]
 
-    def _at_hand(self, release: Release) -> Place:
+    def _at_hand(self, release: Release) -> Environment:
         assert release.python is not None
         try:
             return _asked(release, Path(release.python))
         except UsageError as error:
             raise CannotJudgeError(str(error).split(";")[0]) from None
 
-    def _cached(self, release: Release, closely: bool) -> Place:
+    def _cached(self, release: Release, closely: bool) -> Environment:
         folder = self.root / release.folder_name
         found = _read(release, folder)
         if found is not None and not closely:
@@ -122,7 +122,7 @@ class Environments:
                 )
             return self._make(release, folder)
 
-    def _make(self, release: Release, folder: Path) -> Place:
+    def _make(self, release: Release, folder: Path) -> Environment:
         self.say(f"installing torch {release.label}")
         try:
             shutil.rmtree(folder, ignore_errors=True)
@@ -254,9 +254,9 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("bugreport", appauthor=False) / "releases"
 
 
-def _asked(release: Release, python: Path) -> Place:
+def _asked(release: Release, python: Path) -> Environment:
     facts = probe(python)
-    return Place(
+    return Environment(
         label=release.label,
         python=python,
         torch=facts.torch,
@@ -266,26 +266,26 @@ def _asked(release: Release, python: Path) -> Place:
     )
 
 
-def _works(place: Place) -> bool:
+def _works(place: Environment) -> bool:
     try:
         return probe(place.python).torch == place.torch
     except UsageError:
         return False
 
 
-def _read(release: Release, folder: Path) -> Place | None:
+def _read(release: Release, folder: Path) -> Environment | None:
     """What the marker says, if the files it vouches for are still what they were."""
     try:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
         if any(os.stat(folder / name).st_size != size for name, size in data["files"].items()):
             return None
         fields = {**data["place"], "label": release.label}
-        return Place(**{**fields, "python": folder / fields["python"]})
+        return Environment(**{**fields, "python": folder / fields["python"]})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write(marker: Path, release: Release, place: Place, folder: Path) -> None:
+def _write(marker: Path, release: Release, place: Environment, folder: Path) -> None:
     """The marker comes last and as a whole."""
     watched = ["env/bin/python", "env/pyvenv.cfg"]
     watched += [

@@ -13,13 +13,13 @@ from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
 from reporter.environments.environments import IN_USE, Cached, Environments, cache_folder
-from reporter.environments.selection import Selection, releases
+from reporter.environments.selection import Selection, select_releases
 
 GIB = 2**30
 
 
 @dataclass(frozen=True)
-class Shelf:
+class EnvironmentListing:
     """The environments, or what became of them: `lines` for people, `document` for programs."""
 
     lines: tuple[str, ...]
@@ -35,7 +35,7 @@ class Shelf:
         return list(self.lines)
 
 
-def listed() -> Shelf:
+def list_environments() -> EnvironmentListing:
     """Every environment, the longest unused first."""
     environments = Environments(cache_folder())
     found = environments.all()
@@ -43,7 +43,7 @@ def listed() -> Shelf:
     lines = [_line(item) for item in found] or ["no environment is cached yet"]
     lines.append(f"{total / GIB:.1f} GiB in {environments.root}")
     rows = [item.to_json() for item in found]
-    return Shelf(
+    return EnvironmentListing(
         tuple(lines), {"environments": rows, "size": total, "folder": str(environments.root)}
     )
 
@@ -61,7 +61,7 @@ def _line(item: Cached) -> str:
     )
 
 
-def offered(index: str | None) -> Shelf:
+def list_offers(index: str | None) -> EnvironmentListing:
     """What an index has for this machine. Raises CannotJudgeError."""
     found = listing.offers(index)
     lines = [
@@ -72,10 +72,12 @@ def offered(index: str | None) -> Shelf:
         {"version": offer.version, "pythons": offer.pythons, "index": offer.index}
         for offer in found
     ]
-    return Shelf(tuple(lines) or ("nothing fits this machine",), {"offers": rows})
+    return EnvironmentListing(tuple(lines) or ("nothing fits this machine",), {"offers": rows})
 
 
-def add(texts: Sequence[str], index: str | None, backend: str | None, options: Options) -> Shelf:
+def add(
+    texts: Sequence[str], index: str | None, backend: str | None, options: Options
+) -> EnvironmentListing:
     """Make environments, all that can be made. Exit code 125 if one of them cannot.
 
     Raises UsageError.
@@ -85,7 +87,7 @@ def add(texts: Sequence[str], index: str | None, backend: str | None, options: O
     lines, rows, code = [], [], 0
     with open_progress(options) as progress:
         environments = Environments(cache_folder(), progress.note)
-        for release in releases(
+        for release in select_releases(
             Selection(torch=tuple(texts), index=index, backend=backend), options
         ):
             try:
@@ -99,7 +101,7 @@ def add(texts: Sequence[str], index: str | None, backend: str | None, options: O
             rows.append(
                 {"release": release.label, "torch": place.torch, "python": str(place.python)}
             )
-    return Shelf(tuple(lines), {"added": rows}, code)
+    return EnvironmentListing(tuple(lines), {"added": rows}, code)
 
 
 def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
@@ -111,11 +113,11 @@ def interpreters(texts: Sequence[str], options: Options) -> list[Path]:
         return []
     with open_progress(options) as progress:
         environments = Environments(cache_folder(), progress.note)
-        found = releases(Selection(torch=tuple(texts)), options)
+        found = select_releases(Selection(torch=tuple(texts)), options)
         return [environments.place(release).python for release in found]
 
 
-def prune(keep: float | None) -> Shelf:
+def prune(keep: float | None) -> EnvironmentListing:
     """Remove the longest unused until no more than `keep` GiB are left, by default all.
 
     Raises UsageError.
@@ -131,7 +133,7 @@ def prune(keep: float | None) -> Shelf:
     kept = [item for item in environments.all() if time.time() - item.used < IN_USE]
     if kept and (keep is None or after > keep * GIB):
         lines.append(f"{len(kept)} used within the last hour and kept")
-    return Shelf(
+    return EnvironmentListing(
         tuple(lines),
         {"removed": [item.name for item in gone], "freed": before - after, "size": after},
     )

@@ -24,7 +24,7 @@ class Selection:
     backend: str | None = None
 
 
-def releases(selection: Selection, options: Options) -> tuple[Release, ...]:
+def select_releases(selection: Selection, options: Options) -> tuple[Release, ...]:
     """The places of a selection; without any it is the interpreter that the other commands would
     use. Raises UsageError.
     """

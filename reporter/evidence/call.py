@@ -14,7 +14,7 @@ from typing import Any
 
 from reporter.core.report_folder import write_private
 from reporter.evidence.interface import Collected, read_answer, trim
-from reporter.recording.call_session import Lab
+from reporter.recording.call_session import CallSession
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class CallEvidence:
 
 
 def of_call(
-    lab: Lab, folder: Path, budget: float, options: Mapping[str, Any] | None = None
+    lab: CallSession, folder: Path, budget: float, options: Mapping[str, Any] | None = None
 ) -> CallEvidence:
     """Asks the standby of a recorded call for evidence, within `budget` seconds; `folder` must be
     private.

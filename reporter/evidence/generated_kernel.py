@@ -29,7 +29,7 @@ _QUOTED = re.compile(r"^\s*\d+ \|\s*(?P<code>\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GeneratedKernel:
     """A kernel of a compiled graph: `name` as in the wrapper, `graph` the folder it was found
     in.
     """
@@ -40,11 +40,11 @@ class Kernel:
     graph: str
 
 
-def kernels(folder: Path, graphs: Iterable[str]) -> tuple[Kernel, ...]:
+def kernels(folder: Path, graphs: Iterable[str]) -> tuple[GeneratedKernel, ...]:
     """All kernels in the `output_code.py` of the given graph folders, each text once, in the order
     they were compiled.
     """
-    found: dict[str, Kernel] = {}
+    found: dict[str, GeneratedKernel] = {}
     for graph in graphs:
         try:
             tree = ast.parse((folder / graph / "output_code.py").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def kernels(folder: Path, graphs: Iterable[str]) -> tuple[Kernel, ...]:
     return tuple(found.values())
 
 
-def _kernel(statement: ast.stmt, graph: str) -> Kernel | None:
+def _kernel(statement: ast.stmt, graph: str) -> GeneratedKernel | None:
     """`name = async_compile.cpp(…, '''text''')` as a kernel."""
     if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
         return None
@@ -67,11 +67,11 @@ def _kernel(statement: ast.stmt, graph: str) -> Kernel | None:
     text = next((item for item in reversed(texts) if isinstance(item, str) and "\n" in item), None)
     if made_by not in _LANGUAGES or text is None or not isinstance(target, ast.Name):
         return None
-    return Kernel(target.id, _LANGUAGES[made_by], text.strip("\n"), graph)
+    return GeneratedKernel(target.id, _LANGUAGES[made_by], text.strip("\n"), graph)
 
 
 def excerpt(
-    found: Sequence[Kernel], error: str, suspects: Iterable[str], gradient: bool
+    found: Sequence[GeneratedKernel], error: str, suspects: Iterable[str], gradient: bool
 ) -> Excerpt | str:
     """The kernel to show, cut to what matters, or the reason why none is.
 
@@ -99,12 +99,12 @@ def excerpt(
     return f"there are {len(candidates)} kernels, and nothing says which of them is wrong"
 
 
-def _runs(kernel: Kernel, word: str) -> bool:
+def _runs(kernel: GeneratedKernel, word: str) -> bool:
     """Whether an operation is part of a kernel, by the name inductor gave it."""
     return re.search(rf"_{re.escape(word)}_", kernel.name) is not None
 
 
-def _line_of(kernel: Kernel, quoted: Sequence[str]) -> int | None:
+def _line_of(kernel: GeneratedKernel, quoted: Sequence[str]) -> int | None:
     lines = [" ".join(line.split()) for line in kernel.text.splitlines()]
     for code in quoted:
         if len(code) > 8 and code in lines:
@@ -112,7 +112,7 @@ def _line_of(kernel: Kernel, quoted: Sequence[str]) -> int | None:
     return None
 
 
-def _shown(kernel: Kernel, line: int | None = None) -> Excerpt:
+def _shown(kernel: GeneratedKernel, line: int | None = None) -> Excerpt:
     """A kernel without its includes; of a long one the beginning, or what surrounds the line at
     fault.
     """

@@ -11,20 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.triton import NotPublic, rebuild
+from anonymizer.triton import KernelNotPublic, rebuild
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.core.progress import Progress
-from reporter.core.report import Report, ReproInfo, Rung, Verdict
+from reporter.core.report import Report, ReproInfo, RungRow, Verdict
 from reporter.core.settings import Options
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.publish import Finished, launch_text, publish
-from reporter.kernels.reduce import Kernel, smallest
+from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, same_failure
-from reporter.publish.result import Result
+from reporter.publish.result import RunResult
 from reporter.recording.call_session import Json
 from templates.kernel import render_kernel_test, render_repro
 
@@ -52,7 +52,7 @@ _PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationErr
 
 def of_script(
     options: Options, info: InterpreterInfo, progress: Progress, output: Path | None
-) -> Result | None:
+) -> RunResult | None:
     """The result for a script with kernels of its own; None where that says nothing, and the
     ordinary way goes on.
 
@@ -90,7 +90,7 @@ def of_script(
         return None
     report = _report(verdict, interpreted, compiled, info)
     if not verdict.is_bug or output is None:
-        return Result(report, 0 if verdict.is_bug else 1, tuple(_lines(report)))
+        return RunResult(report, 0 if verdict.is_bug else 1, tuple(_lines(report)))
     writer = _Writer(options, info, progress, output, source, compiled, verdict, report)
     return writer.write(started)
 
@@ -137,23 +137,23 @@ def _report(
     )
 
 
-def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[Rung]:
+def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[RungRow]:
     """A rung for the interpreter and one for each target, of the kernel that the verdict is about
     or else of the worst.
     """
     ending = interpreted.get("ending")
     if ending is None:
-        rows = [Rung("interpreter", "skipped", str(interpreted.get("skipped", "")))]
+        rows = [RungRow("interpreter", "skipped", str(interpreted.get("skipped", "")))]
     else:
         raised = str(ending.get("exception", ""))
         if raised and raised not in _PUBLIC_ERRORS:
             raised = "an exception of the script's own"
-        rows = [Rung("interpreter", "raises" if ending["exit"] else "ok", raised)]
+        rows = [RungRow("interpreter", "raises" if ending["exit"] else "ok", raised)]
     launch = verdict.launch or compiled["launches"][0]
     for item in launch["targets"]:
         outcome = "raises" if item["outcome"] == "refused" else item["outcome"]
-        rows.append(Rung(item["target"], outcome, item["message"], seconds=item["seconds"]))
-    rows += [Rung(name, "skipped", why) for name, why in compiled.get("unsupported", {}).items()]
+        rows.append(RungRow(item["target"], outcome, item["message"], seconds=item["seconds"]))
+    rows += [RungRow(name, "skipped", why) for name, why in compiled.get("unsupported", {}).items()]
     return rows
 
 
@@ -189,11 +189,11 @@ class _Writer:
         self.tried = 0
         self.trail: list[tuple[int, int, int]] = []
 
-    def attempt(self, kernels: Sequence[Kernel]) -> list[bool]:
+    def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
         return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
 
-    def _asked(self, kernels: Sequence[Kernel], target: str) -> list[Json]:
+    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[Json]:
         """What the compiler says of each kernel for one target."""
         self.tried += len(kernels)
         head = "import triton\nimport triton.language as tl\n\n"
@@ -212,14 +212,14 @@ class _Writer:
                 self._shrunk(kernel)
         return answers
 
-    def _shrunk(self, kernel: Kernel) -> None:
+    def _shrunk(self, kernel: KernelCandidate) -> None:
         """Notes a kernel that fails, if it is the smallest so far."""
         if not self.trail or kernel.statements < self.trail[-1][1]:
             lines = len([line for line in kernel.text.splitlines() if line.strip()])
             self.trail.append((self.tried, kernel.statements, lines))
             self.progress.update(self.tried, f"{kernel.statements} statements")
 
-    def write(self, started: float) -> Result:
+    def write(self, started: float) -> RunResult:
         self.progress.stage("rewrite", "the kernel in public names")
         first, names = self._public()
         if not self.attempt([first])[0]:
@@ -255,13 +255,13 @@ class _Writer:
         log = hits[0].stderr
         finished = Finished(report, text, test, log, self.source, self.compiled, private)
         story, said = publish(self.options, finished, self.info, self.output, self.progress.note)
-        return Result(story.report, 0, (*said, *story.lines()), self.output, story)
+        return RunResult(story.report, 0, (*said, *story.lines()), self.output, story)
 
     def _told(
         self,
-        kernel: Kernel,
+        kernel: KernelCandidate,
         repro: ReproInfo,
-        ladder: tuple[Rung, ...],
+        ladder: tuple[RungRow, ...],
         seen: tuple[int, int],
         test_fails: bool,
     ) -> Report:
@@ -284,7 +284,7 @@ class _Writer:
         }
         return replace(self.report, verdict=verdict, ladder=ladder, repro=repro, details=details)
 
-    def _ablation(self, kernel: Kernel) -> tuple[Rung, ...]:
+    def _ablation(self, kernel: KernelCandidate) -> tuple[RungRow, ...]:
         """The rungs of the reduced kernel for each target; what the interpreter made of the script
         says nothing about it.
         """
@@ -298,7 +298,7 @@ class _Writer:
             answer = self._asked([kernel], rung.rung)[0]
             outcome = "raises" if answer["outcome"] == "refused" else str(answer["outcome"])
             rungs.append(
-                Rung(rung.rung, outcome, str(answer["message"]), seconds=answer.get("seconds"))
+                RungRow(rung.rung, outcome, str(answer["message"]), seconds=answer.get("seconds"))
             )
         return tuple(rungs)
 
@@ -312,12 +312,12 @@ class _Writer:
         said = str(self.wanted["exception"] or "")
         return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
 
-    def _text(self, render: Any, kernel: Kernel) -> str:
-        return formatted(
+    def _text(self, render: Any, kernel: KernelCandidate) -> str:
+        return format_program(
             render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())
         )
 
-    def _public(self) -> tuple[Kernel, Json]:
+    def _public(self) -> tuple[KernelCandidate, Json]:
         try:
             public = rebuild(
                 self.source, self.launch["kernel"], self.compiled.get("vocabulary", ())
@@ -326,7 +326,7 @@ class _Writer:
                 public.parameters[name]: public.constant(value)
                 for name, value in self.launch["constexprs"].items()
             }
-        except NotPublic as reason:
+        except KernelNotPublic as reason:
             raise CannotJudgeError(
                 f"the kernel has no public form ({reason}), so there is no repro to report"
             ) from None
@@ -337,7 +337,7 @@ class _Writer:
             "aligned": [new[name] for name in self.launch["aligned"]],
             "options": self.launch["options"],
         }
-        return Kernel(public.text, public.kernel, launch), dict(public.mapping)
+        return KernelCandidate(public.text, public.kernel, launch), dict(public.mapping)
 
     def _summary(self) -> str:
         """What the verdict says, in words of ours and of the compiler."""

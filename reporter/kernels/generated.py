@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.core.report_folder import write_private
 from reporter.kernels.ask import ask, has_gpu
 from reporter.recording.call_session import Json
@@ -90,7 +90,7 @@ def failing_repro(launch: Json) -> str | None:
         f" {answer['message']}"
     )
     text = render_repro(launch["text"], launch["kernel"], launch, answer["target"], summary)
-    return formatted(text)
+    return format_program(text)
 
 
 def _keep(folder: Path, launches: list[Any]) -> None:

@@ -15,18 +15,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.leakcheck.audit import Identity, Terms, private_terms, terms_checked
+from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
 from reporter.core.fingerprint import Fingerprint
 from reporter.core.report import AuditSummary, Report
 from reporter.core.report_folder import write_report
 from reporter.core.settings import Options
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import same_words
-from reporter.publish.allow_list import GATE, Gate, check_outgoing, public_values
-from reporter.publish.documents import refuse, remembered, rendered, version
+from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
+from reporter.publish.documents import refuse, remember, render, version
 from reporter.publish.form import chosen
 from reporter.publish.rerender import for_later
-from reporter.publish.summary import Story
+from reporter.publish.summary import Summary
 from reporter.publish.versions import collect
 from reporter.recording.call_session import Json
 from reporter.store.reports import key_of
@@ -59,7 +59,7 @@ def publish(
     info: InterpreterInfo,
     output: Path,
     note: Callable[[str], None],
-) -> tuple[Story, tuple[str, ...]]:
+) -> tuple[Summary, tuple[str, ...]]:
     """Writes the report folder; returns its last screen, and lines to come before it.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
@@ -69,12 +69,12 @@ def publish(
     identity = Identity.of_this_machine()
     environment = collect(info.path).environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    gate = Gate(terms, _strings(finished.compiled.get("internals")), public)
+    gate = AllowList(terms, _strings(finished.compiled.get("internals")), public)
     form = chosen(options, _LAYER)
     report = replace(
         finished.report,
         labels=form.allowed(("bug",)),
-        audit=AuditSummary(True, terms_checked(terms, identity), ()),
+        audit=AuditSummary(True, count_terms(terms, identity), ()),
         details={
             **finished.report.details,
             "sizes_left": left,
@@ -90,7 +90,7 @@ def publish(
         key=key_of(finished.repro),
         form=form.name if form.folder is None else "own",
     )
-    report, files = rendered(report, evidence, form, finished.test, note)
+    report, files = render(report, evidence, form, finished.test, note)
     audit = check_outgoing(
         files,
         terms,
@@ -104,7 +104,7 @@ def publish(
     refuse(audit, output)
     write_report(output, files, private, replace=options.force)
     place = options.repo or form.repository or "OWNER/REPO"
-    return Story(report, output, str(info.path), place), tuple(remembered(output, files))
+    return Summary(report, output, str(info.path), place), tuple(remember(output, files))
 
 
 def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:

@@ -16,13 +16,13 @@ from reporter.core.delta_debugging import minimise_list
 from reporter.recording.call_session import Json
 
 #: Texts and launches to try, and for each whether the failure is still there.
-Try = Callable[[Sequence["Kernel"]], list[bool]]
+Try = Callable[[Sequence["KernelCandidate"]], list[bool]]
 _BATCH = 64
 _SWEEPS = 8
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCandidate:
     """A public kernel: `text` defines `name`; `launch` has `signature`, `constexprs`, `aligned` and
     `options` in its names.
     """
@@ -37,7 +37,7 @@ class Kernel:
         return len(list(_places(ast.parse(self.text))))
 
 
-def smallest(kernel: Kernel, attempt: Try) -> Kernel:
+def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with as few statements and parameters as still fail; `kernel` itself must fail."""
 
     def first(proposals: Sequence[list[int]]) -> int | None:
@@ -55,7 +55,7 @@ def smallest(kernel: Kernel, attempt: Try) -> Kernel:
     return _plain_numbers(_without_parameters(small, attempt), attempt)
 
 
-def _hoisted(kernel: Kernel, attempt: Try) -> Kernel:
+def _hoisted(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with expressions replaced by a part of themselves, until none can be.
 
     All edits that hold alone are tried together, since a sweep costs a process; else the first of
@@ -76,7 +76,7 @@ def _hoisted(kernel: Kernel, attempt: Try) -> Kernel:
     return kernel
 
 
-def _without_copies(kernel: Kernel, attempt: Try) -> Kernel:
+def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel without statements that only give a value another name."""
     done = 0
     while True:
@@ -175,7 +175,7 @@ def _edits(tree: ast.AST) -> list[_Edit]:
     ]
 
 
-def _edited(kernel: Kernel, edits: Sequence[_Edit]) -> Kernel:
+def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     """The kernel after `edits`; of two at the same place, or one inside the other, the outer and
     earlier counts.
     """
@@ -224,7 +224,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
                     yield block, index
 
 
-def _with(kernel: Kernel, keep: Sequence[int]) -> Kernel:
+def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
     wanted = set(keep)
     gone = {
@@ -263,7 +263,7 @@ def _defines(item: ast.stmt) -> str:
     return getattr(item, "name", "")
 
 
-def _plain_launch(kernel: Kernel, attempt: Try) -> Kernel:
+def _plain_launch(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """A launch without options and without alignment, as far as it still fails."""
     plain: tuple[Json, ...] = ({"options": {}}, {"aligned": []})
     for change in plain:
@@ -273,7 +273,7 @@ def _plain_launch(kernel: Kernel, attempt: Try) -> Kernel:
     return kernel
 
 
-def _plain_numbers(kernel: Kernel, attempt: Try) -> Kernel:
+def _plain_numbers(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """With ones for the numbers in the text, and small powers of two for constants: all of them at
     once, else one by one.
     """
@@ -305,7 +305,7 @@ def _numbers(tree: ast.AST) -> list[ast.Constant]:
     ]
 
 
-def _with_ones(kernel: Kernel, places: Sequence[int]) -> Kernel:
+def _with_ones(kernel: KernelCandidate, places: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
     found = _numbers(tree)
     for place in places:
@@ -313,7 +313,7 @@ def _with_ones(kernel: Kernel, places: Sequence[int]) -> Kernel:
     return replace(kernel, text=ast.unparse(tree))
 
 
-def _with_constants(kernel: Kernel, size: int) -> Kernel:
+def _with_constants(kernel: KernelCandidate, size: int) -> KernelCandidate:
     """The launch with `size` for each constant that is a larger whole number."""
     launch = copy.deepcopy(kernel.launch)
     for name, value in launch["constexprs"].items():
@@ -322,7 +322,7 @@ def _with_constants(kernel: Kernel, size: int) -> Kernel:
     return replace(kernel, launch=launch)
 
 
-def _without_parameters(kernel: Kernel, attempt: Try) -> Kernel:
+def _without_parameters(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """Without the parameters of the kernel that its body does not read."""
     tree = ast.parse(kernel.text)
     function = next(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from reporter.lint.rule import Hit, Rule
-from reporter.lint.subject import Subject
+from reporter.lint.subject import LintSubject
 
 #: Lines that are not blank, and operations, that the receiving side minimises to.
 LINES, STATEMENTS = 100, 20
@@ -25,18 +25,18 @@ _EDGES = re.compile(r"\b(nan|inf|finfo)\b|[\"'](?:nan|-?inf)[\"']")
 _INDEX_MAKERS = ("argmax", "argmin", "argsort", "sort", "topk", "max", "min", "kthvalue", "mode")
 
 
-def _parses(subject: Subject) -> Iterator[Hit]:
+def _parses(subject: LintSubject) -> Iterator[Hit]:
     if subject.repro is not None and subject.tree is None:
         yield subject.name, None, "it is not Python"
 
 
-def _lines(subject: Subject) -> Iterator[Hit]:
+def _lines(subject: LintSubject) -> Iterator[Hit]:
     count = sum(1 for line in (subject.repro or "").splitlines() if line.strip())
     if count >= LINES:
         yield subject.name, None, f"it has {count} lines"
 
 
-def _statements(subject: Subject) -> Iterator[Hit]:
+def _statements(subject: LintSubject) -> Iterator[Hit]:
     info = subject.report.get("repro") or {}
     count = info.get("statements")
     if count is None:
@@ -51,7 +51,7 @@ def _operates(node: ast.AST) -> bool:
     return isinstance(node, (ast.Call, ast.BinOp))
 
 
-def _asserts(subject: Subject) -> Iterator[Hit]:
+def _asserts(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
     calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
@@ -68,12 +68,12 @@ def _asserts(subject: Subject) -> Iterator[Hit]:
             yield subject.name, None, "it asserts nothing"
 
 
-def _ends(subject: Subject) -> Iterator[Hit]:
+def _ends(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is not None and subject.kind and "__main__" not in (subject.repro or ""):
         yield subject.name, None, "there is no main guard"
 
 
-def _tolerances(subject: Subject) -> Iterator[Hit]:
+def _tolerances(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.nodes():
         if isinstance(node, ast.Call) and _last_name(node.func) in _COMPARING:
             for keyword in node.keywords:
@@ -81,7 +81,7 @@ def _tolerances(subject: Subject) -> Iterator[Hit]:
                     yield subject.name, node.lineno, f"it compares with its own {keyword.arg}"
 
 
-def _referee(subject: Subject) -> Iterator[Hit]:
+def _referee(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in _VALUE_KINDS or subject.tree is None:
         return
     if _whole_numbers(subject) or _shared_memory(subject):
@@ -93,7 +93,7 @@ def _referee(subject: Subject) -> Iterator[Hit]:
         yield subject.name, None, "no float64 run says which of the two is right"
 
 
-def _whole_numbers(subject: Subject) -> bool:
+def _whole_numbers(subject: LintSubject) -> bool:
     """Whether the program starts from whole numbers alone, of which float64 knows nothing better;
     layers have weights.
     """
@@ -107,7 +107,7 @@ def _whole_numbers(subject: Subject) -> bool:
     return bool(makers) and all(map(_makes_whole, makers)) and "nn." not in (subject.repro or "")
 
 
-def _shared_memory(subject: Subject) -> bool:
+def _shared_memory(subject: LintSubject) -> bool:
     """Whether an input is a part or a view of another one: copies of them in float64 would be two,
     and another program.
     """
@@ -134,13 +134,13 @@ def _makes_whole(call: ast.Call) -> bool:
     return dtype.removeprefix("torch.").startswith(("int", "uint", "bool"))
 
 
-def _seeds(subject: Subject) -> Iterator[Hit]:
+def _seeds(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
     if subject.tree is not None and _RANDOM.search(text) and "manual_seed(" not in text:
         yield subject.name, None, "it draws random numbers and sets no seed"
 
 
-def _fallback(subject: Subject) -> Iterator[Hit]:
+def _fallback(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
     if subject.kind not in _VALUE_KINDS or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
@@ -149,7 +149,7 @@ def _fallback(subject: Subject) -> Iterator[Hit]:
             yield subject.name, function.lineno, "the program draws random numbers of its own"
 
 
-def _edges(subject: Subject) -> Iterator[Hit]:
+def _edges(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in _VALUE_KINDS:
         return
     for node in subject.nodes():
@@ -158,7 +158,7 @@ def _edges(subject: Subject) -> Iterator[Hit]:
                 yield subject.name, node.lineno, f"an input is an edge case ({found.group()})"
 
 
-def _indices(subject: Subject) -> Iterator[Hit]:
+def _indices(subject: LintSubject) -> Iterator[Hit]:
     if subject.kind not in _VALUE_KINDS:
         return
     for function in subject.program():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from reporter.lint.subject import Subject
+from reporter.lint.subject import LintSubject
 
 #: What a check yields: where (a file), which line of it (None: no particular one), and what was
 #: found there.
@@ -26,7 +26,7 @@ class Rule:
     id: str
     wants: str
     way_out: str
-    check: Callable[[Subject], Iterator[Hit]]
+    check: Callable[[LintSubject], Iterator[Hit]]
     weight: Weight = "error"
 
     @property
@@ -36,7 +36,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Violation:
     """One place where a rule is broken."""
 
     rule: str

@@ -9,17 +9,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reporter.lint import code_rules, safety_rules, text_rules
-from reporter.lint.rule import Finding, Rule
-from reporter.lint.subject import Subject
+from reporter.lint.rule import Rule, Violation
+from reporter.lint.subject import LintSubject
 
 RULES: tuple[Rule, ...] = (*text_rules.RULES, *code_rules.RULES, *safety_rules.RULES)
 
 
 @dataclass(frozen=True)
-class Result:
+class LintResult:
     """What lint found; exit code 1 where there is more than advice."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Violation, ...]
 
     @property
     def exit_code(self) -> int:
@@ -49,11 +49,11 @@ class Result:
         return [*lines, f"{last}, {len(RULES)} rules"]
 
 
-def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Result:
+def lint(subject: LintSubject, rules: Sequence[Rule] = RULES) -> LintResult:
     """Asks every rule."""
-    return Result(
+    return LintResult(
         tuple(
-            Finding(rule.id, rule.weight, file, line, found, rule.wants, rule.way_out)
+            Violation(rule.id, rule.weight, file, line, found, rule.wants, rule.way_out)
             for rule in rules
             for file, line, found in rule.check(subject)
         )

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from reporter.core.safety import TABLE, dangers
 from reporter.lint.rule import Hit, Rule
-from reporter.lint.subject import Subject
+from reporter.lint.subject import LintSubject
 
 
-def _safety(subject: Subject) -> Iterator[Hit]:
+def _safety(subject: LintSubject) -> Iterator[Hit]:
     if subject.tree is None:
         return
     for danger in dangers(subject.tree, subject.repro or ""):
@@ -21,7 +21,7 @@ def _safety(subject: Subject) -> Iterator[Hit]:
         yield subject.name, danger.line, f"the safety list has {what}"
 
 
-def _dependencies(subject: Subject) -> Iterator[Hit]:
+def _dependencies(subject: LintSubject) -> Iterator[Hit]:
     for node in subject.nodes():
         for module in _imported(node):
             top = module.split(".")[0]

@@ -15,14 +15,14 @@ from typing import Any
 
 from reporter.core.errors import UsageError
 from templates import forms
-from templates.forms import Form
+from templates.forms import IssueForm
 from templates.text import fences
 
 _PYTHON = re.compile(r"\s*(?:`{3,}|~{3,})\s*(?:py|python|python3)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Subject:
+class LintSubject:
     """The texts of one issue.
 
     What there is not is None, and the rules about it have nothing to say.
@@ -30,7 +30,7 @@ class Subject:
     `name` is what messages call the program: `repro.py`, or the issue it stands in.
     """
 
-    form: Form
+    form: IssueForm
     title: str | None = None
     body: str | None = None
     repro: str | None = None
@@ -64,13 +64,15 @@ class Subject:
                 yield node
 
 
-def of_texts(form: Form, issue: str, repro: str, test: str, report: Mapping[str, Any]) -> Subject:
+def of_texts(
+    form: IssueForm, issue: str, repro: str, test: str, report: Mapping[str, Any]
+) -> LintSubject:
     """A report that is not written yet."""
     title, _, rest = issue.partition("\n")
-    return Subject(form, title, rest.removeprefix("\n"), repro, test, report)
+    return LintSubject(form, title, rest.removeprefix("\n"), repro, test, report)
 
 
-def read(path: Path, form: Form | None = None) -> Subject:
+def read(path: Path, form: IssueForm | None = None) -> LintSubject:
     """A report folder, an issue in Markdown or a program, as the file system has it.
 
     Raises UsageError where it is none of them.
@@ -79,12 +81,12 @@ def read(path: Path, form: Form | None = None) -> Subject:
         return _folder(path, form)
     text = _text(path)
     if path.suffix == ".py":
-        return Subject(form or _pytorch(), repro=text, name=path.name)
+        return LintSubject(form or _pytorch(), repro=text, name=path.name)
     if path.suffix in (".md", ".markdown", ".txt"):
         title, _, body = text.partition("\n")
         if title.startswith("#") or not title.strip():  # a body without its title line
-            return Subject(form or _pytorch(), None, text, program_in(text), name=path.name)
-        return Subject(
+            return LintSubject(form or _pytorch(), None, text, program_in(text), name=path.name)
+        return LintSubject(
             form or _pytorch(), title, body.removeprefix("\n"), program_in(body), name=path.name
         )
     raise UsageError(
@@ -92,7 +94,7 @@ def read(path: Path, form: Form | None = None) -> Subject:
     )
 
 
-def _folder(path: Path, form: Form | None) -> Subject:
+def _folder(path: Path, form: IssueForm | None) -> LintSubject:
     if not (path / "issue.md").is_file():
         raise UsageError(f"{path} has no issue.md, so it is not a report folder; name one")
     try:
@@ -101,7 +103,7 @@ def _folder(path: Path, form: Form | None) -> Subject:
         raise UsageError(f"{path / 'report.json'} is not JSON; create the report anew") from None
     name = str((report.get("issue") or {}).get("form") or "pytorch")
     if form is None:
-        form = forms.load(name) if name in forms.names() else Form(name)
+        form = forms.load(name) if name in forms.names() else IssueForm(name)
     test = path / "test_repro.py"
     return of_texts(
         form,
@@ -112,7 +114,7 @@ def _folder(path: Path, form: Form | None) -> Subject:
     )
 
 
-def _pytorch() -> Form:
+def _pytorch() -> IssueForm:
     return forms.load("pytorch")
 
 

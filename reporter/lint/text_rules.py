@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from reporter.lint.rule import Hit, Rule
-from reporter.lint.subject import Subject
+from reporter.lint.subject import LintSubject
 from templates.text import headings, open_fence
 
 _TITLE_LIMIT = 256
@@ -16,13 +16,13 @@ _MARKER = "<!-- bugreport-key: "
 _DISCLOSED = "written by the tool bugreport"
 
 
-def _title(subject: Subject) -> Iterator[Hit]:
+def _title(subject: LintSubject) -> Iterator[Hit]:
     title = subject.title
     if title is not None and not 10 <= len(title) <= _TITLE_LIMIT:
         yield "issue.md", 1, f"the title has {len(title)} characters"
 
 
-def _headings(subject: Subject) -> Iterator[Hit]:
+def _headings(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None or not subject.form.headings:
         return
     found = headings(subject.body)
@@ -30,7 +30,7 @@ def _headings(subject: Subject) -> Iterator[Hit]:
         yield "issue.md", None, f"the headings are {', '.join(map(repr, found)) or 'none'}"
 
 
-def _length(subject: Subject) -> Iterator[Hit]:
+def _length(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and len(subject.body) > subject.form.limit:
         yield (
             "issue.md",
@@ -39,12 +39,12 @@ def _length(subject: Subject) -> Iterator[Hit]:
         )
 
 
-def _fence(subject: Subject) -> Iterator[Hit]:
+def _fence(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and (opened := open_fence(subject.body)):
         yield "issue.md", None, f"a code block is opened by {opened} and never closed"
 
 
-def _repro_inside(subject: Subject) -> Iterator[Hit]:
+def _repro_inside(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is None:
         return
     if subject.repro is None:
@@ -53,29 +53,29 @@ def _repro_inside(subject: Subject) -> Iterator[Hit]:
         yield "issue.md", None, "the repro in the issue is not the text of repro.py"
 
 
-def _marker(subject: Subject) -> Iterator[Hit]:
+def _marker(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _MARKER not in subject.body:
         yield "issue.md", None, "there is no marker that finds the issue again"
 
 
-def _disclosure(subject: Subject) -> Iterator[Hit]:
+def _disclosure(subject: LintSubject) -> Iterator[Hit]:
     if subject.body is not None and _DISCLOSED not in " ".join(subject.body.split()):
         yield "issue.md", None, "nothing says that a tool wrote this"
 
 
-def _human_words(subject: Subject) -> Iterator[Hit]:
+def _human_words(subject: LintSubject) -> Iterator[Hit]:
     words = (subject.report.get("issue") or {}).get("human_words")
     if subject.report and not words:
         yield "issue.md", None, "no person has added words of their own"
 
 
-def _labels(subject: Subject) -> Iterator[Hit]:
+def _labels(subject: LintSubject) -> Iterator[Hit]:
     for label in subject.report.get("labels") or ():
         if subject.form.forbids(str(label)):
             yield "report.json", None, f"the label {label!r} is for the maintainers to give"
 
 
-def _seen(subject: Subject) -> Iterator[Hit]:
+def _seen(subject: LintSubject) -> Iterator[Hit]:
     seen, of = (subject.report.get("verdict") or {}).get("reproduced") or (3, 3)
     if of < 3:
         yield "report.json", None, f"the repro was run {of} times"
@@ -83,7 +83,7 @@ def _seen(subject: Subject) -> Iterator[Hit]:
         yield "report.json", None, f"the failure was seen in none of {of} runs"
 
 
-def _hidden(subject: Subject) -> Iterator[Hit]:
+def _hidden(subject: LintSubject) -> Iterator[Hit]:
     files = {"issue.md": subject.body, subject.name: subject.repro, "test_repro.py": subject.test}
     for name, text in files.items():
         for number, line in enumerate((text or "").split("\n"), 1):

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.core.operators import operators
 from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
@@ -29,11 +29,11 @@ from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
 from reporter.execution.worker_pool import WorkerPool
-from reporter.pipeline.measurements import exhibit
-from reporter.publish.result import Built, Exhibit
+from reporter.pipeline.measurements import measure
+from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
 from reporter.reduce.ablation import ablation
-from reporter.reduce.contrast import Elsewhere, Refusals, verify
+from reporter.reduce.contrast import ContrastInterpreter, Refusals, verify
 from reporter.reduce.other_failures import Others
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler
@@ -50,7 +50,7 @@ CULPRIT_BUDGET = 60.0
 _HANGS = 20.0
 
 
-class Builder:
+class ReproBuilder:
     """Everything one build needs at hand: the recording, the workers, the journal and the
     display.
     """
@@ -63,7 +63,7 @@ class Builder:
         warm: Path,
         journal: Journal | None,
         progress: Progress,
-        places: Sequence[Elsewhere] = (),
+        places: Sequence[ContrastInterpreter] = (),
         as_whole: bool = False,
     ) -> None:
         assert recorded.signature is not None and recorded.check is not None
@@ -107,7 +107,7 @@ class Builder:
         )
         self.progress.update(self.scheduler.counts.settled, self.size)
 
-    def build(self) -> Built:
+    def build(self) -> BuiltRepro:
         """Seed, reduce, verify. Raises CannotJudgeError if no public program shows the failure."""
         started = time.monotonic()
         self._stage("rewrite", "rebuilding the failing program from stock layers")
@@ -124,7 +124,7 @@ class Builder:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
         self._stage("verify", f"{COLD_RUNS} fresh processes")
-        text = formatted(reduced.text())
+        text = format_program(reduced.text())
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
@@ -149,7 +149,7 @@ class Builder:
         others = self.others.shown_again(
             Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
         )
-        return Built(
+        return BuiltRepro(
             candidate=reduced,
             text=text,
             signature=replace(self.wanted),
@@ -158,7 +158,7 @@ class Builder:
             ablation=rows,
             culprit=culprit,
             counts=self.scheduler.counts,
-            others=tuple(replace(other, text=formatted(other.text)) for other in others),
+            others=tuple(replace(other, text=format_program(other.text)) for other in others),
             unverified=self.others.all(),
             seconds=round(time.monotonic() - started, 1),
             reduced_from=before,
@@ -170,7 +170,7 @@ class Builder:
             exhibit=shown,
         )
 
-    def _exhibit(self, text: str, summary: str, seconds: float) -> Exhibit:
+    def _exhibit(self, text: str, summary: str, seconds: float) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         text.
         """
@@ -180,7 +180,7 @@ class Builder:
             "layer": self.recorded.layer,
             "summary": summary,
         }
-        return exhibit(
+        return measure(
             {"verdict": verdict, "repro": {"operators": operators(text)}},
             text,
             self.pool,
@@ -263,7 +263,7 @@ class Builder:
         self.ask.overrides = {}
         return None
 
-    def _comes_early(self, check: Check) -> bool:
+    def _comes_early(self, check: ReproCheck) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
         of the user's own, some have to pass.
         """
@@ -279,7 +279,7 @@ class Builder:
             if not self.ask.holds(seed):
                 self.ask.overrides = {}
 
-    def _check(self) -> Check:
+    def _check(self) -> ReproCheck:
         """The recorded check; a backend of the user's own comes along as rewritten code."""
         check = self.recorded.check
         assert check is not None
@@ -341,7 +341,7 @@ class Builder:
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
         return ample if self.recorded.kind != "hang" else min(ample, 3 * self.pool.time_limit)
 
-    def _culprit(self, text: str, check: Check) -> Culprit | None:
+    def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
         itself.
         """

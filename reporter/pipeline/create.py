@@ -19,40 +19,40 @@ from typing import TYPE_CHECKING, Any
 from reporter.core.errors import CannotJudgeError, Interrupted, UsageError
 from reporter.core.progress import Progress, open_progress
 from reporter.core.recorded_call import Recorded
-from reporter.core.report import Report, Rung, Verdict
+from reporter.core.report import Report, RungRow, Verdict
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.execution import interpreter
 from reporter.execution.journal import Journal
 from reporter.pipeline.diagnose_script import prepare, study, working_folder
 from reporter.publish import form
-from reporter.publish.result import EVIDENCE, JOURNAL, NO_BUG, RECORDING, Result, device_of
-from reporter.recording.attached import Attached, attached
+from reporter.publish.result import EVIDENCE, JOURNAL, NO_BUG, RECORDING, RunResult, device_of
+from reporter.recording.attached import Attached, attach
 from reporter.recording.entry_points import check_early
 from reporter.reduce.blockwise import closer_look
-from reporter.reduce.workers import Bench
-from reporter.whole_model.traced_model import proved
+from reporter.reduce.workers import WorkerSet
+from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
 if TYPE_CHECKING:
 
     from reporter.evidence.repro import ReproEvidence
-    from reporter.publish.result import Built
+    from reporter.publish.result import BuiltRepro
 
 
-def diagnose(options: Options) -> Result:
+def diagnose(options: Options) -> RunResult:
     """The verdict alone. Exit code 0: a bug; 1: none. Raises BugreportError."""
     with program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
-            return Result(nothing, NO_BUG, ())
+            return RunResult(nothing, NO_BUG, ())
         python, info = prepare(options)
         with open_progress(options) as progress, working_folder() as name:
             _warn(progress)
             kernels = _kernels(options, info, progress, None)
             if kernels is not None:
                 return kernels
-            bench = Bench(options, python, Path(name))
+            bench = WorkerSet(options, python, Path(name))
             try:
                 recorded = _studied(options, bench, progress, want_program=False, seen=seen)
             finally:
@@ -60,10 +60,10 @@ def diagnose(options: Options) -> Result:
     report = _bare_report(recorded, info)
     document = report.to_json()
     lines = (*ladder_lines(document), *verdict_lines(document))
-    return Result(report, 0 if recorded.is_bug else NO_BUG, lines)
+    return RunResult(report, 0 if recorded.is_bug else NO_BUG, lines)
 
 
-def anonymize(options: Options) -> Result:
+def anonymize(options: Options) -> RunResult:
     """Like `create`, but the whole model, not reduced, and proved to be equivalent.
 
     Raises BugreportError.
@@ -71,7 +71,7 @@ def anonymize(options: Options) -> Result:
     return create(options, as_whole=True)
 
 
-def create(options: Options, as_whole: bool = False) -> Result:
+def create(options: Options, as_whole: bool = False) -> RunResult:
     """Everything up to the report folder. Exit code 0: a report was written; 1: no bug.
 
     Raises BugreportError.
@@ -83,13 +83,13 @@ def create(options: Options, as_whole: bool = False) -> Result:
     with program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
-            return Result(nothing, NO_BUG, ())
+            return RunResult(nothing, NO_BUG, ())
         return _created(options, output, as_whole, seen, started)
 
 
 def _created(
     options: Options, output: Path, as_whole: bool, seen: Attached | None, started: float
-) -> Result:
+) -> RunResult:
     resumed = Recorded.load(output / "private" / RECORDING) if options.resume else None
     info, others = interpreters(options, resumed)
     with open_progress(options) as progress, working_folder() as name:
@@ -97,21 +97,21 @@ def _created(
         kernels = None if resumed or as_whole else _kernels(options, info, progress, output)
         if kernels is not None:
             return kernels
-        bench = Bench(options, info.path, Path(name), others)
+        bench = WorkerSet(options, info.path, Path(name), others)
         try:
             bench.start()  # warms up while the script runs
             recorded = resumed or _studied(options, bench, progress, True, as_whole, seen)
             bench.suit(device_of(recorded))
             if not recorded.is_bug:
                 report = _bare_report(recorded, info)
-                return Result(report, NO_BUG, tuple(verdict_lines(report.to_json())))
+                return RunResult(report, NO_BUG, tuple(verdict_lines(report.to_json())))
             recorded = replace(recorded, differs_from=tuple(str(item.path) for item in others))
             private = _private_folder(output)
             recorded.save(private / RECORDING)
             _keep_evidence(bench.folder / EVIDENCE, private / EVIDENCE)
             progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
             if as_whole or recorded.whole is not None:
-                proved(recorded)
+                describe_equivalence(recorded)
             return _build_and_write(options, bench, recorded, info, output, progress, started)
         except KeyboardInterrupt:
             if (output / "private" / RECORDING).exists():
@@ -151,7 +151,7 @@ def interpreters(
 @contextlib.contextmanager
 def program(options: Options) -> Iterator[Attached | None]:
     """The recorded program that asked for a report by itself, or None where we start one."""
-    session = attached(options) if options.attach is not None else None
+    session = attach(options) if options.attach is not None else None
     try:
         yield session
     finally:
@@ -161,14 +161,14 @@ def program(options: Options) -> Iterator[Attached | None]:
 
 def _build_and_write(
     options: Options,
-    bench: Bench,
+    bench: WorkerSet,
     recorded: Recorded,
     info: interpreter.InterpreterInfo,
     output: Path,
     progress: Progress,
     started: float,
-) -> Result:
-    from reporter.pipeline.build import Builder
+) -> RunResult:
+    from reporter.pipeline.build import ReproBuilder
     from reporter.publish.write import publish
     from reporter.reduce.source_candidates import in_public_words
 
@@ -176,7 +176,7 @@ def _build_and_write(
     subject = f"{recorded.python} torch {info.torch}"
     subject += "".join(f", differs from {place.name}" for place in bench.places)
     with Journal(output / "private" / JOURNAL, subject) as journal:
-        builder = Builder(
+        builder = ReproBuilder(
             recorded,
             options,
             bench.pool,
@@ -191,7 +191,7 @@ def _build_and_write(
         except CannotJudgeError as error:
             report = _bare_report(recorded, info)
             lines = (*verdict_lines(report.to_json()), f"No repro: {error}.")
-            return Result(report, CannotJudgeError.exit_code, lines)
+            return RunResult(report, CannotJudgeError.exit_code, lines)
     evidence = _evidence(options, bench, recorded, built, output, progress)
     progress.stage("leak check", "every outgoing byte against the private program")
     seconds = time.monotonic() - started
@@ -200,9 +200,9 @@ def _build_and_write(
 
 def _evidence(
     options: Options,
-    bench: Bench,
+    bench: WorkerSet,
     recorded: Recorded,
-    built: Built,
+    built: BuiltRepro,
     output: Path,
     progress: Progress,
 ) -> ReproEvidence | None:
@@ -237,7 +237,7 @@ def _evidence(
 
 def _studied(
     options: Options,
-    bench: Bench,
+    bench: WorkerSet,
     progress: Progress,
     want_program: bool,
     want_whole: bool = False,
@@ -274,7 +274,7 @@ def _private_folder(output: Path) -> Path:
 
 def _kernels(
     options: Options, info: interpreter.InterpreterInfo, progress: Progress, output: Path | None
-) -> Result | None:
+) -> RunResult | None:
     """The result for a script with Triton kernels of its own, or None: it has none, or the failure
     is elsewhere.
     """
@@ -287,7 +287,7 @@ def _kernels(
     return of_script(options, info, progress, output)
 
 
-def _suspects(built: Built) -> tuple[str, ...]:
+def _suspects(built: BuiltRepro) -> tuple[str, ...]:
     """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as
     `frexp`.
     """
@@ -325,7 +325,7 @@ def _bare_report(recorded: Recorded, info: interpreter.InterpreterInfo) -> Repor
         explanation(recorded.kind),
         recorded.command,
     )
-    ladder = tuple(Rung(**row) for row in recorded.ladder)
+    ladder = tuple(RungRow(**row) for row in recorded.ladder)
     return Report(
         verdict,
         ladder,

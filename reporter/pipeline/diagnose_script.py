@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
-from reporter.diagnose.details import Details, gather
+from reporter.diagnose.details import DiagnosisDetails, gather
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
-from reporter.diagnose.ladder import RUNGS, Ladder, Rung, worst_value
+from reporter.diagnose.ladder import RUNGS, Ladder, MeasuredRung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.evidence.call import of_call
 from reporter.execution import interpreter
@@ -31,7 +31,7 @@ from reporter.execution.compiler_cache import prefill
 from reporter.publish.result import EVIDENCE
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 from reporter.reduce import initial_candidates
 from reporter.whole_model import source_model, traced_model
 
@@ -178,8 +178,8 @@ def _session(
     progress: Progress,
     every_call: bool = False,
     gpu: bool = False,
-) -> Session:
-    return Session(
+) -> RecordingSession:
+    return RecordingSession(
         python,
         list(way.command),
         module=way.kind == "module",
@@ -264,7 +264,7 @@ class _Material:
 
     captures: tuple[tuple[Json, Json], ...] = ()
     gathered: Json | None = None
-    check: Check | None = None
+    check: ReproCheck | None = None
     tensors: Json = field(default_factory=dict)
 
 
@@ -334,7 +334,7 @@ def _last(node: ast.Name | ast.Attribute) -> str:
 
 
 def _timing(
-    recording: Recording, diagnosis: Diagnosis, details: Details, clock: list[float]
+    recording: Recording, diagnosis: Diagnosis, details: DiagnosisDetails, clock: list[float]
 ) -> Json:
     """Wall seconds of the stages, and what their measurements would have taken one after
     another.
@@ -365,7 +365,7 @@ def rungs_json(ladder: Ladder | None) -> list[Json]:
     return rows
 
 
-def _errors(rung: Rung) -> Json:
+def _errors(rung: MeasuredRung) -> Json:
     worst = worst_value(rung.comparison) if rung.comparison else None
     keys = ("max_abs_error", "error_vs_fp64", "eager_error_vs_fp64")
     return {key: (worst or {}).get(key) for key in keys}

@@ -13,7 +13,7 @@ from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, of_call
 from reporter.pipeline.diagnose_script import prepare, record, working_folder
-from reporter.recording.call_session import Lab
+from reporter.recording.call_session import CallSession
 from reporter.recording.entry_points import way_of
 from reporter.recording.findings import Recording
 
@@ -21,7 +21,7 @@ DEFAULT_FOLDER = "bugreport-evidence"
 
 
 @dataclass(frozen=True)
-class Shown:
+class EvidenceResult:
     """What was collected, and where it lies."""
 
     evidence: CallEvidence
@@ -42,7 +42,7 @@ class Shown:
         return [*self.evidence.summary_lines(), f"private, not to be sent: {self.evidence.folder}"]
 
 
-def collect(options: Options, function: str | None) -> Shown:
+def collect(options: Options, function: str | None) -> EvidenceResult:
     """Runs the script once, recorded, then its failing call with the tools on.
 
     `function` names the one function that Dynamo compiles. Raises UsageError, CannotJudgeError.
@@ -57,12 +57,12 @@ def collect(options: Options, function: str | None) -> Shown:
         try:
             progress.stage("evidence", "the call once more, with torch's own tools")
             wanted = {"function": function} if function else {}
-            return Shown(of_call(_lab(recording), folder, options.timeout, wanted))
+            return EvidenceResult(of_call(_lab(recording), folder, options.timeout, wanted))
         finally:
             recording.close()
 
 
-def _lab(recording: Recording) -> Lab:
+def _lab(recording: Recording) -> CallSession:
     """The failing call, else the last one that was watched."""
     if recording.findings:
         return recording.findings[0].lab

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.answer import Answer
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
-from reporter.publish.result import Exhibit
-from reporter.reduce.contrast import Elsewhere, passes
+from reporter.publish.result import Measurements
+from reporter.reduce.contrast import ContrastInterpreter, passes
 from templates.regression import failing_text, render_tests
 
 Json = dict[str, Any]
@@ -30,18 +30,18 @@ COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
 POSITIONS = 8
 
 
-def exhibit(
+def measure(
     report: Mapping[str, Any],
     repro: str,
     pool: WorkerPool,
     python: Path,
     warm: Path,
     shows: Callable[[Answer], bool],
-    places: Sequence[Elsewhere],
+    places: Sequence[ContrastInterpreter],
     timeout: float,
     seconds: float,
     jobs: int,
-) -> Exhibit:
+) -> Measurements:
     """Measures everything for the report of `repro`.
 
     Args:
@@ -58,8 +58,8 @@ def exhibit(
         looking = threads.submit(look_cold, python, repro, limit, wanted, warm)
         test, shown = _test(report, repro, pool, python, warm, shows, places, timeout)
         lines = looking.result()
-    numbers, cells = gathered(lines)
-    return Exhibit(test, shown, numbers, cells)
+    numbers, cells = gather_lines(lines)
+    return Measurements(test, shown, numbers, cells)
 
 
 def _test(
@@ -69,7 +69,7 @@ def _test(
     python: Path,
     warm: Path,
     shows: Callable[[Answer], bool],
-    places: Sequence[Elsewhere],
+    places: Sequence[ContrastInterpreter],
     timeout: float,
 ) -> tuple[str, Json]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last
@@ -77,7 +77,7 @@ def _test(
     """
     test, shown = "", {}
     for rendered in render_tests(report, repro):
-        test = formatted(rendered)
+        test = format_program(rendered)
         probe = failing_text(test, report)
         if not shows(pool.submit(probe).result()):
             continue
@@ -89,7 +89,7 @@ def _test(
     return test, shown
 
 
-def gathered(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[float | None]]]:
+def gather_lines(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[float | None]]]:
     """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the
     map apart.
     """

@@ -17,7 +17,7 @@ from typing import Any
 from anonymizer.graph.expressions import NotPublic
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import UsageError
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.core.recorded_call import Recorded
 from reporter.core.report_folder import write_private
 from reporter.core.settings import Options
@@ -100,7 +100,7 @@ def _programs(recorded: Recorded) -> Iterator[str]:
     """
     for candidate in _candidates(recorded):
         try:
-            yield formatted(candidate.text())
+            yield format_program(candidate.text())
         except NotPublic:
             continue
 

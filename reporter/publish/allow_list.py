@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.audit import Audit, House, Identity, Terms, audit
-from anonymizer.leakcheck.vocabulary import harness_text
+from anonymizer.leakcheck.audit import Audit, Identity, OwnText, Terms, audit
+from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.lint.run import RULES
-from templates import house_text
+from templates import own_text
 from templates.wording import SUMMARIES
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
@@ -57,9 +57,9 @@ def check_outgoing(
         identity: this machine's names; found out when not given.
         allowed: public values that look like credentials or addresses (see `public_values`).
     """
-    house = House(
-        code="\n".join((house_text(code=True), harness_text(), *SUMMARIES.values())),
-        prose="\n".join((house_text(), *(rule.text for rule in RULES), *internals)),
+    house = OwnText(
+        code="\n".join((own_text(code=True), boilerplate_text(), *SUMMARIES.values())),
+        prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
     # of it
@@ -89,7 +89,7 @@ def refuse_leaks(result: Audit) -> None:
 
 
 @dataclass(frozen=True)
-class Gate:
+class AllowList:
     """What a report was held against when it was written; kept in `private/` and used again when it
     is sent.
     """
@@ -104,7 +104,7 @@ class Gate:
         return json.dumps({"terms": terms, "internals": self.internals, "allowed": self.allowed})
 
     @classmethod
-    def load(cls, path: Path) -> Gate | None:
+    def load(cls, path: Path) -> AllowList | None:
         """Reads it back; None where there is none, or none that can be read."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))

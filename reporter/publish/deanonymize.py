@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymizer.restore import Names
+from anonymizer.restore import NameMapping
 from reporter.core.errors import UsageError
 
 
@@ -35,7 +35,7 @@ def deanonymize(report: Path, source: str | None) -> Translated:
     """Translates a file, or standard input where `source` is `-` or None. Raises UsageError."""
     path = report / "private" / "mapping.json"
     try:
-        names = Names.from_json(json.loads(path.read_text(encoding="utf-8")))
+        names = NameMapping.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(
             f"{report} has no private/mapping.json; only a report that rewrote private code has"

@@ -20,10 +20,10 @@ from reporter.core.version import VERSION
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
-from reporter.publish.form import refused
-from reporter.store.reports import described, record
+from reporter.publish.form import refusal_of
+from reporter.store.reports import describe, record
 from templates.evidence import Evidence
-from templates.forms import Form, FormError
+from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
 from templates.text import tidy_log
@@ -41,10 +41,10 @@ def version() -> str:
     return VERSION
 
 
-def rendered(
+def render(
     report: Report,
     evidence: Evidence,
-    form: Form,
+    form: IssueForm,
     test: str,
     note: Callable[[str], None],
     cells: Sequence[Sequence[float | None]] = (),
@@ -66,7 +66,7 @@ def rendered(
     try:
         issue = render_issue(document, evidence, form)
     except (FormError, ValueError) as error:
-        raise refused(FormError(str(error))) from None
+        raise refusal_of(FormError(str(error))) from None
     result = lint(of_texts(form, issue, evidence.repro, test, document))
     for finding in result.findings:
         if finding.weight == "error":
@@ -103,11 +103,11 @@ def refuse(audit: Audit, output: Path) -> None:
         ) from None
 
 
-def remembered(output: Path, files: Mapping[str, str]) -> list[str]:
+def remember(output: Path, files: Mapping[str, str]) -> list[str]:
     """Notes the report in the store; a store that cannot be used costs a line, never the report."""
     title = files["issue.md"].partition("\n")[0]
     try:
-        record(described(output, json.loads(files["report.json"]), title, files["repro.py"]))
+        record(describe(output, json.loads(files["report.json"]), title, files["repro.py"]))
     except UsageError as error:
         return [f"note: `bugreport list` will not know this report: {error}"]
     return []

@@ -7,16 +7,16 @@ from __future__ import annotations
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from templates import forms
-from templates.forms import Form, FormError
+from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def chosen(options: Options, layer: str = "") -> Form:
+def chosen(options: Options, layer: str = "") -> IssueForm:
     """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
     try:
         return forms.load(options.template or forms.for_layer(layer))
     except FormError as error:
-        raise refused(error) from None
+        raise refusal_of(error) from None
 
 
 def check(options: Options) -> None:
@@ -30,9 +30,9 @@ def check(options: Options) -> None:
     try:
         try_form(form)
     except FormError as error:
-        raise refused(error) from None
+        raise refusal_of(error) from None
 
 
-def refused(error: FormError) -> UsageError:
+def refusal_of(error: FormError) -> UsageError:
     """The sentence for a form that cannot be used."""
     return UsageError(f"--template cannot be used: {error}; correct it or leave it out")

@@ -11,13 +11,13 @@ from typing import Any
 from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
-from reporter.publish.result import Built
+from reporter.publish.result import BuiltRepro
 from reporter.whole_model.traced_model import sizes_left
 
 Json = dict[str, Any]
 
 
-def searched_for(options: Options, recorded: Recorded, built: Built) -> Terms:
+def collect_terms(options: Options, recorded: Recorded, built: BuiltRepro) -> Terms:
     """What the report is searched for.
 
     A size that the failure needs is listed in it, and allowed values are allowed.
@@ -36,7 +36,7 @@ def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
         yield from (value for value in values if isinstance(value, (int, float)))
 
 
-def left_over(recorded: Recorded, built: Built) -> list[int]:
+def left_over(recorded: Recorded, built: BuiltRepro) -> list[int]:
     """Sizes of the private tensors in the text of the repro and of other findings, but for those
     that are everybody's.
     """

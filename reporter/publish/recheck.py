@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.audit import Finding, Identity, Terms, private_terms
+from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
 from reporter.core.errors import LeakError
 from reporter.core.report_folder import write_private
-from reporter.publish.allow_list import GATE, Gate, check_outgoing
+from reporter.publish.allow_list import GATE, AllowList, check_outgoing
 
 MAPPING = "mapping.json"
 LEAKS = "leaks.json"
@@ -30,7 +30,7 @@ class Rechecked:
     be gone).
     """
 
-    doubtful: tuple[Finding, ...]
+    doubtful: tuple[Leak, ...]
     terms_checked: int
     knows_program: bool
 
@@ -51,7 +51,7 @@ def recheck(
             does.
     """
     private = folder / "private"
-    gate = Gate.load(private / GATE) or _by_mapping(folder)
+    gate = AllowList.load(private / GATE) or _by_mapping(folder)
     terms = Terms() if public or gate is None else gate.terms
     found = check_outgoing(
         files,
@@ -66,7 +66,7 @@ def recheck(
     return Rechecked(found.findings, found.terms_checked, public or gate is not None)
 
 
-def _by_mapping(folder: Path) -> Gate | None:
+def _by_mapping(folder: Path) -> AllowList | None:
     """What the mapping alone knows, where `private/gate.json` is gone: the names that have a public
     twin.
     """
@@ -79,7 +79,7 @@ def _by_mapping(folder: Path) -> Gate | None:
         return None
     # a program that defines them, so that they get the reach that defined names have
     text = "".join(f"{name} = None\n" for name in own)
-    return Gate(private_terms({"names.py": text}, frozenset()), (), ())
+    return AllowList(private_terms({"names.py": text}, frozenset()), (), ())
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _refuse(private: Path, refused: list[Finding]) -> None:
+def _refuse(private: Path, refused: list[Leak]) -> None:
     rows = [
         {"file": f.file, "line": f.line, "term": f.term, "kind": f.kind, "excerpt": f.excerpt}
         for f in refused

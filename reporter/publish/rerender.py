@@ -20,13 +20,13 @@ from reporter.core.report_folder import PRIVATE, write_private
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import public_values
-from reporter.publish.form import refused
+from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
 from templates.evidence import Evidence
-from templates.forms import Form, FormError
+from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
 from templates.releases import regressions
@@ -38,13 +38,13 @@ _DOCUMENT, _ISSUE, _REPRO, _PAGE = "report.json", "issue.md", "repro.py", "repor
 _REGRESSION = "module: regression"
 
 
-def for_later(form: Form, files: Mapping[str, str]) -> dict[str, str]:
+def for_later(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
     """What `private/` keeps of a report so that it can be written again."""
     own = {TEMPLATE: str(form.folder.absolute())} if form.folder is not None else {}
     return {**own, WRITTEN: _digest(files[_ISSUE])}
 
 
-def in_form(folder: Path, form: Form) -> str:
+def in_form(folder: Path, form: IssueForm) -> str:
     """The issue of a report in another form: title line, empty line, body.
 
     Raises:
@@ -55,10 +55,10 @@ def in_form(folder: Path, form: Form) -> str:
     try:
         return render_issue(document, evidence, form)
     except (FormError, ValueError) as error:
-        raise refused(FormError(str(error))) from None
+        raise refusal_of(FormError(str(error))) from None
 
 
-def own_form(folder: Path, document: Mapping[str, Any]) -> Form | None:
+def own_form(folder: Path, document: Mapping[str, Any]) -> IssueForm | None:
     """The form that a report was written in; None where that was a folder which is gone."""
     name = str((document.get("issue") or {}).get("form") or "pytorch")
     try:
@@ -131,7 +131,7 @@ def _releases(key: str) -> dict[str, str]:
     """What a repro showed the last time on each release, in words that `templates.releases`
     reads.
     """
-    with opened() as store:
+    with open_store() as store:
         rows = store.execute(
             "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome !="
             " 'cannot_judge' ORDER BY time, id",
@@ -149,7 +149,7 @@ def _releases(key: str) -> dict[str, str]:
     return found
 
 
-def _labels(document: Mapping[str, Any], evidence: Evidence, form: Form | None) -> list[str]:
+def _labels(document: Mapping[str, Any], evidence: Evidence, form: IssueForm | None) -> list[str]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
     labels = list(document.get("labels") or ())
     right = [{"torch": name} for name, seen in evidence.releases.items() if seen == "right"]
@@ -180,7 +180,7 @@ def _evidence(document: Mapping[str, Any], repro: str, folder: Path) -> Evidence
         ) from None
 
 
-def _name(form: Form) -> str:
+def _name(form: IssueForm) -> str:
     return form.name if form.folder is None else "own"
 
 

@@ -16,7 +16,7 @@ from reporter.core.recorded_call import Recorded
 from reporter.core.report import Report
 from reporter.core.signature import Signature
 from reporter.diagnose.suspect import Culprit
-from reporter.publish.summary import Story
+from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.whole_model.source_model import Difference
@@ -34,7 +34,7 @@ NO_BUG = 1
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class Measurements:
     """The regression test, what fresh processes showed of it, and the numbers of the pictures.
 
     `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure,
@@ -49,7 +49,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltRepro:
     """A reduced repro: its formatted text, what fresh processes showed of it, and how it was
     reached.
     """
@@ -72,11 +72,11 @@ class Built:
     #: Candidates settled, tensor operations and lines, each time the program got smaller.
     trail: tuple[tuple[int, int, int], ...] = ()
     summary: str = ""
-    exhibit: Exhibit | None = None
+    exhibit: Measurements | None = None
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """How a run ended: the report document, the exit code, the last words on the terminal, with
     `story` as tables, and the folder.
     """
@@ -85,7 +85,7 @@ class Result:
     exit_code: int
     lines: tuple[str, ...]
     folder: Path | None = None
-    story: Story | None = None
+    story: Summary | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of report.json."""

@@ -31,7 +31,7 @@ _FILES = {
 
 
 @dataclass(frozen=True)
-class Story:
+class Summary:
     """A finished report and what its reader needs to go on: the folder, the interpreter, the
     project it is for.
     """

@@ -12,33 +12,41 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from anonymizer.leakcheck.audit import Identity, terms_checked
+from anonymizer.leakcheck.audit import Identity, count_terms
 from reporter.core.answer import Answer
-from reporter.core.candidate import seen
+from reporter.core.candidate import shown_failure
 from reporter.core.fingerprint import Fingerprint, fingerprint
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.core.labels import labels
-from reporter.core.operators import operators, told
+from reporter.core.operators import name_operators, operators
 from reporter.core.recorded_call import Recorded
-from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from reporter.core.report_folder import write_report
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.publish.allow_list import GATE, Gate, check_outgoing, public_values
-from reporter.publish.documents import refuse, remembered, rendered, version
+from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
+from reporter.publish.documents import refuse, remember, render, version
 from reporter.publish.form import chosen
-from reporter.publish.private_terms import left_over, searched_for
+from reporter.publish.private_terms import collect_terms, left_over
 from reporter.publish.rerender import for_later
-from reporter.publish.result import EVIDENCE, JOURNAL, RECORDING, Built, Exhibit, Result, device_of
-from reporter.publish.summary import Story
+from reporter.publish.result import (
+    EVIDENCE,
+    JOURNAL,
+    RECORDING,
+    BuiltRepro,
+    Measurements,
+    RunResult,
+    device_of,
+)
+from reporter.publish.summary import Summary
 from reporter.reduce.source_candidates import Rewritten, statements
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
-from reporter.whole_model.traced_model import mapping, proved
+from reporter.whole_model.traced_model import describe_equivalence, mapping
 from templates.evidence import Evidence
-from templates.forms import Form
+from templates.forms import IssueForm
 from templates.log import last_words
 from templates.regression import render_test
 from templates.releases import regressions
@@ -51,13 +59,13 @@ Json = dict[str, Any]
 def publish(
     options: Options,
     recorded: Recorded,
-    built: Built,
+    built: BuiltRepro,
     info: InterpreterInfo,
     output: Path,
     seconds: float,
     note: Callable[[str], None] = lambda _: None,
     found: ReproEvidence | None = None,
-) -> Result:
+) -> RunResult:
     """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
 
     What the compiler made of the repro (`found`) is full of words of its own; where one of them is
@@ -66,16 +74,14 @@ def publish(
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
-    terms = searched_for(options, recorded, built)
+    terms = collect_terms(options, recorded, built)
     identity = Identity.of_this_machine()
     environment = recorded.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    gate = Gate(terms, recorded.internals, public)
+    gate = AllowList(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
-        report = _report(
-            recorded, built, info, seconds, terms_checked(terms, identity), form, shown
-        )
+        report = _report(recorded, built, info, seconds, count_terms(terms, identity), form, shown)
         evidence = _evidence(options, recorded, built, report, form, shown)
         report, files = _files(built, report, evidence, form, note)
         audit = check_outgoing(
@@ -91,7 +97,7 @@ def publish(
     private.update({GATE: gate.dumps(), **for_later(form, files)})
     refuse(audit, output)
     write_report(output, files, private, replace=options.force, kept=(RECORDING, JOURNAL, EVIDENCE))
-    story = Story(
+    story = Summary(
         report,
         output,
         recorded.python,
@@ -99,17 +105,17 @@ def publish(
         evidence.culprit,
         evidence.workaround,
     )
-    lines = (*remembered(output, files), *story.lines())
-    return Result(report, 0, lines, output, story)
+    lines = (*remember(output, files), *story.lines())
+    return RunResult(report, 0, lines, output, story)
 
 
 def _report(
     recorded: Recorded,
-    built: Built,
+    built: BuiltRepro,
     info: InterpreterInfo,
     seconds: float,
     terms: int,
-    form: Form,
+    form: IssueForm,
     found: ReproEvidence | None,
 ) -> Report:
     count = statements(built.candidate)
@@ -117,7 +123,7 @@ def _report(
         path="repro.py",
         statements=count,
         lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=told(built.text, recorded.layer),
+        operators=name_operators(built.text, recorded.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(seconds, 1),
@@ -128,7 +134,7 @@ def _report(
     ]
     return Report(
         verdict=_verdict(recorded, built),
-        ladder=tuple(Rung(**row) for row in built.ablation),
+        ladder=tuple(RungRow(**row) for row in built.ablation),
         torch=info.torch,
         python=info.version,
         device=device_of(recorded),
@@ -152,39 +158,39 @@ def _report(
     )
 
 
-def _fingerprint(recorded: Recorded, built: Built) -> Fingerprint:
+def _fingerprint(recorded: Recorded, built: BuiltRepro) -> Fingerprint:
     return fingerprint(
         recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
     )
 
 
-def _shown(recorded: Recorded, built: Built) -> Json:
+def _shown(recorded: Recorded, built: BuiltRepro) -> Json:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
     if recorded.kind not in ("crash", "crash_on_recompile"):
         return {}
-    found = next((seen(answer) for answer in built.cold if answer.failure), None)
+    found = next((shown_failure(answer) for answer in built.cold if answer.failure), None)
     return {"failure": found.to_json()} if found is not None else {}
 
 
-def _whole(recorded: Recorded, built: Built) -> Json:
+def _whole(recorded: Recorded, built: BuiltRepro) -> Json:
     """What `anonymize` has to say beyond a reduced report."""
     if recorded.whole is None:
         return {}
     different = asdict(built.different) if built.different is not None else None
     return {
-        "equivalence": proved(recorded, built.candidate.content),
+        "equivalence": describe_equivalence(recorded, built.candidate.content),
         "differs_from_stock": different,
     }
 
 
-def _failure(built: Built) -> Mapping[str, Any]:
+def _failure(built: BuiltRepro) -> Mapping[str, Any]:
     """What a fresh process said of the final text."""
     return next((answer.failure for answer in built.cold if answer.failure), {})
 
 
-def _death(built: Built) -> tuple[str, str | None]:
+def _death(built: BuiltRepro) -> tuple[str, str | None]:
     """The summary for a repro that kills its process, with what eager mode does, and what a library
     said before.
     """
@@ -194,11 +200,11 @@ def _death(built: Built) -> tuple[str, str | None]:
     return built.summary.rstrip(".") + more, last_words(tidy_log(said.stderr)) or None
 
 
-def _signal(built: Built) -> str | None:
+def _signal(built: BuiltRepro) -> str | None:
     return next((answer.signal for answer in built.cold if answer.signal), None)
 
 
-def _verdict(recorded: Recorded, built: Built) -> Verdict:
+def _verdict(recorded: Recorded, built: BuiltRepro) -> Verdict:
     failure = _failure(built)
     crash = recorded.kind in ("crash", "crash_on_recompile")
     summary, message = built.summary, str(failure.get("message", "")) or None
@@ -218,7 +224,7 @@ def _verdict(recorded: Recorded, built: Built) -> Verdict:
     )
 
 
-def _requires(built: Built) -> Requires:
+def _requires(built: BuiltRepro) -> Requires:
     check = built.candidate.check
     given = dict(check.arguments)
     dynamic = {"True": True, "False": False}.get(given.get("dynamic", ""))
@@ -231,7 +237,7 @@ def _requires(built: Built) -> Requires:
     )
 
 
-def _labels(recorded: Recorded, built: Built, torch: str) -> list[str]:
+def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
     failure = _failure(built)
     outcome = {row["rung"]: row["outcome"] for row in built.ablation}
     given = dict(built.candidate.check.arguments)
@@ -260,16 +266,16 @@ def _message(failure: Mapping[str, Any]) -> str:
     return tidy_log(str(failure.get("first_line", "")))[:500]
 
 
-def _exhibited(found: Exhibit) -> Json:
+def _exhibited(found: Measurements) -> Json:
     """What fresh processes showed of the finished repro and of its test."""
     return {"exhibit": found.numbers, "test": {"path": "test_repro.py", **found.shown}}
 
 
 def _files(
-    built: Built,
+    built: BuiltRepro,
     report: Report,
     evidence: Evidence,
-    form: Form,
+    form: IssueForm,
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
     """The report as it is written, and what may leave by its name in the folder.
@@ -277,11 +283,11 @@ def _files(
     Raises UsageError.
     """
     shown = built.exhibit
-    return rendered(
+    return render(
         report,
         evidence,
         form,
-        shown.test if shown else formatted(render_test(report.to_json(), built.text)),
+        shown.test if shown else format_program(render_test(report.to_json(), built.text)),
         note,
         cells=shown.cells if shown else (),
         others={_other_path(number): other.text for number, other in enumerate(built.others, 1)},
@@ -291,9 +297,9 @@ def _files(
 def _evidence(
     options: Options,
     recorded: Recorded,
-    built: Built,
+    built: BuiltRepro,
     report: Report,
-    form: Form,
+    form: IssueForm,
     found: ReproEvidence | None,
 ) -> Evidence:
     """What the issue says beside the report's numbers."""
@@ -315,7 +321,7 @@ def _evidence(
     )
 
 
-def _stacks(built: Built) -> str:
+def _stacks(built: BuiltRepro) -> str:
     """What the process wrote before it died, and Python's stacks at that moment."""
     for answer in built.cold:
         if answer.detail:
@@ -328,7 +334,7 @@ def _other_path(number: int) -> str:
     return f"other_findings/finding{number}.py"
 
 
-def _workaround(report: Report, built: Built) -> str:
+def _workaround(report: Report, built: BuiltRepro) -> str:
     """The smallest set of settings under which the repro is right, else the backend nearest to the
     user's that is.
     """
@@ -347,7 +353,7 @@ def _workaround(report: Report, built: Built) -> str:
     return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
 
 
-def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
+def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
         "original.log": recorded.output,
         "ladder.json": json.dumps(list(recorded.ladder), indent=2),
@@ -380,9 +386,9 @@ def _private(recorded: Recorded, built: Built) -> dict[str, bytes | str]:
     return private
 
 
-def _facts(recorded: Recorded, built: Built) -> Json:
+def _facts(recorded: Recorded, built: BuiltRepro) -> Json:
     """What a reader of the side-by-side page wants to know of the proof and of the search."""
-    proof = proved(recorded, built.candidate.content)
+    proof = describe_equivalence(recorded, built.candidate.content)
     return {
         "outputs with the private weights": proof["outputs"]["how"],
         "gradients": proof["gradients"]["how"],

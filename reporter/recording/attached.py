@@ -18,14 +18,14 @@ from reporter.core.report import Report, Verdict
 from reporter.core.settings import Options
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 
 _CONNECT_SECONDS = 60.0
 #: What is not equal, but within what rounding explains.
 _ROUNDING = "suspicious"
 
 
-class Attached(Session):
+class Attached(RecordingSession):
     """Serves one program that connects to the socket `s` in `folder`."""
 
     def __init__(self, options: Options, folder: Path) -> None:
@@ -134,7 +134,7 @@ class Attached(Session):
         return Report(verdict, (), str(self.hello["torch"]), str(self.hello["python"]), "cpu")
 
 
-def attached(options: Options) -> Attached:
+def attach(options: Options) -> Attached:
     """The recorded program of `options.attach`. Raises UsageError, CannotJudgeError."""
     assert options.attach is not None
     if not options.attach.is_dir():

@@ -1,6 +1,6 @@
 """Where experiments on a recorded call are made: a standby process, asked over its socket.
 
-A `Lab` answers requests about one call — run it under a rung, compare two runs, capture its graph —
+A `CallSession` answers requests about one call — run it under a rung, compare two runs, capture its graph —
 and hides whether a fork of the recorded moment or a re-run of the whole script does the work.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 Json = dict[str, Any]
 
 
-class Lab(Protocol):
+class CallSession(Protocol):
     """Experiments on one recorded call; their files lie in `folder`."""
 
     folder: Path
@@ -66,7 +66,7 @@ class Connection:
             self._on_close()
 
 
-class StandbyLab:
+class ForkedCallSession:
     """Experiments in forks of a standby process."""
 
     def __init__(self, call: int, folder: Path) -> None:

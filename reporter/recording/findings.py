@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reporter.recording.call_session import Json, Lab
+from reporter.recording.call_session import CallSession, Json
 from reporter.recording.standby_processes import LastCall
 
 #: What tells most comes first.
@@ -35,7 +35,7 @@ class Finding:
 
     call: int
     symptom: str
-    lab: Lab
+    lab: CallSession
     options: Json
     context: Json
     replay: bool
@@ -71,7 +71,7 @@ class Recording:
     output: str = ""
     unsupported: str | None = None
     rejected: Json | None = None
-    labs: list[Lab] = field(default_factory=list)
+    labs: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
     complaints: Json = field(default_factory=dict)
     unusable: str | None = None

@@ -38,7 +38,7 @@ _LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True)
-class Program:
+class RerunProgram:
     """How a program is started: interpreter, words after the collectors' own, folder, environment
     and `way` (see `reporter.recording.entry_points`).
     """
@@ -75,7 +75,7 @@ class _Again:
     """One run of the program which waits at the call for a request."""
 
     def __init__(
-        self, program: Program, call: int, folder: Path, cache: Path, limit: float
+        self, program: RerunProgram, call: int, folder: Path, cache: Path, limit: float
     ) -> None:
         self.folder = folder
         self.name = f"{call}-{uuid.uuid4().hex[:8]}"
@@ -187,7 +187,7 @@ class _Again:
             self._file("rerun", ending).unlink(missing_ok=True)
 
 
-class Runs:
+class ProgramRuns:
     """What all labs of one recording share: the program, its cache, and how many of it may run side
     by side.
 
@@ -197,7 +197,7 @@ class Runs:
 
     def __init__(
         self,
-        program: Program,
+        program: RerunProgram,
         folder: Path,
         cache: Path,
         jobs: int,
@@ -211,11 +211,13 @@ class Runs:
         self.ahead = ahead
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
 
-    def lab(self, call: int) -> RerunLab:
+    def lab(self, call: int) -> RerunCallSession:
         """The lab of one call, which starts nothing before it is asked."""
-        return RerunLab(self, call)
+        return RerunCallSession(self, call)
 
-    def submit(self, lab: RerunLab, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+    def submit(
+        self, lab: RerunCallSession, message: Mapping[str, Any], timeout: float
+    ) -> Future[Json]:
         """Has `lab` answer in one of the threads."""
         return self._threads.submit(lab.answer, message, timeout)
 
@@ -224,10 +226,10 @@ class Runs:
         return _Again(self.program, call, self.folder, self.cache, self.limit)
 
 
-class RerunLab:
+class RerunCallSession:
     """Experiments in runs of the program that end at the call."""
 
-    def __init__(self, runs: Runs, call: int) -> None:
+    def __init__(self, runs: ProgramRuns, call: int) -> None:
         self.folder = runs.folder
         self._runs = runs
         self._call = call

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from reporter.execution import launch
-from reporter.recording.call_session import Connection, Json, StandbyLab
+from reporter.recording.call_session import Connection, ForkedCallSession, Json
 from reporter.recording.findings import Finding, Recording
-from reporter.recording.rerun import Program, Runs
-from reporter.recording.standby_processes import Standbys
+from reporter.recording.rerun import ProgramRuns, RerunProgram
+from reporter.recording.standby_processes import ForkServers
 
 _MAX_FINDINGS = 4
 #: The first calls of a callable that are looked at in any case, where each look means that the
@@ -30,7 +30,7 @@ _MAX_FINDINGS = 4
 _CHECKED_AGAIN = 2
 
 
-class Session:
+class RecordingSession:
     """Runs the script once and collects a `Recording`."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Session:
         self.recording = Recording(self._folder())
         self.runs = self._runs(reruns, ahead=not gpu) if reruns else None
         self._judging = 0.0
-        self.standbys = Standbys(self.recording.folder, self.runs.lab if self.runs else None)
+        self.standbys = ForkServers(self.recording.folder, self.runs.lab if self.runs else None)
         self.begun: dict[int, Json] = {}
         self.took: dict[int, float] = {}
         self.open_call: int | None = None
@@ -87,14 +87,14 @@ class Session:
         """Where the socket and the working files are; its path has to be short."""
         return Path(tempfile.mkdtemp(prefix="br-"))
 
-    def _program(self) -> Program:
+    def _program(self) -> RerunProgram:
         # where the tool itself is run by a test, that test is not the program's
         variables = launch.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables
-        return Program(self.python, tuple(self.command), self.cwd, variables, self.way)
+        return RerunProgram(self.python, tuple(self.command), self.cwd, variables, self.way)
 
-    def _runs(self, at_once: int, ahead: bool) -> Runs:
+    def _runs(self, at_once: int, ahead: bool) -> ProgramRuns:
         folder = self.recording.folder
-        return Runs(self._program(), folder, self.cache, at_once, self.timeout, ahead)
+        return ProgramRuns(self._program(), folder, self.cache, at_once, self.timeout, ahead)
 
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen
@@ -200,7 +200,7 @@ class Session:
                 self._greeted(message)
             elif message.get("role") == "standby":
                 lab = self.standbys.lab(int(message["call"]))
-                assert isinstance(lab, StandbyLab)
+                assert isinstance(lab, ForkedCallSession)
                 role["lab"] = lab
                 lab.attach(connection, int(message["pid"]))
             elif "answer" in message:

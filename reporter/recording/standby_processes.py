@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.recording.call_session import Json, Lab, StandbyLab
+from reporter.recording.call_session import CallSession, ForkedCallSession, Json
 
 _MAX_LAST_CALLS = 4
 
@@ -25,26 +25,26 @@ class LastCall:
     """
 
     call: int
-    lab: Lab
+    lab: CallSession
     options: Json
 
 
-class Standbys:
+class ForkServers:
     """The labs of one run of a script, by call number."""
 
-    def __init__(self, folder: Path, lab_of: Callable[[int], Lab] | None = None) -> None:
+    def __init__(self, folder: Path, lab_of: Callable[[int], CallSession] | None = None) -> None:
         """`lab_of`: what makes the lab of a call; without it, one that waits for the standby of
         that call.
         """
         self.folder = folder
-        self._lab_of = lab_of or (lambda call: StandbyLab(call, folder))
+        self._lab_of = lab_of or (lambda call: ForkedCallSession(call, folder))
         self.keep_latest = True
-        self._labs: dict[int, Lab] = {}
+        self._labs: dict[int, CallSession] = {}
         self._latest: dict[int, int] = {}
         self._dropped: set[int] = set()
         self._lock = threading.RLock()
 
-    def lab(self, call: int) -> Lab:
+    def lab(self, call: int) -> CallSession:
         """The lab of a call, made on first use: its standby may connect before or after the call is
         announced.
         """
@@ -81,7 +81,7 @@ class Standbys:
 
     def conclude(
         self, needed: Collection[int], begun: Mapping[int, Mapping[str, Any]]
-    ) -> tuple[list[Lab], list[LastCall]]:
+    ) -> tuple[list[CallSession], list[LastCall]]:
         """At the script's end: the labs that live on, and among them the last calls; the others are
         closed.
         """

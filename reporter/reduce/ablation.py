@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.answer import Answer
-from reporter.core.candidate import seen
+from reporter.core.candidate import shown_failure
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 
@@ -27,7 +27,7 @@ _AMPLE = 4.0
 _OUTCOMES = {"passes": "ok", "died": "died", "timeout": "timeout"}
 
 
-def variants(check: Check, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
+def variants(check: ReproCheck, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
     """Names and overrides of the rows for a bug of `layer` and `kind`."""
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
@@ -46,7 +46,7 @@ def variants(check: Check, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
                 yield setting, {"config": {f"torch._inductor.config.{setting}": True}}
 
 
-def ablation(pool: WorkerPool, text: str, check: Check, wanted: Signature) -> Iterator[Json]:
+def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) -> Iterator[Json]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
     rows = list(variants(check, wanted.layer or "", wanted.kind))
     limit = None if wanted.kind == "hang" else _AMPLE * pool.time_limit
@@ -57,7 +57,7 @@ def ablation(pool: WorkerPool, text: str, check: Check, wanted: Signature) -> It
 
 def row(name: str, answer: Answer) -> Json:
     """One row: did the repro, with one setting changed, still show a failure?"""
-    found = seen(answer)
+    found = shown_failure(answer)
     outcome = _OUTCOMES.get(answer.outcome, "skipped")
     detail = ""
     if found is not None and answer.outcome == "fails":

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
@@ -52,7 +52,7 @@ def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Rec
     return recorded
 
 
-def _search(recorded: Recorded, pool: WorkerPool, check: Check) -> Candidate | None:
+def _search(recorded: Recorded, pool: WorkerPool, check: ReproCheck) -> Candidate | None:
     ask = Questions(Scheduler(pool, judge(Signature(check.kind))), lambda _: None)
     for graph_json, way in recorded.captures:
         if "unsupported" in graph_json or way.get("replay"):

@@ -22,7 +22,7 @@ from reporter.reduce.scheduler import Stage
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ContrastInterpreter:
     """An interpreter of --differs-from with its workers and its compiler cache."""
 
     info: InterpreterInfo
@@ -60,7 +60,9 @@ class Refusals:
     pass.
     """
 
-    def __init__(self, places: Sequence[Elsewhere], shows: Callable[[Answer], bool]) -> None:
+    def __init__(
+        self, places: Sequence[ContrastInterpreter], shows: Callable[[Answer], bool]
+    ) -> None:
         self._places = places
         self._shows = shows
         self._by_name: dict[str, list[Answer]] = {}
@@ -105,7 +107,7 @@ def _said(answer: Answer) -> str:
 
 
 def verify(
-    places: Sequence[Elsewhere], text: str, runs: int, threads: int
+    places: Sequence[ContrastInterpreter], text: str, runs: int, threads: int
 ) -> tuple[dict[str, str], ...]:
     """The rows of `differs_from`, each from fresh processes.
 

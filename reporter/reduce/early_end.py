@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 
 #: What a worker is told with such a candidate.
 ENDS_AT_COMPILER: Mapping[str, Any] = {"end": "compiler"}
@@ -23,7 +23,7 @@ _LOADERS = frozenset(
 )
 
 
-def comes_early(failure: Mapping[str, Any] | None, check: Check) -> bool:
+def comes_early(failure: Mapping[str, Any] | None, check: ReproCheck) -> bool:
     """Whether a described failure seems to be raised inside Inductor's Python, in the forward of
     the first compile.
     """

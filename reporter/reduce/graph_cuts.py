@@ -172,7 +172,7 @@ def static(graph: Graph, sizes: dict[str, int]) -> Graph:
     return replace(graph, inputs=tuple(replace(item, symbols=()) for item in graph.inputs), runs=())
 
 
-def retyped(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph:
+def retype(graph: Graph, dtypes: Mapping[str, str], device: str | None) -> Graph:
     """The graph with dtypes replaced wherever they are named, and all on `device` (None: where it
     is).
     """

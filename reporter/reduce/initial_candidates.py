@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
@@ -26,7 +26,7 @@ from reporter.reduce.pieces import parts
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
-def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Check:
+def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> ReproCheck:
     """The check of a diagnosis: same kind, and the settings that the recorded call ran under."""
     finding = diagnosis.finding
     assert finding is not None and diagnosis.ladder is not None
@@ -49,7 +49,7 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Che
     minded = [item for item in changed["values"] if not item["same"]]
     signature = diagnosis.signature
     eager = diagnosis.ladder[EAGER]
-    return Check(
+    return ReproCheck(
         kind=diagnosis.kind,
         arguments=arguments(finding.options, bool(prelude)),
         config=tuple(dict(config).items()),
@@ -148,7 +148,7 @@ def graphs(
 
 
 def graph_candidates(
-    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: str
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
 
@@ -178,7 +178,7 @@ def graph_candidates(
 
 
 def slices(
-    captured: Json, way: Mapping[str, Any], check: Check, layer: str
+    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: str
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
@@ -200,7 +200,7 @@ def slices(
 _SEQUENCES = ("stale_graph", "crash_on_recompile")
 
 
-def _piece(check: Check, piece: Graph) -> Candidate:
+def _piece(check: ReproCheck, piece: Graph) -> Candidate:
     return Candidate(piece, replace(check, double=check.double and _has_floats(piece)))
 
 
@@ -209,8 +209,8 @@ def _has_floats(graph: Graph) -> bool:
 
 
 def _variants(
-    graph: Graph, way: Mapping[str, Any], check: Check, layer: str
-) -> tuple[Graph, list[Check]]:
+    graph: Graph, way: Mapping[str, Any], check: ReproCheck, layer: str
+) -> tuple[Graph, list[ReproCheck]]:
     """The checks to try on a graph: a cheaper backend that has the fault too before the user's own,
     sums before weights.
     """
@@ -270,7 +270,7 @@ def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ..
     return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
 
 
-def source_candidates(content: Content, check: Check, layer: str) -> Iterator[Candidate]:
+def source_candidates(content: Content, check: ReproCheck, layer: str) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
     checks = [check]
     if dict(check.arguments).get("backend") is None and layer in QUICKER:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import seen
+from reporter.core.candidate import shown_failure
 from reporter.core.signature import Signature, same_failure
 from reporter.execution.fresh_process import run_cold
 
@@ -50,7 +50,7 @@ class Others:
 
         A time limit or a lack of memory is a limit of ours, no finding.
         """
-        signature = seen(answer) if self.listening else None
+        signature = shown_failure(answer) if self.listening else None
         if signature is None or signature.kind == "hang" or answer.out_of_memory:
             return
         if signature.kind == "crash" and _of_the_harness(answer):
@@ -76,7 +76,7 @@ class Others:
         kept = []
         for other in smallest[:MOST]:
             answer = run_cold(python, other.text, limit, describe=True, warm=warm)
-            again = seen(answer)
+            again = shown_failure(answer)
             if again is not None and same_failure(other.signature, again):
                 kept.append(other)
         return tuple(kept)

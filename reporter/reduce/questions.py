@@ -20,7 +20,7 @@ T = TypeVar("T")
 Change = Callable[[Candidate], "Candidate | None"]
 
 
-def written(candidate: Candidate | None) -> str | None:
+def write_candidate(candidate: Candidate | None) -> str | None:
     """The text of a candidate, or None if it cannot be written down."""
     try:
         return candidate.text() if candidate is not None else None
@@ -47,7 +47,7 @@ class Questions:
 
         def texts() -> Iterator[str]:
             for tag, candidate in options:
-                text = written(candidate)
+                text = write_candidate(candidate)
                 if text is not None and candidate is not None:
                     kept.append((tag, candidate))
                     yield text
@@ -67,10 +67,10 @@ class Questions:
         """Whether one candidate shows the failure; `hints` may be asked next and run meanwhile on
         idle workers.
         """
-        text = written(candidate)
+        text = write_candidate(candidate)
         if text is None or candidate is None:
             return False
-        ahead = [hint for hint in map(written, hints) if hint is not None]
+        ahead = [hint for hint in map(write_candidate, hints) if hint is not None]
         if not self.scheduler.ask(text, ahead, self.overrides):
             return False
         self._progress(candidate)
@@ -94,7 +94,7 @@ class Questions:
 
     def passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""
-        text = written(candidate)
+        text = write_candidate(candidate)
         answer = self.scheduler.answer(text, self.overrides) if text is not None else None
         return answer is not None and answer.outcome == "passes"
 

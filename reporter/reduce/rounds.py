@@ -18,12 +18,12 @@ GRAPH_PASSES: Sequence[Pass] = (
     passes.Outputs(),
     passes.Nodes(),
     # from here on a candidate is small, and each of the many questions cheap
-    simplify_all.Leap(),
-    simplify.Backward(),
-    simplify.Options(),
+    simplify_all.SimplifyAll(),
+    simplify.PlainBackward(),
+    simplify.PlainOptions(),
     simplify.Unstock(),
     simplify.Precision(),
-    simplify.Inputs(),
+    simplify.PlainInputs(),
     shapes.CallSizes(),
     shapes.Shapes(),
     shapes.Ranks(),
@@ -41,7 +41,7 @@ def reduce_graph(candidate: Candidate, ask: Questions) -> Candidate:
             candidate = step.run(candidate, ask)
         if candidate == before:
             break
-    return simplify.Options(last=True).run(candidate, ask)
+    return simplify.PlainOptions(last=True).run(candidate, ask)
 
 
 def size_of(candidate: Candidate) -> str:

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from anonymizer.graph import stock_layers
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import contiguous
 from reporter.core.candidate import Candidate
-from reporter.reduce.graph_cuts import retyped, with_input
+from reporter.reduce.graph_cuts import retype, with_input
 from reporter.reduce.questions import Change, Questions, graph_of
 
 #: A plainer input made from one, or None where it is plain already.
 _Step = Callable[[Input], "Input | None"]
 
 
-class Options:
+class PlainOptions:
     """Drops what surrounds the program: contexts, config assignments, torch.compile arguments,
     gradients of plain inputs.
     """
@@ -61,7 +61,10 @@ class Options:
     def without_config(candidate: Candidate) -> Candidate:
         """Without any config assignment that may go."""
         return _together(
-            (functools.partial(_without, "config", item) for item in Options._removable(candidate)),
+            (
+                functools.partial(_without, "config", item)
+                for item in PlainOptions._removable(candidate)
+            ),
             candidate,
         )
 
@@ -86,7 +89,7 @@ def _without(field: str, item: object, candidate: Candidate) -> Candidate:
     return candidate.with_check(**{field: left})
 
 
-class Backward:
+class PlainBackward:
     """The simplest way to ask for gradients that still shows the failure: a plain sum, and only
     where needed.
     """
@@ -103,14 +106,14 @@ class Backward:
         return candidate.with_check(backward=plainer[0]) if plainer else candidate
 
     @staticmethod
-    def _plainer(check: Check) -> list[str]:
+    def _plainer(check: ReproCheck) -> list[str]:
         if check.backward == "none":
             return []
         options = [] if check.kind == "wrong_gradient" else ["none"]
         return options if check.backward == "sum" else [*options, "sum"]
 
 
-class Inputs:
+class PlainInputs:
     """Plainer inputs: no gradient, default layout, no alias, plain random floats; private state as
     plain arguments.
     """
@@ -232,8 +235,8 @@ class Precision:
         return ask.sweep(
             candidate,
             [
-                lambda c: c.with_graph(retyped(graph_of(c), {}, "cpu")),
-                lambda c: c.with_graph(retyped(graph_of(c), _SINGLE, None)),
+                lambda c: c.with_graph(retype(graph_of(c), {}, "cpu")),
+                lambda c: c.with_graph(retype(graph_of(c), _SINGLE, None)),
             ],
         )
 

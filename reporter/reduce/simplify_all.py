@@ -13,10 +13,10 @@ from reporter.core.candidate import Candidate
 from reporter.reduce.graph_cuts import static
 from reporter.reduce.questions import Questions, graph_of
 from reporter.reduce.shapes import Ranks, Shapes
-from reporter.reduce.simplify import Backward, Inputs, Options, Unstock
+from reporter.reduce.simplify import PlainBackward, PlainInputs, PlainOptions, Unstock
 
 
-class Leap:
+class SimplifyAll:
     """Plain surroundings, inputs and sizes in one step, the plainest combination first.
 
     Dtypes stay, since half precision is often what a failure needs.
@@ -34,13 +34,13 @@ class Leap:
         """One element in a vector, without config assignments and with; then sizes of two; then
         only plain inputs.
         """
-        plain = Inputs().plainest(Unstock().plainest(Backward().plainest(candidate)))
-        bare = Options.plainest(plain)
+        plain = PlainInputs().plainest(Unstock().plainest(PlainBackward().plainest(candidate)))
+        bare = PlainOptions.plainest(plain)
         fixed = bare.with_graph(static(graph_of(bare), {}))
         vector = Shapes.plainest(Ranks().plainest(fixed), 1)
-        yield Options.without_config(
+        yield PlainOptions.without_config(
             vector
         )  # has to be asked once anyway, and runs beside the next
         yield vector
         yield Shapes.plainest(bare, 2)
-        yield Options.plainest(plain).with_check(arguments=candidate.check.arguments)
+        yield PlainOptions.plainest(plain).with_check(arguments=candidate.check.arguments)

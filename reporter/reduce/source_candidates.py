@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import Body
+from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.source import rewrite
 from anonymizer.source.program import import_lines
 from anonymizer.source.rewrite import SourceError, SourceProgram
@@ -18,7 +18,7 @@ from reporter.core.candidate import Candidate
 from reporter.core.recorded_call import Recorded
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions
-from reporter.reduce.simplify import Backward, Options
+from reporter.reduce.simplify import PlainBackward, PlainOptions
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Rewritten:
 
     program: SourceProgram
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         """Definitions without imports, inputs, and the callable."""
         program = self.program
-        return Body(
+        return ReproBody(
             definitions=program.definitions_text(),
             callable=program.callable_expression,
             inputs=tuple(program.inputs_lines()),
@@ -102,9 +102,9 @@ class _Control:
 
     expression: str
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         definitions = f"def repro(x):\n    return {self.expression}"
-        return Body(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
+        return ReproBody(definitions, "repro", ("return (torch.ones(2),)",), is_module=False)
 
 
 _CONTROLS = tuple(map(_Control, ("x + 1", "torch.relu(x)", "x * 2", "x.sum()")))
@@ -172,7 +172,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     from anonymizer.source import reduce
 
     assert isinstance(seed.content, Rewritten)
-    best = Backward().run(Calls().run(Options().run(seed, ask), ask), ask)
+    best = PlainBackward().run(Calls().run(PlainOptions().run(seed, ask), ask), ask)
 
     def interesting(programs: list[SourceProgram]) -> list[bool]:
         """Only the first success counts, so what is behind it need not run."""
@@ -185,7 +185,7 @@ def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
 
     assert isinstance(best.content, Rewritten)
     smallest = reduce.reduce(best.content.program, interesting)
-    return Options(last=True).run(Candidate(Rewritten(smallest), best.check), ask)
+    return PlainOptions(last=True).run(Candidate(Rewritten(smallest), best.check), ask)
 
 
 def statements(candidate: Candidate) -> int:

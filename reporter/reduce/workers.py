@@ -12,10 +12,10 @@ from reporter.core.settings import Options
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import warm_folder
 from reporter.execution.worker_pool import Isolation, WorkerPool
-from reporter.reduce.contrast import Elsewhere
+from reporter.reduce.contrast import ContrastInterpreter
 
 
-class Bench:
+class WorkerSet:
     """The workers of one run and their compiler caches; made at once, started when first needed.
 
     `places` are those of the other interpreters that a candidate must pass in.
@@ -41,11 +41,11 @@ class Bench:
         kind = self._isolation
         with contextlib.ExitStack() as stack:
             self.pool = stack.enter_context(self._pool(self.python, self.warm, f"workers-{kind}"))
-            self.places: list[Elsewhere] = []
+            self.places: list[ContrastInterpreter] = []
             for number, info in enumerate(self._others):
                 warm = self._warm(info.path)
                 pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
-                self.places.append(Elsewhere(info, pool, warm))
+                self.places.append(ContrastInterpreter(info, pool, warm))
             self._pools = stack.pop_all()
 
     def suit(self, device: str) -> None:

@@ -6,6 +6,6 @@ one where it cannot confine it.
 """
 
 from reporter.sandbox.limits import Limits
-from reporter.sandbox.run import Result, Sandbox, sandboxed
+from reporter.sandbox.run import Sandbox, SandboxResult, prepare
 
-__all__ = ["Limits", "Result", "Sandbox", "sandboxed"]
+__all__ = ["Limits", "SandboxResult", "Sandbox", "prepare"]

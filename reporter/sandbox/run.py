@@ -1,5 +1,5 @@
 """One command in the sandbox, from start to the last child killed: whatever it does, the answer is
-a `Result`.
+a `SandboxResult`.
 
 What comes back is two streams of text and an exit code, all of it written by strangers: to be shown
 through `reporter.tracker.plain_text`, parsed with suspicion, and never to be opened as files, since
@@ -43,7 +43,7 @@ _WORDS: dict[Ending, str] = {
 
 
 @dataclass(frozen=True)
-class Result:
+class SandboxResult:
     """How a command ended.
 
     `ending` other than `exited` and `signal` is a limit, and then `exit` is None.
@@ -113,7 +113,7 @@ class Sandbox:
         )
         return [*words, *self.command]
 
-    def run(self) -> Result:
+    def run(self) -> SandboxResult:
         """Runs it to its end or to a limit; nothing of it is left alive.
 
         Raises CannotJudgeError if it cannot be started or was stopped.
@@ -149,7 +149,7 @@ class Sandbox:
             )
         return result
 
-    def _run_openly(self) -> Result:
+    def _run_openly(self) -> SandboxResult:
         """The same command without a sandbox, for who has read the code; still with an environment
         and limits of its own.
         """
@@ -187,7 +187,7 @@ class Sandbox:
             files[name].chmod(0o644)  # the user inside is not the one outside
         return files
 
-    def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> Result:
+    def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
         assert process.stdout is not None and process.stderr is not None
         streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
         started = self.clock()
@@ -211,7 +211,7 @@ class Sandbox:
             ending = "cpu" if number == signal.SIGXCPU else "signal" if number else "exited"
         assert ending is not None
         limited = ending not in ("exited", "signal")
-        return Result(
+        return SandboxResult(
             ending=ending,
             exit=None if limited else code,
             signal=_name(number) if ending == "signal" else None,
@@ -314,7 +314,7 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def sandboxed(
+def prepare(
     command: Sequence[str],
     *,
     python: Path | Sequence[Path] = (),

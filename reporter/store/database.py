@@ -117,7 +117,7 @@ def now() -> str:
 
 
 @contextlib.contextmanager
-def opened(path: Path | None = None) -> Iterator[sqlite3.Connection]:
+def open_store(path: Path | None = None) -> Iterator[sqlite3.Connection]:
     """The store, created or brought up to date; in autocommit, rows by name.
 
     `transaction` groups what belongs together.

@@ -20,7 +20,7 @@ _STEP = 0.1  # seconds between two tries
 
 
 @contextlib.contextmanager
-def locked(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
+def lock(paths: Iterable[Path], waiting: Callable[[], None]) -> Iterator[None]:
     """Holds all of the locks, taken in the order given; `waiting` is called once if another process
     has one.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.fingerprint import Fingerprint
-from reporter.store.database import now, opened
+from reporter.store.database import now, open_store
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def key_of(repro: str) -> str:
     return hashlib.sha256(repro.encode()).hexdigest()[:16]
 
 
-def described(folder: Path, document: Mapping[str, Any], title: str, repro: str) -> StoredReport:
+def describe(folder: Path, document: Mapping[str, Any], title: str, repro: str) -> StoredReport:
     """The row of a report folder.
 
     Args:
@@ -66,7 +66,7 @@ def record(report: StoredReport, path: Path | None = None) -> None:
 
     Raises UsageError if the store cannot be used.
     """
-    with opened(path) as store:
+    with open_store(path) as store:
         store.execute(
             """INSERT INTO reports (key, created, folder, title, kind, layer, signature,
             fingerprint, torch, repro)

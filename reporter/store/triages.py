@@ -12,7 +12,7 @@ from typing import Any
 from reporter.store.database import now
 
 
-def known(
+def known_triage(
     store: sqlite3.Connection, issue: str, places: str, changed: str
 ) -> dict[str, Any] | None:
     """The document of an earlier triage, unless the issue has changed since then.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 
 from reporter.core.errors import BugreportError, Interrupted, TrackerError
-from reporter.store.database import opened, store_path
+from reporter.store.database import open_store, store_path
 from reporter.store.filings import Filing, State, filing, first_sent, move
-from reporter.store.locks import lock_beside, locked
+from reporter.store.locks import lock, lock_beside
 from reporter.tracker.session import LONGEST_WAIT, Pace
 
 _LOOKS = 6
@@ -56,7 +56,7 @@ class Delivery(Protocol):
 
 
 @dataclass(frozen=True)
-class Desk:
+class SubmissionService:
     """What all deliveries of a run share: the report's key and folder, the pace, and who is told
     what is going on.
     """
@@ -80,11 +80,11 @@ class Desk:
         # the folder's lock is for two processes with different stores
         paths = [private / "filing.lock"] if private.is_dir() else []
         paths.append(lock_beside(path, self.key, delivery.place))
-        with locked(paths, lambda: self.say("another process is sending this report; waiting")):
+        with lock(paths, lambda: self.say("another process is sending this report; waiting")):
             return self._deliver(delivery, path)
 
     def _deliver(self, delivery: Delivery, path: Path) -> Landed:
-        with opened(path) as store:
+        with open_store(path) as store:
             row = filing(store, self.key, delivery.place)
             since = _moment(first_sent(store, self.key, delivery.place))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
@@ -188,7 +188,7 @@ class Desk:
         landed: Landed | None = None,
         detail: str = "",
     ) -> None:
-        with opened(path) as store:
+        with open_store(path) as store:
             move(
                 store,
                 self.key,

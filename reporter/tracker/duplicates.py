@@ -18,13 +18,13 @@ from typing import Any
 from github.Issue import Issue
 
 from reporter.core.errors import BugreportError
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import State, filings
 from reporter.store.reports import alike
 from reporter.tracker.place import Repository
 from reporter.tracker.plain_text import plain, plain_line
-from reporter.tracker.session import Session, is_incomplete
-from reporter.tracker.submission import Parcel
+from reporter.tracker.session import TrackerSession, is_incomplete
+from reporter.tracker.submission import Submission
 from reporter.tracker.weighing import (
     LIKELY,
     exception_of,
@@ -40,7 +40,7 @@ _QUERY_LIMIT = 250  # the search API takes 256 characters
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PossibleDuplicate:
     """An issue, or a report of one's own without one, that may be the same bug.
 
     `score` is between 0 and 1.
@@ -74,28 +74,31 @@ class Candidate:
 class Duplicates:
     """The candidates, the most likely first; `trouble` says which search gave no answer."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[PossibleDuplicate, ...] = ()
     trouble: tuple[str, ...] = ()
 
     @property
-    def likely(self) -> tuple[Candidate, ...]:
+    def likely(self) -> tuple[PossibleDuplicate, ...]:
         return tuple(item for item in self.candidates if item.is_likely)
 
     @property
-    def to_comment_on(self) -> Candidate | None:
+    def to_comment_on(self) -> PossibleDuplicate | None:
         """The open issue that a comment would go to."""
         found = (c for c in self.likely if c.number is not None and c.state != "closed")
         return next(found, None)
 
 
 def find_duplicates(
-    session: Session | None, repository: Repository, parcel: Parcel, store: Path | None = None
+    session: TrackerSession | None,
+    repository: Repository,
+    parcel: Submission,
+    store: Path | None = None,
 ) -> Duplicates:
     """Searches the store, and the tracker where there is a session.
 
     Raises nothing that the tracker or the store causes.
     """
-    found: dict[str, Candidate] = {}
+    found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []
     try:
         found.update((item.url, item) for item in _in_store(parcel, repository, store))
@@ -119,7 +122,7 @@ def find_duplicates(
     return Duplicates(tuple(shown), tuple(trouble))
 
 
-def queries(repository: Repository, parcel: Parcel) -> list[str]:
+def queries(repository: Repository, parcel: Submission) -> list[str]:
     """What the tracker is asked, the most telling first; each within the limit of the search
     API.
     """
@@ -137,12 +140,14 @@ def queries(repository: Repository, parcel: Parcel) -> list[str]:
     return asked
 
 
-def _in_store(parcel: Parcel, repository: Repository, path: Path | None) -> Iterator[Candidate]:
+def _in_store(
+    parcel: Submission, repository: Repository, path: Path | None
+) -> Iterator[PossibleDuplicate]:
     """Reports of one's own with the same fingerprint, filed or not."""
     reason = (
         "your own report of the same failure: layer, exception and torch frames or operators agree"
     )
-    with opened(path) as store:
+    with open_store(path) as store:
         for report in alike(store, parcel.stored):
             known = [
                 item
@@ -150,12 +155,18 @@ def _in_store(parcel: Parcel, repository: Repository, path: Path | None) -> Iter
                 if item.place == str(repository) and item.state is State.CONFIRMED
             ]
             if known and known[0].url:
-                yield Candidate(0.95, (reason,), report.title, known[0].url, known[0].number)
+                yield PossibleDuplicate(
+                    0.95, (reason,), report.title, known[0].url, known[0].number
+                )
             else:
-                yield Candidate(0.9, (f"{reason}; not filed here",), report.title, report.folder)
+                yield PossibleDuplicate(
+                    0.9, (f"{reason}; not filed here",), report.title, report.folder
+                )
 
 
-def _on_tracker(session: Session, query: str, parcel: Parcel) -> tuple[list[Candidate], bool]:
+def _on_tracker(
+    session: TrackerSession, query: str, parcel: Submission
+) -> tuple[list[PossibleDuplicate], bool]:
     """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
@@ -163,11 +174,11 @@ def _on_tracker(session: Session, query: str, parcel: Parcel) -> tuple[list[Cand
         return found, is_incomplete(results)
 
 
-def _weighed(issue: Issue, parcel: Parcel) -> Candidate:
+def _weighed(issue: Issue, parcel: Submission) -> PossibleDuplicate:
     labels = [plain_line(label.name) for label in issue.labels]
     title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
     score, reasons = weigh(parcel, title, body, labels)
-    return Candidate(
+    return PossibleDuplicate(
         score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
     )
 

@@ -19,19 +19,25 @@ from reporter.core.settings import Options
 from reporter.publish.form import check, chosen
 from reporter.publish.recheck import Rechecked, recheck
 from reporter.publish.rerender import in_form
-from reporter.store.database import now, opened
+from reporter.store.database import now, open_store
 from reporter.store.filings import KnownIssue, State, filing, remember_issue
 from reporter.store.reports import record
-from reporter.tracker.delivery import Desk, Landed
+from reporter.tracker.delivery import Landed, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
-from reporter.tracker.outcome import Filed, Shown, Wish, duplicate_lines, parcel_lines
+from reporter.tracker.outcome import (
+    Filed,
+    PreviewResult,
+    WantedFields,
+    duplicate_lines,
+    parcel_lines,
+)
 from reporter.tracker.place import Repository, need_token, parse_repository
 from reporter.tracker.plain_text import plain_line
-from reporter.tracker.posts import CommentLetter, IssueLetter, LogText
-from reporter.tracker.preview import Person, dry_run, web
-from reporter.tracker.session import Session
+from reporter.tracker.posts import CommentPost, IssuePost, LogText
+from reporter.tracker.preview import Prompt, dry_run, web
+from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
-    Parcel,
+    Submission,
     comment_with_environment,
     has_words,
     read_parcel,
@@ -43,7 +49,7 @@ _THEIRS = re.compile(r"high priority|triaged|sev\s*\d*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FilingRequest:
     """What the command line asked for, checked as far as it can be before anything is read."""
 
     repository: Repository
@@ -55,7 +61,7 @@ class Wanted:
         return not (self.options.dry_run or self.options.web)
 
 
-def check_wanted(options: Options, person: Person, comment_on: int | None = None) -> Wanted:
+def check_wanted(options: Options, person: Prompt, comment_on: int | None = None) -> FilingRequest:
     """Refuses what would be refused later, so that `create --file` does so before its long run.
 
     Raises:
@@ -67,7 +73,7 @@ def check_wanted(options: Options, person: Person, comment_on: int | None = None
             "it is not said where to file; name the project, as in `-R pytorch/pytorch`"
         )
     check(options)
-    wanted = Wanted(parse_repository(options.repo), options, comment_on)
+    wanted = FilingRequest(parse_repository(options.repo), options, comment_on)
     if options.dry_run and options.web:
         raise UsageError("--dry-run and --web exclude each other; give one of them")
     for label in options.labels:
@@ -83,7 +89,7 @@ def check_wanted(options: Options, person: Person, comment_on: int | None = None
     return wanted
 
 
-def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
+def file(folder: Path, wanted: FilingRequest, person: Prompt) -> Filed | PreviewResult:
     """Files a report, or shows it. Raises BugreportError."""
     options = wanted.options
     parcel = _parcel(folder, options)
@@ -99,13 +105,13 @@ def file(folder: Path, wanted: Wanted, person: Person) -> Filed | Shown:
     if options.web:
         return web(wanted.repository, parcel, person, notes)
     record(parcel.stored)
-    with Session(wanted.repository.host) as session:
+    with TrackerSession(wanted.repository.host) as session:
         project = session.repository(wanted.repository)
         filer = _Filer(wanted, person, session, project, _canonical(wanted.repository, project))
         return filer.file(parcel, notes)
 
 
-def _parcel(folder: Path, options: Options) -> Parcel:
+def _parcel(folder: Path, options: Options) -> Submission:
     """The report as it lies there, or written anew in the form that was asked for, with the labels
     that this form knows.
     """
@@ -124,21 +130,21 @@ class _Filer:
     `repository` has the project's own spelling, so that the store knows it under one name.
     """
 
-    wanted: Wanted
-    person: Person
-    session: Session
+    wanted: FilingRequest
+    person: Prompt
+    session: TrackerSession
     project: Project
     repository: Repository
 
-    def file(self, parcel: Parcel, notes: tuple[str, ...]) -> Filed | Shown:
+    def file(self, parcel: Submission, notes: tuple[str, ...]) -> Filed | PreviewResult:
         options = self.wanted.options
-        desk = Desk(parcel.key, parcel.folder, self.session.pace, self.person.say)
+        desk = SubmissionService(parcel.key, parcel.folder, self.session.pace, self.person.say)
         labels, unknown = self._labels(parcel)
         notes = (*notes, *unknown)
         assignees = self._assignees()
         if self.wanted.comment_on is not None:
             return self._comment(desk, parcel, self.wanted.comment_on, Duplicates(), notes, labels)
-        letter = IssueLetter(self.session, self.project, self.repository, parcel, labels, assignees)
+        letter = IssuePost(self.session, self.project, self.repository, parcel, labels, assignees)
         there = self._there_already(letter)
         if there is not None:
             landed = desk.deliver(letter)  # writes it down, and sends nothing
@@ -157,19 +163,19 @@ class _Filer:
                 },
             )
             if answer == "q":
-                return Shown("declined", self.repository, parcel, ("nothing was sent",))
+                return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
             if answer == "c":
                 return self._comment(desk, parcel, target.number, found, notes, labels)
         agreed = self._agreed(parcel, labels, assignees, notes)
         if agreed is None:
-            return Shown("declined", self.repository, parcel, ("nothing was sent",))
+            return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
         letter = replace(letter, parcel=agreed)
         landed = desk.deliver(letter)
         action = "already_filed" if landed.already else "filed"
         return self._finish(action, desk, letter, landed, found, notes)
 
-    def _there_already(self, letter: IssueLetter) -> Landed | None:
-        with opened() as store:
+    def _there_already(self, letter: IssuePost) -> Landed | None:
+        with open_store() as store:
             row = filing(store, letter.parcel.key, letter.place)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Landed(row.number, row.url, already=True)
@@ -177,11 +183,11 @@ class _Filer:
 
     def _agreed(
         self,
-        parcel: Parcel,
+        parcel: Submission,
         labels: tuple[str, ...],
         assignees: tuple[str, ...],
         notes: tuple[str, ...],
-    ) -> Parcel | None:
+    ) -> Submission | None:
         """The parcel as the person wants it, or None if they do not."""
         parcel = self._worded(parcel)
         for line in parcel_lines(self.repository, parcel, labels, assignees):
@@ -192,7 +198,7 @@ class _Filer:
             return parcel
         return None
 
-    def _worded(self, parcel: Parcel) -> Parcel:
+    def _worded(self, parcel: Submission) -> Submission:
         """The parcel with the person's own sentence, which is checked for leaks like everything
         else.
         """
@@ -217,18 +223,18 @@ class _Filer:
 
     def _comment(
         self,
-        desk: Desk,
-        parcel: Parcel,
+        desk: SubmissionService,
+        parcel: Submission,
         number: int,
         found: Duplicates,
         notes: tuple[str, ...],
         labels: tuple[str, ...],
-    ) -> Filed | Shown:
+    ) -> Filed | PreviewResult:
         """The new environment on an issue that is there."""
         parcel = self._worded(parcel)
         text = comment_with_environment(parcel, number)
         _checked_texts(parcel, {"comment.md": text}, self.wanted.options)
-        letter = CommentLetter(
+        letter = CommentPost(
             self.session,
             self.project,
             f"{self.repository}#{number}",
@@ -241,7 +247,7 @@ class _Filer:
             self.person.show(line)
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):
-            return Shown("declined", self.repository, parcel, ("nothing was sent",))
+            return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
         landed = desk.deliver(letter)
         action = "already_filed" if landed.already else "commented"
         return Filed(
@@ -251,8 +257,8 @@ class _Filer:
     def _finish(
         self,
         action: str,
-        desk: Desk,
-        letter: IssueLetter,
+        desk: SubmissionService,
+        letter: IssuePost,
         landed: Landed,
         found: Duplicates,
         notes: tuple[str, ...],
@@ -262,7 +268,7 @@ class _Filer:
         """
         log_url, log_notes = self._log(desk, letter.parcel, landed.number)
         log_notes += self._twin(letter, landed.number) if action == "filed" else ()
-        labels, assignees = Wish(letter.labels), Wish(letter.assignees)
+        labels, assignees = WantedFields(letter.labels), WantedFields(letter.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
             if action == "filed":
@@ -283,7 +289,7 @@ class _Filer:
             (*notes, *log_notes),
         )
 
-    def _twin(self, letter: IssueLetter, number: int) -> tuple[str, ...]:
+    def _twin(self, letter: IssuePost, number: int) -> tuple[str, ...]:
         """A note if another machine has filed the same report meanwhile: no lock of ours reaches
         that far.
         """
@@ -300,11 +306,13 @@ class _Filer:
             ),
         )
 
-    def _log(self, desk: Desk, parcel: Parcel, number: int) -> tuple[str | None, tuple[str, ...]]:
+    def _log(
+        self, desk: SubmissionService, parcel: Submission, number: int
+    ) -> tuple[str | None, tuple[str, ...]]:
         """The log that did not fit, as the first comment. Its failure does not undo the issue."""
         if not parcel.log:
             return None, ()
-        letter = CommentLetter(
+        letter = CommentPost(
             self.session,
             self.project,
             f"{self.repository}#{number}/log",
@@ -332,11 +340,11 @@ class _Filer:
                 labels,
                 now(),
             )
-        with opened() as store:
+        with open_store() as store:
             remember_issue(store, known)
         return labels, people
 
-    def _labels(self, parcel: Parcel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _labels(self, parcel: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels to ask for, and notes on those left out: a label that a project lacks would be
         made anew.
         """
@@ -372,11 +380,11 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(parcel: Parcel, options: Options) -> Rechecked:
+def _checked(parcel: Submission, options: Options) -> Rechecked:
     return _checked_texts(parcel, parcel.texts(), options)
 
 
-def _checked_texts(parcel: Parcel, texts: Mapping[str, str], options: Options) -> Rechecked:
+def _checked_texts(parcel: Submission, texts: Mapping[str, str], options: Options) -> Rechecked:
     value = parcel.stored.fingerprint
     allowed = (parcel.key, value, value.partition(":")[2])
     return recheck(

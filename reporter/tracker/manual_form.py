@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from reporter.tracker.place import Repository
-from reporter.tracker.submission import Parcel
+from reporter.tracker.submission import Submission
 from templates.text import size
 
 URL_LIMIT = 8192
@@ -19,7 +19,7 @@ _FORMS = {"pytorch/pytorch": "pt2-bug-report.yml"}
 
 
 @dataclass(frozen=True)
-class Form:
+class ManualForm:
     """The address to open, and the sections by heading in the order of the form; one without
     headings has one section.
     """
@@ -28,7 +28,7 @@ class Form:
     sections: tuple[tuple[str, str], ...]
 
 
-def form(repository: Repository, parcel: Parcel) -> Form:
+def form(repository: Repository, parcel: Submission) -> ManualForm:
     """The form of a project.
 
     The address stays under the limit of 8,192 bytes: the title is cut, then the body left out.
@@ -42,9 +42,9 @@ def form(repository: Repository, parcel: Parcel) -> Form:
         title = title[: len(title) * 3 // 4]
     url = f"{address}title={quote(title, safe='')}"
     if template:
-        return Form(url, tuple(_sections(parcel.body)))
+        return ManualForm(url, tuple(_sections(parcel.body)))
     with_body = f"{url}&body={quote(parcel.body, safe='')}"
-    return Form(with_body if size(with_body) < URL_LIMIT else url, (("", parcel.body),))
+    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", parcel.body),))
 
 
 def _sections(body: str) -> list[tuple[str, str]]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from reporter.tracker.duplicates import Candidate, Duplicates
-from reporter.tracker.manual_form import Form
+from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
+from reporter.tracker.manual_form import ManualForm
 from reporter.tracker.place import Repository
-from reporter.tracker.submission import Parcel
+from reporter.tracker.submission import Submission
 
 SCHEMA_VERSION = 1
 DECLINED = 130
 
 
 @dataclass(frozen=True)
-class Wish:
+class WantedFields:
     """What was asked for beside the text, and what the tracker made of it; `given` is None where
     nobody looked.
     """
@@ -46,11 +46,11 @@ class Filed:
 
     action: str
     repository: Repository
-    parcel: Parcel
+    parcel: Submission
     number: int
     url: str
-    labels: Wish = Wish()
-    assignees: Wish = Wish()
+    labels: WantedFields = WantedFields()
+    assignees: WantedFields = WantedFields()
     duplicates: Duplicates = Duplicates()
     log_url: str | None = None
     notes: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Filed:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PreviewResult:
     """Nothing was sent: a dry run, the web form, or a person who said no.
 
     `lines` is what they read.
@@ -101,9 +101,9 @@ class Shown:
 
     action: str
     repository: Repository
-    parcel: Parcel
+    parcel: Submission
     lines: tuple[str, ...] = ()
-    form: Form | None = None
+    form: ManualForm | None = None
     would_send: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -129,7 +129,7 @@ class Shown:
 
 
 def parcel_lines(
-    repository: Repository, parcel: Parcel, labels: tuple[str, ...], assignees: tuple[str, ...]
+    repository: Repository, parcel: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
     """Exactly what leaves, between rules, with where it goes."""
     bytes_of_body = len(parcel.body.encode())
@@ -164,7 +164,7 @@ def duplicate_lines(found: Duplicates) -> list[str]:
     return [*lines, *(line for item in found.candidates for line in _candidate_lines(item))]
 
 
-def _candidate_lines(item: Candidate) -> list[str]:
+def _candidate_lines(item: PossibleDuplicate) -> list[str]:
     name = f"#{item.number}" if item.number is not None else "not filed"
     state = f" ({item.state})" if item.state else ""
     mark = "likely" if item.is_likely else "maybe "
@@ -175,7 +175,7 @@ def _candidate_lines(item: Candidate) -> list[str]:
     ]
 
 
-def _head(action: str, repository: Repository, parcel: Parcel) -> dict[str, Any]:
+def _head(action: str, repository: Repository, parcel: Submission) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "action": action,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import AuthenticationError, BugreportError, UsageError
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
     KnownIssue,
@@ -73,7 +73,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Check:
+class LastCheck:
     """The latest check of a report on one release."""
 
     release: str
@@ -88,7 +88,7 @@ class Known:
 
     report: StoredReport
     places: tuple[Placed, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[LastCheck, ...]
     history: tuple[tuple[str, str, str, str], ...] = ()
 
     @property
@@ -143,7 +143,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Details:
+class ReportDetails:
     """One report, in full."""
 
     known: Known
@@ -191,21 +191,21 @@ class Details:
 
 def listing() -> Listing:
     """All reports of the store. Raises UsageError if it cannot be used."""
-    with opened() as store:
+    with open_store() as store:
         return Listing(tuple(_known(store, report) for report in reports(store)))
 
 
-def show(name: str) -> Details:
+def show(name: str) -> ReportDetails:
     """The report that a folder or the beginning of a key names.
 
     Raises UsageError if there is none or several.
     """
     from reporter.store.reports import alike
 
-    with opened() as store:
+    with open_store() as store:
         report = _named(store, name)
         known = _known(store, report, with_history=True)
-        return Details(known, tuple(alike(store, report)))
+        return ReportDetails(known, tuple(alike(store, report)))
 
 
 def sync() -> Listing:
@@ -221,7 +221,7 @@ def sync() -> Listing:
     trouble: list[str] = []
     refused: AuthenticationError | None = None
     answers = 0
-    with opened() as store:
+    with open_store() as store:
         everything = [item for item in filings(store) if not is_beside(item.place)]
     for item in everything:
         try:
@@ -271,7 +271,9 @@ def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool =
         " release ORDER BY release",
         (report.key,),
     )
-    checks = tuple(Check(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows)
+    checks = tuple(
+        LastCheck(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows
+    )
     return Known(report, places, checks, tuple(history(store, report.key)) if with_history else ())
 
 

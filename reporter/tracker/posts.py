@@ -21,8 +21,8 @@ from reporter.lint.subject import program_in
 from reporter.store.reports import key_of
 from reporter.tracker.delivery import Landed
 from reporter.tracker.place import Repository
-from reporter.tracker.session import Session, is_incomplete
-from reporter.tracker.submission import Parcel, log_comment, log_needs_gist
+from reporter.tracker.session import TrackerSession, is_incomplete
+from reporter.tracker.submission import Submission, log_comment, log_needs_gist
 
 #: A hundred issues each. Between two attempts a project gets some hundred at most.
 _PAGES = 10
@@ -33,13 +33,13 @@ _SKEW = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class IssueLetter:
+class IssuePost:
     """The issue itself."""
 
-    session: Session
+    session: TrackerSession
     project: Project
     repository: Repository
-    parcel: Parcel
+    parcel: Submission
     labels: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     what: str = "the issue"
@@ -63,13 +63,13 @@ class IssueLetter:
 
 
 @dataclass(frozen=True)
-class CommentLetter:
+class CommentPost:
     """A comment on an issue.
 
     `mark` is what it is found by; `text` is made when it is sent, since it may need a gist.
     """
 
-    session: Session
+    session: TrackerSession
     project: Project
     place: str
     number: int
@@ -97,8 +97,8 @@ class LogText:
     """The comment with the log: the log itself if it fits, else a secret gist's address. A process
     that dies between the two leaves a gist that nobody knows of, which does no harm."""
 
-    session: Session
-    parcel: Parcel
+    session: TrackerSession
+    parcel: Submission
     say: Callable[[str], None]
     _text: str = field(default="", init=False)
 
@@ -130,7 +130,7 @@ class LogText:
 
 
 def find_issue(
-    session: Session,
+    session: TrackerSession,
     project: Project,
     repository: Repository,
     key: str,
@@ -163,7 +163,7 @@ def find_issue(
 
 
 def _among_newest(
-    session: Session,
+    session: TrackerSession,
     project: Project,
     repository: Repository,
     key: str,
@@ -191,7 +191,7 @@ def _among_newest(
     return _first(found), True
 
 
-def _in_index(session: Session, repository: Repository, key: str) -> Landed | None:
+def _in_index(session: TrackerSession, repository: Repository, key: str) -> Landed | None:
     # the key alone: an index cuts words at hyphens and colons, and then looks for each of them
     query = f'repo:{repository.full_name} is:issue in:body "{key}"'
     with session.calling(f"search {repository}"):

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from reporter.core.settings import Options
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import State, filing, move
 from reporter.store.reports import record
 from reporter.tracker.manual_form import form
-from reporter.tracker.outcome import Shown, parcel_lines
+from reporter.tracker.outcome import PreviewResult, parcel_lines
 from reporter.tracker.place import Repository
-from reporter.tracker.submission import Parcel, has_words
+from reporter.tracker.submission import Submission, has_words
 
 
-class Person(Protocol):
+class Prompt(Protocol):
     """Who sits in front of the terminal, if anybody does.
 
     `show` is for what leaves, `say` for what is going on.
@@ -38,8 +38,8 @@ class Person(Protocol):
 
 
 def dry_run(
-    repository: Repository, options: Options, parcel: Parcel, notes: tuple[str, ...]
-) -> Shown:
+    repository: Repository, options: Options, parcel: Submission, notes: tuple[str, ...]
+) -> PreviewResult:
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
     duplicates.
     """
@@ -54,7 +54,7 @@ def dry_run(
         "log": parcel.log or None,
     }
     lines = parcel_lines(repository, parcel, labels, options.assignee)
-    return Shown(
+    return PreviewResult(
         "dry_run",
         repository,
         parcel,
@@ -64,7 +64,9 @@ def dry_run(
     )
 
 
-def web(repository: Repository, parcel: Parcel, person: Person, notes: tuple[str, ...]) -> Shown:
+def web(
+    repository: Repository, parcel: Submission, person: Prompt, notes: tuple[str, ...]
+) -> PreviewResult:
     """The form in the browser; `sync` finds the issue later by the mark in its text."""
     page = form(repository, parcel)
     if not has_words(parcel):
@@ -73,9 +75,9 @@ def web(repository: Repository, parcel: Parcel, person: Person, notes: tuple[str
     for heading, text in page.sections:
         lines += [f"── paste into “{heading}” ──" if heading else "── paste ──", text, ""]
     record(parcel.stored)
-    with opened() as store:
+    with open_store() as store:
         if filing(store, parcel.key, str(repository)) is None:
             move(store, parcel.key, str(repository), State.PLANNED, detail="by the web form")
     if person.is_there and not person.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)
-    return Shown("web", repository, parcel, tuple(lines), form=page, notes=notes)
+    return PreviewResult("web", repository, parcel, tuple(lines), form=page, notes=notes)

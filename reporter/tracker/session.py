@@ -129,7 +129,7 @@ class ReadRetry(Retry):
         return super().increment(method, url, response, error, _pool, _stacktrace)
 
 
-class Session:
+class TrackerSession:
     """One host and one identity.
 
     `github` is PyGithub's entry; use it inside `calling`, which speaks for its failures.
@@ -206,7 +206,7 @@ class Session:
         """Ends the connections."""
         self.github.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> TrackerSession:
         return self
 
     def __exit__(self, *_: object) -> None:

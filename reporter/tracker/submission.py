@@ -19,7 +19,7 @@ from reporter.core.errors import UsageError
 from reporter.core.fingerprint import Fingerprint
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG
-from reporter.store.reports import StoredReport, described, key_of
+from reporter.store.reports import StoredReport, describe, key_of
 from templates.issue import BODY_LIMIT
 from templates.text import fence, shorten, size
 
@@ -39,7 +39,7 @@ _MARGIN = 256
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Submission:
     """A report on its way out.
 
     `log` is the text that did not fit, or empty; `words` what the reporter wrote. `document` is
@@ -75,7 +75,7 @@ class Parcel:
         return found
 
 
-def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Parcel:
+def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Submission:
     """Reads a report folder.
 
     Args:
@@ -98,12 +98,12 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Pa
             f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are"
             " allowed; shorten it"
         )
-    stored = described(folder, document, title, repro)
+    stored = describe(folder, document, title, repro)
     body, notes = _marked(body, stored, document, folder)
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
     log_file = folder / ERROR_LOG
-    parcel = Parcel(
+    parcel = Submission(
         folder=folder,
         title=title,
         body=body,
@@ -117,12 +117,12 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Pa
     return with_words(parcel, words)
 
 
-def has_words(parcel: Parcel) -> bool:
+def has_words(parcel: Submission) -> bool:
     """Whether a person has written something: at `create`, here, or into the text itself."""
     return bool(parcel.words) or _WITH_WORDS in parcel.body
 
 
-def with_words(parcel: Parcel, words: str) -> Parcel:
+def with_words(parcel: Submission, words: str) -> Submission:
     """The parcel with the reporter's own sentence before the repro.
 
     Raises UsageError if it does not fit.
@@ -137,7 +137,7 @@ def with_words(parcel: Parcel, words: str) -> Parcel:
     return _fitted(replace(parcel, body=_disclosed(body, bool(words)), words=words))
 
 
-def comment_with_environment(parcel: Parcel, number: int) -> str:
+def comment_with_environment(parcel: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
     """
@@ -168,7 +168,7 @@ def comment_with_environment(parcel: Parcel, number: int) -> str:
     return text
 
 
-def log_comment(parcel: Parcel, gist: str | None = None) -> str:
+def log_comment(parcel: Submission, gist: str | None = None) -> str:
     """The first comment: the log itself, cut if it has to be, or the address of a gist that holds
     it.
     """
@@ -179,12 +179,12 @@ def log_comment(parcel: Parcel, gist: str | None = None) -> str:
     return f"{_LONG_LOG}\n\n{fence(shorten(parcel.log, room))}\n\n{mark}"
 
 
-def log_needs_gist(parcel: Parcel) -> bool:
+def log_needs_gist(parcel: Submission) -> bool:
     """Whether a comment cannot hold the whole log."""
     return bool(parcel.log) and parcel.log.rstrip() not in log_comment(parcel)
 
 
-def _fitted(parcel: Parcel) -> Parcel:
+def _fitted(parcel: Submission) -> Submission:
     """The body within the tracker's limit: its log moves into a comment.
 
     Raises UsageError if that is not enough.
@@ -276,7 +276,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 __all__ = [
-    "Parcel",
+    "Submission",
     "comment_with_environment",
     "has_words",
     "key_of",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from github.Repository import Repository as Project
 
-from reporter.store.database import now, opened
+from reporter.store.database import now, open_store
 from reporter.store.filings import (
     Filing,
     KnownIssue,
@@ -22,7 +22,7 @@ from reporter.tracker.delivery import Landed
 from reporter.tracker.place import Repository, parse_repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import find_issue
-from reporter.tracker.session import Session
+from reporter.tracker.session import TrackerSession
 
 
 def refresh(item: Filing) -> list[str]:
@@ -34,7 +34,7 @@ def refresh(item: Filing) -> list[str]:
     if is_beside(item.place):
         return []
     repository = parse_repository(repository_of(item.place))
-    with Session(repository.host) as session:
+    with TrackerSession(repository.host) as session:
         project = session.repository(repository)
         if item.number is not None:
             return _state(session, project, repository, item.number)
@@ -43,14 +43,16 @@ def refresh(item: Filing) -> list[str]:
         return _arrival(session, project, repository, item)
 
 
-def _arrival(session: Session, project: Project, repository: Repository, item: Filing) -> list[str]:
+def _arrival(
+    session: TrackerSession, project: Project, repository: Repository, item: Filing
+) -> list[str]:
     """An issue filed by hand, or one of which it was not known whether it arrived."""
-    with opened() as store:
+    with open_store() as store:
         since = first_sent(store, item.key, item.place)
     landed: Landed | None = find_issue(session, project, repository, item.key, since)
     if landed is None:
         return []
-    with opened() as store:
+    with open_store() as store:
         move(
             store,
             item.key,
@@ -66,7 +68,9 @@ def _arrival(session: Session, project: Project, repository: Repository, item: F
     ]
 
 
-def _state(session: Session, project: Project, repository: Repository, number: int) -> list[str]:
+def _state(
+    session: TrackerSession, project: Project, repository: Repository, number: int
+) -> list[str]:
     with session.calling(f"read {repository}#{number}"):
         issue = project.get_issue(number)
         fresh = KnownIssue(
@@ -78,7 +82,7 @@ def _state(session: Session, project: Project, repository: Repository, number: i
             tuple(plain_line(label.name) for label in issue.labels),
             now(),
         )
-    with opened() as store:
+    with open_store() as store:
         before = known_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
     return _differences(f"{repository}#{number}", before, fresh)

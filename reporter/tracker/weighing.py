@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reporter.core.signature import normalise
-from reporter.tracker.submission import Parcel
+from reporter.tracker.submission import Submission
 
 #: From here on a candidate is called likely.
 LIKELY = 0.6
@@ -106,7 +106,7 @@ _RAISED = re.compile(
 
 
 def weigh(
-    parcel: Parcel, title: str, body: str, labels: Iterable[str], weights: Weights = WEIGHTS
+    parcel: Submission, title: str, body: str, labels: Iterable[str], weights: Weights = WEIGHTS
 ) -> tuple[float, list[str]]:
     """How much speaks for an issue being the same bug, between 0 and 1, and what."""
     if f"<!-- {parcel.marker} -->" in body:
@@ -133,7 +133,7 @@ def weigh(
     return min(score, _MOST), reasons
 
 
-def _message_in(parcel: Parcel, text: str, weights: Weights) -> tuple[float, str]:
+def _message_in(parcel: Submission, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
     message = _line_of(parcel)
     if not exception_of(parcel) or not message:
@@ -154,7 +154,7 @@ def _normal(text: str) -> tuple[str, ...]:
     return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
 
 
-def _frames_in(parcel: Parcel, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
+def _frames_in(parcel: Submission, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
     """The place in torch. It counts with the exception or the message beside it."""
     exception = exception_of(parcel)
     if not exception:
@@ -170,7 +170,7 @@ def _frames_in(parcel: Parcel, text: str, is_said: bool, weights: Weights) -> tu
     return (weights.exception, f"`{exception}`") if is_raised else (0.0, "")
 
 
-def _operators_in(parcel: Parcel, title: str, text: str, weights: Weights) -> tuple[float, str]:
+def _operators_in(parcel: Submission, title: str, text: str, weights: Weights) -> tuple[float, str]:
     """Operators that few programs have, each in the text; the more of them agree, the more it
     says.
     """
@@ -208,7 +208,7 @@ def _rarity(name: str) -> float:
 
 
 def _labels_in(
-    parcel: Parcel, title: str, labels: Iterable[str], weights: Weights
+    parcel: Submission, title: str, labels: Iterable[str], weights: Weights
 ) -> tuple[float, str]:
     own = {label.lower() for label in parcel.labels if ":" in label}
     shared = sorted(set(map(str.lower, labels)) & own)
@@ -221,7 +221,7 @@ def _labels_in(
 
 
 def _sort_of(
-    parcel: Parcel, text: str, is_said: bool, weights: Weights
+    parcel: Submission, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
     sort = _SORTS.get(parcel.stored.kind, "wrong")
@@ -249,7 +249,7 @@ def _shown(text: str) -> tuple[bool, bool]:
     return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 
 
-def exception_of(parcel: Parcel) -> str:
+def exception_of(parcel: Submission) -> str:
     """The class of the exception, without its module, or the signal; empty where there was
     neither.
     """
@@ -257,7 +257,7 @@ def exception_of(parcel: Parcel) -> str:
     return str(verdict.get("exception") or "").rpartition(".")[2]
 
 
-def words_of(parcel: Parcel) -> list[str]:
+def words_of(parcel: Submission) -> list[str]:
     """The words of the message that do not change from program to program, without repetition:
     quoted ones may be the program's own.
     """
@@ -272,7 +272,7 @@ def words_of(parcel: Parcel) -> list[str]:
     return list(dict.fromkeys(words))[:10]
 
 
-def telling_operators(parcel: Parcel) -> list[str]:
+def telling_operators(parcel: Submission) -> list[str]:
     """The operators of the reduced program that not every program has."""
     operators: Sequence[str] = (parcel.document.get("repro") or {}).get("operators") or ()
     return [name for name in map(str, operators) if name not in _EVERYDAY]
@@ -283,7 +283,7 @@ def last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _line_of(parcel: Parcel) -> str:
+def _line_of(parcel: Submission) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """
@@ -291,10 +291,10 @@ def _line_of(parcel: Parcel) -> str:
     return next((line for line in lines if len(line) >= _SHORTEST), "")
 
 
-def _message(parcel: Parcel) -> str:
+def _message(parcel: Submission) -> str:
     return str((parcel.document.get("verdict") or {}).get("message") or "")
 
 
-def _parts(parcel: Parcel) -> list[str]:
+def _parts(parcel: Submission) -> list[str]:
     found = parcel.document.get("fingerprint") or {}
     return [str(part) for part in found.get("parts") or ()]

@@ -39,7 +39,7 @@ _LOG = 4000
 _REPRO = 20000
 
 
-def suggested(result: Triage) -> tuple[str, ...]:
+def suggest_labels(result: Triage) -> tuple[str, ...]:
     """The labels, of the allowed ones only."""
     if result.refusal is not None:
         return ("needs reproduction",) if result.refusal.kind in _NO_REPRO else ()

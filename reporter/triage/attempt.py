@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from reporter.execution.compiler_cache import place_of
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.sandbox import Limits, Result, sandboxed
+from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
-from reporter.triage.stated import Match, Stated, compare, exceptions, told
+from reporter.triage.stated import Match, Stated, compare, exceptions, pick_exception
 
 Outcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"
@@ -44,7 +44,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Runs:
+class Attempts:
     """All runs under one interpreter. `same` of `of` failed as stated, `failed` at all."""
 
     torch: str
@@ -95,7 +95,7 @@ def run(
     memory: int,
     trust: bool,
     times: int = 3,
-) -> Runs:
+) -> Attempts:
     """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure
     is stated, or failed otherwise.
 
@@ -107,7 +107,7 @@ def run(
     if folders and not trust:
         command = ["sh", "-c", _LEND, "lend", *command]
     attempts: list[Attempt] = []
-    with sandboxed(
+    with prepare(
         command,
         python=info.path,
         files={"repro.py": text},
@@ -121,16 +121,16 @@ def run(
                 break  # shown once as stated: that is enough, and a limit is met again
             if attempts[0].outcome == "hangs" and len(attempts) > 1:
                 break
-    return Runs(info.torch, info.version, tuple(attempts))
+    return Attempts(info.torch, info.version, tuple(attempts))
 
 
-def _attempt(result: Result, wanted: Stated, shown: Sequence[str]) -> Attempt:
+def _attempt(result: SandboxResult, wanted: Stated, shown: Sequence[str]) -> Attempt:
     stderr, stdout = (_placeless(plain(text), shown) for text in (result.stderr, result.stdout))
     outcome = _outcome(result)
     match: Match | None = None
     if outcome in ("fails", "dies", "hangs"):
         match = compare(wanted, result.exit, result.signal, outcome == "hangs", stderr)
-    last = told(exceptions(stderr)) or next(iter(exceptions(stderr)[-1:]), None)
+    last = pick_exception(exceptions(stderr)) or next(iter(exceptions(stderr)[-1:]), None)
     failure = result.signal or ""
     if outcome == "fails":
         failure = (
@@ -149,7 +149,7 @@ def _placeless(text: str, shown: Sequence[str]) -> str:
     return text
 
 
-def _outcome(result: Result) -> Outcome:
+def _outcome(result: SandboxResult) -> Outcome:
     if result.ending == "timeout":
         return "hangs"
     if result.ending == "signal":

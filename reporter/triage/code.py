@@ -59,7 +59,7 @@ _HIDDEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Program:
+class IssueProgram:
     """Python that parses.
 
     `undefined` are names it reads and nobody makes, `added` are imports that we wrote in front.
@@ -90,7 +90,7 @@ class Program:
         return self.acts and self.uses_torch and not self.undefined
 
 
-def program(block: Block) -> Program | None:
+def program(block: Block) -> IssueProgram | None:
     """The program in a block, or None: an output, a traceback, another language, a fragment that
     does not parse.
     """
@@ -106,7 +106,7 @@ def program(block: Block) -> Program | None:
     return _described(text, tree, tuple(changes))
 
 
-def joined(parts: list[Program]) -> Program | None:
+def join(parts: list[IssueProgram]) -> IssueProgram | None:
     """Several programs one behind the other: a model in one block, its call in the next."""
     text = "\n\n".join(part.source for part in parts)
     found = _parsed(text)
@@ -175,7 +175,7 @@ def _is_python(tree: ast.Module) -> bool:
     return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree.body)
 
 
-def _described(text: str, tree: ast.Module, changes: tuple[str, ...]) -> Program | None:
+def _described(text: str, tree: ast.Module, changes: tuple[str, ...]) -> IssueProgram | None:
     if not any(
         isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.FunctionDef, ast.ClassDef))
         for node in ast.walk(tree)
@@ -185,7 +185,7 @@ def _described(text: str, tree: ast.Module, changes: tuple[str, ...]) -> Program
     added = tuple(_USUAL[name] for name in undefined if name in _USUAL)
     modules = _modules(tree) | {line.split()[1].partition(".")[0] for line in added}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    return Program(
+    return IssueProgram(
         text="\n".join([*added, text]) if added else text,
         undefined=tuple(name for name in undefined if name not in _USUAL),
         modules=tuple(sorted(modules)),

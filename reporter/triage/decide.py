@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reporter.triage.attempt import Runs
+from reporter.triage.attempt import Attempts
 from reporter.triage.result import Status
 from reporter.triage.stated import Stated
 from reporter.triage.verdict import Judged
@@ -30,7 +30,7 @@ _FAILURES = {
 _NOTHING_SEEN = ("not_reproduced", "graph_break", "recompiles")
 
 
-def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[Status, str]:
+def decide(says: Stated, runs: Sequence[Attempts], judged: Judged | None) -> tuple[Status, str]:
     """The status and why, in one sentence that names the release."""
     ran = runs[best(runs)]
     verdict = judged if judged is not None and judged.kind else None
@@ -53,7 +53,7 @@ def decide(says: Stated, runs: Sequence[Runs], judged: Judged | None) -> tuple[S
     )
 
 
-def _by_verdict(says: Stated, ran: Runs, verdict: Judged) -> tuple[Status, str] | None:
+def _by_verdict(says: Stated, ran: Attempts, verdict: Judged) -> tuple[Status, str] | None:
     """What the verdict decides, whatever the program says of itself."""
     with_torch = f"With torch {ran.torch}"
     if says.accepts and verdict.kind == "invalid_program":
@@ -77,7 +77,7 @@ def _by_verdict(says: Stated, ran: Runs, verdict: Judged) -> tuple[Status, str] 
     )
 
 
-def _by_run(says: Stated, ran: Runs) -> tuple[Status, str] | None:
+def _by_run(says: Stated, ran: Attempts) -> tuple[Status, str] | None:
     """What the posted program showed; None if it ended well."""
     shown, with_torch = ran.telling, f"With torch {ran.torch}"
     if shown.match == "same":
@@ -108,7 +108,7 @@ def _by_run(says: Stated, ran: Runs) -> tuple[Status, str] | None:
     )
 
 
-def best(runs: Sequence[Runs]) -> int:
+def best(runs: Sequence[Attempts]) -> int:
     """The interpreter to go on with: the newest torch in which it fails as stated, else fails, else
     the first.
     """

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reporter.triage.blocks import Block, blocks, prose
-from reporter.triage.code import Program, joined, program
+from reporter.triage.code import IssueProgram, join, program
 from reporter.triage.safety import Flag, flags
 from reporter.triage.thread import Thread
 
@@ -72,7 +72,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Found:
-    program: Program
+    program: IssueProgram
     post: int
     author: str
     section: str
@@ -133,7 +133,7 @@ def _extract(thread: Thread) -> Repro | Refusal:
 
 def _in_post(thread: Thread, number: int) -> list[_Found]:
     post = thread.posts[number]
-    parsed: list[tuple[Block, Program]] = []
+    parsed: list[tuple[Block, IssueProgram]] = []
     for block in blocks(post.text):
         if block.quoted and number:
             continue  # what somebody else said before
@@ -145,7 +145,7 @@ def _in_post(thread: Thread, number: int) -> list[_Found]:
     found = [_Found(p, number, post.author, b.section) for b, p in parsed]
     if not any(item.program.self_contained for item in found) and len(parsed) > 1:
         parts = [p for b, p in parsed if b.kind != "unfenced" and not p.generated]
-        together = joined(parts) if len(parts) > 1 else None
+        together = join(parts) if len(parts) > 1 else None
         if together is not None:
             found.append(_Found(together, number, post.author, parsed[0][0].section))
     return found
@@ -206,7 +206,7 @@ def _nothing(thread: Thread, found: list[_Found]) -> Refusal:
     return Refusal("no_code", "no repro found: there is no Python program in it that uses torch")
 
 
-def _needs(program: Program) -> Refusal | None:
+def _needs(program: IssueProgram) -> Refusal | None:
     """What the program needs and no sandbox has: files, weights, data, other files of a project."""
     tree = ast.parse(program.text)
     relative = next((name for name in program.modules if name.startswith(".")), None)

@@ -16,15 +16,15 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
 from reporter.tracker.place import Repository
-from reporter.tracker.session import Session
-from reporter.triage.answer import comment, suggested
-from reporter.triage.attempt import Runs, run
+from reporter.tracker.session import TrackerSession
+from reporter.triage.answer import comment, suggest_labels
+from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.extract import Refusal, Repro, devices, extract
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
-from reporter.triage.stated import Stated, stated
+from reporter.triage.stated import Stated, read_stated
 from reporter.triage.thread import Thread
 from reporter.triage.verdict import Judged, judge
 
@@ -47,7 +47,7 @@ class Says(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TriageRequest:
     """How to triage: the interpreters, whether to reduce as well, and whether to do without the
     sandbox.
     """
@@ -74,16 +74,16 @@ def places(options: Options, pythons: Sequence[Path]) -> tuple[InterpreterInfo, 
 
 def triage(
     thread: Thread,
-    wanted: Wanted,
+    wanted: TriageRequest,
     person: Says,
-    session: Session | None = None,
+    session: TrackerSession | None = None,
     repository: Repository | None = None,
 ) -> Triage:
     """Judges one issue.
 
     Raises CannotJudgeError if there is no sandbox and the code was not trusted.
     """
-    says = stated(thread)
+    says = read_stated(thread)
     found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
         why = f"{_capital(found.reason)}."
@@ -103,13 +103,15 @@ def triage(
         return _answered(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, person) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
-    result = replace(result, labels=suggested(result))
+    result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
         result = with_duplicates(result, session, repository)
     return _answered(result)
 
 
-def _runnable(found: Repro | Refusal, wanted: Wanted) -> tuple[Repro | Refusal, Refusal | None]:
+def _runnable(
+    found: Repro | Refusal, wanted: TriageRequest
+) -> tuple[Repro | Refusal, Refusal | None]:
     """What can be run here, and what the machine lacks for the program as it was posted."""
     if isinstance(found, Refusal):
         return found, None
@@ -117,7 +119,9 @@ def _runnable(found: Repro | Refusal, wanted: Wanted) -> tuple[Repro | Refusal, 
     return (_moved(found, lacking), lacking) if lacking is not None else (found, None)
 
 
-def _verdict(repro: Repro, runs: Sequence[Runs], wanted: Wanted, person: Says) -> Judged | None:
+def _verdict(
+    repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, person: Says
+) -> Judged | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
     """
@@ -140,7 +144,7 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
     )
 
 
-def _unrunnable(repro: Repro, wanted: Wanted) -> Refusal | None:
+def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
     needed = devices(repro.text)
     has = wanted.trust and any(info.has_cuda for info in wanted.places)
@@ -176,7 +180,7 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs:
+def _run(info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest) -> Attempts:
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
     )
@@ -187,7 +191,7 @@ def _run(info: InterpreterInfo, text: str, says: Stated, wanted: Wanted) -> Runs
     return run(info, text, says, seconds=seconds, memory=memory, trust=wanted.trust, times=times)
 
 
-def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judged:
+def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> Judged:
     options = wanted.options
     return judge(
         verb,
@@ -201,7 +205,7 @@ def _judge(verb: str, info: InterpreterInfo, text: str, wanted: Wanted) -> Judge
     )
 
 
-def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
+def _minimal(judged: Judged, wanted: TriageRequest, person: Says) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
@@ -218,7 +222,7 @@ def _minimal(judged: Judged, wanted: Wanted, person: Says) -> Minimal | None:
     return Minimal(judged.repro, judged.statements, judged.operators, seen)
 
 
-def _notes(thread: Thread, says: Stated, runs: Sequence[Runs]) -> tuple[str, ...]:
+def _notes(thread: Thread, says: Stated, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
     if thread.state == "closed":
         notes.append("the issue is closed")
@@ -238,7 +242,7 @@ def _notes(thread: Thread, says: Stated, runs: Sequence[Runs]) -> tuple[str, ...
 
 def _answered(result: Triage) -> Triage:
     if not result.labels:
-        result = replace(result, labels=suggested(result))
+        result = replace(result, labels=suggest_labels(result))
     return replace(result, comment=comment(result))
 
 

@@ -13,12 +13,12 @@ from github.Issue import Issue
 
 from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
 from reporter.sandbox import bubblewrap
-from reporter.store.database import opened
-from reporter.store.triages import known, remember
+from reporter.store.database import open_store
+from reporter.store.triages import known_triage, remember
 from reporter.tracker.place import IssueAddress, Repository
 from reporter.tracker.plain_text import plain_line
-from reporter.tracker.session import Session, is_incomplete
-from reporter.triage.flow import Says, Wanted, triage
+from reporter.tracker.session import TrackerSession, is_incomplete
+from reporter.triage.flow import Says, TriageRequest, triage
 from reporter.triage.result import SCHEMA_VERSION
 from reporter.triage.thread import fetch
 
@@ -60,7 +60,12 @@ class Many:
 
 
 def search(
-    session: Session, repository: Repository, query: str, limit: int, wanted: Wanted, person: Says
+    session: TrackerSession,
+    repository: Repository,
+    query: str,
+    limit: int,
+    wanted: TriageRequest,
+    person: Says,
 ) -> Many:
     """Triages what a search finds.
 
@@ -84,19 +89,21 @@ def search(
     documents = []
     for position, (number, changed) in enumerate(found, 1):
         address = IssueAddress(repository, number)
-        with opened() as store:
-            document = known(store, str(address), places, changed)
+        with open_store() as store:
+            document = known_triage(store, str(address), places, changed)
         if document is None:
             person.say(f"{position} of {len(found)}: {address}")
             document = _one(session, address, wanted, person)
             if "error" not in document:
-                with opened() as store:
+                with open_store() as store:
                     remember(store, str(address), places, changed, document)
         documents.append(document)
     return Many(query, tuple(documents))
 
 
-def _one(session: Session, address: IssueAddress, wanted: Wanted, person: Says) -> dict[str, Any]:
+def _one(
+    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, person: Says
+) -> dict[str, Any]:
     """The document of one issue; a failure that is the issue's own does not end the others."""
     try:
         return triage(fetch(session, address), wanted, person, session).to_json()
@@ -112,7 +119,7 @@ def _failed(address: IssueAddress, error: BugreportError) -> dict[str, Any]:
     }
 
 
-def _places(wanted: Wanted) -> str:
+def _places(wanted: TriageRequest) -> str:
     how = "quick" if wanted.quick else "whole"
     return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.places)])
 

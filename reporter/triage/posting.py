@@ -11,15 +11,15 @@ from pathlib import Path
 from anonymizer.leakcheck.audit import private_terms
 from reporter.core.errors import UsageError
 from reporter.publish.allow_list import check_outgoing, refuse_leaks
-from reporter.tracker.delivery import Desk
-from reporter.tracker.posts import CommentLetter
-from reporter.tracker.preview import Person
-from reporter.tracker.session import Session
+from reporter.tracker.delivery import SubmissionService
+from reporter.tracker.posts import CommentPost
+from reporter.tracker.preview import Prompt
+from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import mark
 from reporter.triage.result import Triage
 
 
-def post(result: Triage, session: Session, person: Person) -> Triage:
+def post(result: Triage, session: TrackerSession, person: Prompt) -> Triage:
     """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may
     not set them.
 
@@ -46,9 +46,9 @@ def post(result: Triage, session: Session, person: Person) -> Triage:
         return result
     key = mark(result)
     with tempfile.TemporaryDirectory(prefix="bugreport-") as name:
-        desk = Desk(key, Path(name), session.pace, person.say)
+        desk = SubmissionService(key, Path(name), session.pace, person.say)
         landed = desk.deliver(
-            CommentLetter(
+            CommentPost(
                 session,
                 session.repository(address.repository),
                 str(address),

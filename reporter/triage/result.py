@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from reporter.core.errors import CannotJudgeError
-from reporter.tracker.duplicates import Candidate
+from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import plain_line
-from reporter.triage.attempt import Runs
+from reporter.triage.attempt import Attempts
 from reporter.triage.extract import Refusal, Repro
 from reporter.triage.stated import Stated
 from reporter.triage.thread import Thread
@@ -57,10 +57,10 @@ class Triage:
     stated: Stated
     repro: Repro | None = None
     refusal: Refusal | None = None
-    runs: tuple[Runs, ...] = ()
+    runs: tuple[Attempts, ...] = ()
     judged: Judged | None = None
     minimal: Minimal | None = None
-    duplicates: tuple[Candidate, ...] = ()
+    duplicates: tuple[PossibleDuplicate, ...] = ()
     labels: tuple[str, ...] = ()
     comment: str = ""
     notes: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ class Triage:
         return name, self.status, verdict, plain_line(self.thread.title, 70)
 
 
-def _told(runs: Runs) -> str:
+def _told(runs: Attempts) -> str:
     shown = runs.telling
     words = {
         "passes": "passes",

@@ -12,10 +12,10 @@ from reporter.environments.listing import interpreters
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.tracker.place import IssueAddress, parse_issue, parse_repository
-from reporter.tracker.preview import Person
-from reporter.tracker.session import Session
+from reporter.tracker.preview import Prompt
+from reporter.tracker.session import TrackerSession
 from reporter.triage.extract import Refusal, Repro, extract
-from reporter.triage.flow import Wanted, places, triage
+from reporter.triage.flow import TriageRequest, places, triage
 from reporter.triage.many import Many, search
 from reporter.triage.posting import post
 from reporter.triage.result import Triage
@@ -23,7 +23,7 @@ from reporter.triage.thread import LARGEST, Thread, fetch, read_file, read_text
 
 
 @dataclass(frozen=True)
-class Asked:
+class TriageArguments:
     """The command line of `triage`, beside the options that other commands have too."""
 
     issue: str | None
@@ -37,7 +37,7 @@ class Asked:
     torch: tuple[str, ...] = ()
 
 
-def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
+def sit(options: Options, asked: TriageArguments, person: Prompt) -> Triage | Many:
     """Triages one issue or many.
 
     Raises:
@@ -49,21 +49,21 @@ def sit(options: Options, asked: Asked, person: Person) -> Triage | Many:
     if asked.search is not None:
         assert options.repo is not None
         repository = parse_repository(options.repo)
-        wanted = Wanted(options, _places(options, asked), True, asked.trust, asked.runs)
-        with Session(repository.host, token_needed=False) as session:
+        wanted = TriageRequest(options, _places(options, asked), True, asked.trust, asked.runs)
+        with TrackerSession(repository.host, token_needed=False) as session:
             return search(session, repository, asked.search, asked.limit, wanted, person)
     assert asked.issue is not None
     address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
     if address is None:
         thread = _read(asked.issue)
         return _judged(options, asked, thread, person, None)
-    with Session(address.repository.host, token_needed=asked.comment) as session:
+    with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
         thread = fetch(session, address)
         result = _judged(options, asked, thread, person, session)
         return post(result, session, person) if asked.comment else result
 
 
-def _check(options: Options, asked: Asked) -> None:
+def _check(options: Options, asked: TriageArguments) -> None:
     if (asked.issue is None) == (asked.search is None):
         raise UsageError(
             "give one issue, as in `bugreport triage pytorch/pytorch#123`, or --search QUERY"
@@ -79,7 +79,7 @@ def _check(options: Options, asked: Asked) -> None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
 
 
-def _places(options: Options, asked: Asked) -> tuple[InterpreterInfo, ...]:
+def _places(options: Options, asked: TriageArguments) -> tuple[InterpreterInfo, ...]:
     """Where the repro runs: the interpreters of --python, and releases that are installed for it.
 
     Raises UsageError, CannotJudgeError.
@@ -99,7 +99,11 @@ def _read(issue: str) -> Thread:
 
 
 def _judged(
-    options: Options, asked: Asked, thread: Thread, person: Person, session: Session | None
+    options: Options,
+    asked: TriageArguments,
+    thread: Thread,
+    person: Prompt,
+    session: TrackerSession | None,
 ) -> Triage:
     """One issue; its code is shown before it runs without a sandbox."""
     found = extract(thread)
@@ -109,15 +113,15 @@ def _judged(
     else:
         show(found, person) if asked.trust else bubblewrap.program()
         infos = _places(options, asked)
-    wanted = Wanted(options, infos, asked.quick, asked.trust, asked.runs)
+    wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
     if session is None and repository is not None:
-        with Session(repository.host, token_needed=False) as opened:
+        with TrackerSession(repository.host, token_needed=False) as opened:
             return triage(thread, wanted, person, opened, repository)
     return triage(thread, wanted, person, session, repository)
 
 
-def show(found: Repro, person: Person) -> None:
+def show(found: Repro, person: Prompt) -> None:
     """Asks once more, with the code and its flags on the screen, where somebody can answer."""
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
         person.say(line)

@@ -14,8 +14,8 @@ from reporter.store.database import now
 from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.place import Repository
-from reporter.tracker.session import Session
-from reporter.tracker.submission import Parcel
+from reporter.tracker.session import TrackerSession
+from reporter.tracker.submission import Submission
 from reporter.triage.result import Triage
 
 #: What programs that show a bug call around the operators.
@@ -27,7 +27,7 @@ _AROUND = frozenset(
 
 
 def with_duplicates(
-    result: Triage, session: Session | None, repository: Repository | None
+    result: Triage, session: TrackerSession | None, repository: Repository | None
 ) -> Triage:
     """The result with its candidates.
 
@@ -46,7 +46,7 @@ def with_duplicates(
     return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
 
 
-def _parcel(result: Triage) -> Parcel:
+def _parcel(result: Triage) -> Submission:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""
@@ -61,7 +61,7 @@ def _parcel(result: Triage) -> Parcel:
         "repro": {"operators": list(operators)},
         "fingerprint": judged.fingerprint or {},
     }
-    return Parcel(Path(), result.thread.title, "", "", "", result.labels, document, stored)
+    return Submission(Path(), result.thread.title, "", "", "", result.labels, document, stored)
 
 
 def operators_of(text: str) -> tuple[str, ...]:

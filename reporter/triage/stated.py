@@ -113,12 +113,12 @@ class Stated:
             "unknown": "nothing that could be compared",
         }
         if self.sort == "raises":
-            last = told(self.raised) or self.raised[-1]
+            last = pick_exception(self.raised) or self.raised[-1]
             return f"{last.name}: {last.message}" if last.message else last.name
         return names[self.sort]
 
 
-def stated(thread: Thread) -> Stated:
+def read_stated(thread: Thread) -> Stated:
     """Reads title, prose and logs of the author."""
     logs = "\n".join(
         block.text
@@ -201,7 +201,7 @@ def _compilers_words(lines: list[str]) -> str:
     return next((item.group() for item in found if item), "")
 
 
-def told(raised: tuple[Raised, ...]) -> Raised | None:
+def pick_exception(raised: tuple[Raised, ...]) -> Raised | None:
     """The exception that tells most: the outermost that has a message of its own."""
     return next((item for item in reversed(raised) if not _EMPTY.match(item.message)), None)
 

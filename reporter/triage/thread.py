@@ -14,7 +14,7 @@ from typing import Any
 from reporter.core.errors import UsageError
 from reporter.tracker.place import IssueAddress
 from reporter.tracker.plain_text import plain_line
-from reporter.tracker.session import Session
+from reporter.tracker.session import TrackerSession
 
 #: A tracker's body has at most 65,536 characters; a file that says it is an issue and is far longer
 #: is something else.
@@ -56,7 +56,7 @@ class Thread:
         return "\n\n".join(post.text for post in self.posts if post.author == self.author)
 
 
-def fetch(session: Session, address: IssueAddress) -> Thread:
+def fetch(session: TrackerSession, address: IssueAddress) -> Thread:
     """The issue and its comments from the tracker. Raises as `Session.calling`."""
     project = session.repository(address.repository)
     with session.calling(f"read {address}"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.sandbox import Limits, sandboxed
+from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
 from reporter.triage import inside
@@ -87,7 +87,7 @@ def judge(
     """
     warm = warm_folder(info.path)
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
-    with sandboxed(
+    with prepare(
         [sys.executable, str(Path(inside.__file__).resolve()), *arguments],
         python=info.path,
         files={"repro.py": text},

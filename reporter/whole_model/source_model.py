@@ -12,14 +12,14 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import Body, Check, imports_of
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
 from anonymizer.numbers import source_resize
 from anonymizer.numbers.resize import Family
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import python_words
 from reporter.core.recorded_call import Recorded
-from reporter.recording.call_session import Json, Lab
+from reporter.recording.call_session import CallSession, Json
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
@@ -39,12 +39,12 @@ class Difference:
     tried: int
 
 
-def text_of(body: Body) -> str:
+def text_of(body: ReproBody) -> str:
     """The definitions of a model with the imports that they need."""
     return "\n".join([*imports_of(body), "", "", body.definitions, ""])
 
 
-def collect(lab: Lab, recorded: Recorded, timeout: float) -> Json:
+def collect(lab: CallSession, recorded: Recorded, timeout: float) -> Json:
     """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a
     sentence.
     """
@@ -73,7 +73,7 @@ def request(content: Rewritten, file: str) -> Json:
     }
 
 
-def proved(found: Json) -> Json:
+def describe_equivalence(found: Json) -> Json:
     """The equivalence as report.json states it.
 
     Raises CannotJudgeError if the rewritten source is not the private model.
@@ -100,7 +100,7 @@ def proved(found: Json) -> Json:
     }
 
 
-def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
+def candidates(recorded: Recorded, check: ReproCheck) -> Iterator[Candidate]:
     """The rewritten source as it is, not reduced, then under weaker checks."""
     content = source_candidates.program(recorded)
     if content is not None:
@@ -120,7 +120,7 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     program = seed.content.program
 
     def made(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
-        content = Rewritten(source_resize.changed(program, bases, floats))
+        content = Rewritten(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
     families = source_resize.families(program)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer.graph import values
-from anonymizer.graph.boilerplate import Body, Check
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.model import model, traced, tree
@@ -24,7 +24,7 @@ from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
 from reporter.core.recorded_call import Recorded
-from reporter.recording.call_session import Json, Lab
+from reporter.recording.call_session import CallSession, Json
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
@@ -43,7 +43,7 @@ class Whole:
     has them.
     """
 
-    program: tree.Program
+    program: tree.TracedProgram
     weights: str = ""
     registered: bool = False
 
@@ -52,7 +52,7 @@ class Whole:
         """The model. Raises NotPublic."""
         return model.write(self.program, self.weights, self.registered)
 
-    def body(self) -> Body:
+    def body(self) -> ReproBody:
         """The model as the body of a repro."""
         return self.written.body
 
@@ -72,7 +72,7 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
     )
 
 
-def collect(lab: Lab, timeout: float, allow: Sequence[str] = ()) -> Json:
+def collect(lab: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
     """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot
     be had.
 
@@ -97,7 +97,7 @@ def _unproved(found: Json) -> str | None:
     return None
 
 
-def _collect(lab: Lab, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+def _collect(lab: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
     answer = lab.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
     if answer.get("outcome") != "ok":
         return {"error": f"the call could not be traced ({_why(answer)})"}
@@ -127,7 +127,7 @@ def _why(answer: Json) -> str:
     return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
 
 
-def proved(recorded: Recorded, content: Content | Graph | None = None) -> Json:
+def describe_equivalence(recorded: Recorded, content: Content | Graph | None = None) -> Json:
     """The equivalence of a rewriting as report.json states it, of any that is proved without
     `content`.
 
@@ -135,14 +135,14 @@ def proved(recorded: Recorded, content: Content | Graph | None = None) -> Json:
     """
     found = recorded.whole or {"error": "the call was not traced"}
     if isinstance(content, Rewritten):
-        return source_model.proved(_source(found))
+        return source_model.describe_equivalence(_source(found))
     try:
         return _checked(found)
     except CannotJudgeError as reason:
         if content is not None:
             raise
         try:
-            return source_model.proved(_source(found))
+            return source_model.describe_equivalence(_source(found))
         except CannotJudgeError:
             raise reason from None
 
@@ -200,7 +200,7 @@ def _place(trace: Json, path: str | None) -> str:
     return f", first in {name or path}"
 
 
-def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
+def candidates(recorded: Recorded, check: ReproCheck) -> Iterator[Candidate]:
     """The whole model under the check: its operations, if that is proved, then its source, if that
     is.
     """
@@ -209,11 +209,11 @@ def candidates(recorded: Recorded, check: Check) -> Iterator[Candidate]:
         _checked(recorded.whole)
         yield from _traced(recorded, recorded.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
-        source_model.proved(_source(recorded.whole))
+        source_model.describe_equivalence(_source(recorded.whole))
         yield from source_model.candidates(recorded, check)
 
 
-def _traced(recorded: Recorded, trace: Json, check: Check) -> Iterator[Candidate]:
+def _traced(recorded: Recorded, trace: Json, check: ReproCheck) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
     quicker = QUICKER.get(recorded.layer)
@@ -293,7 +293,7 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     program = whole.program
 
     def made(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
-        content = replace(whole, program=resize.changed(program, bases, floats))
+        content = replace(whole, program=resize.replace_sizes(program, bases, floats))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
@@ -308,7 +308,7 @@ def sizes_left(recorded: Recorded, candidate: Candidate) -> list[int]:
         return []  # its text is read for them
     assert recorded.whole is not None
     before = of_trace(recorded.whole["trace"]).program
-    left = resize.kept(before, candidate.content.program)
+    left = resize.common_sizes(before, candidate.content.program)
     return sorted({s for f in resize.families(before) for s in f.members if s in left})
 
 
@@ -342,7 +342,7 @@ def differs_from_stock(
     program = whole.program
     every = parts.ingredients(program, whole.written)
 
-    def left(kept: list[parts.Ingredient]) -> Candidate | None:
+    def left(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
             content = replace(whole, program=parts.without(program, gone))
@@ -356,7 +356,7 @@ def differs_from_stock(
         return Difference((), "fails", len(every))
     shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
 
-    def first(options: Sequence[list[parts.Ingredient]]) -> int | None:
+    def first(options: Sequence[list[parts.NonStockOperation]]) -> int | None:
         found = ask.pick((at, left(option)) for at, option in enumerate(options))
         return found[0] if found is not None else None
 

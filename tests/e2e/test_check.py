@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from tests.support import interpreter
 from tests.support.checking import report
 from tests.support.created import bugreport
@@ -60,7 +60,7 @@ def test_every_outcome_is_told_and_what_has_changed_since(
     (other / "report.json").write_text(json.dumps({"verdict": {"kind": "none"}}))
     code, document, talk = run_check(tmp_path, monkeypatch, other, "--python", interpreter.WARM)
     assert code == 1 and document["results"][0]["outcome"] != "cannot_judge"
-    with opened(tmp_path / "store") as store:
+    with open_store(tmp_path / "store") as store:
         counts = store.execute("SELECT COUNT(*), COUNT(DISTINCT run) FROM checks").fetchone()
         assert counts[:] == (9, 2)
         assert store.execute("SELECT COUNT(*) FROM runs WHERE finished IS NULL").fetchone()[0] == 0

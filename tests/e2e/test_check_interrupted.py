@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.check import carried_out
+from reporter.check.check import carry_out
 from reporter.cli.main import run
 from reporter.core.errors import UsageError
 from reporter.core.progress import PlainProgress
 from reporter.environments import index
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from tests.support import interpreter
 from tests.support.checking import (
     FIRST_FIXED,
@@ -53,17 +53,17 @@ def killed(words: list[str | Path], store: Path, log: Path, more: int, after: fl
 
 
 def integrity(path: Path) -> str:
-    with opened(path) as store:
+    with open_store(path) as store:
         return str(store.execute("PRAGMA integrity_check").fetchone()[0])
 
 
 def unfinished(path: Path) -> int:
-    with opened(path) as store:
+    with open_store(path) as store:
         return int(store.execute("SELECT COUNT(*) FROM runs WHERE finished IS NULL").fetchone()[0])
 
 
 def runs_of(path: Path) -> int:
-    with opened(path) as store:
+    with open_store(path) as store:
         return int(store.execute("SELECT COUNT(DISTINCT run) FROM checks").fetchone()[0])
 
 
@@ -109,7 +109,7 @@ def test_two_commands_at_once_and_every_cell_counts_once(tmp_path: Path) -> None
         for process in (one, two):  # both are at it
             go_on(process)
         assert [process.wait(timeout=PATIENCE) for process in (one, two)] == [0, 0]
-    with opened(path) as store:
+    with open_store(path) as store:
         counts = "SELECT COUNT(*), COUNT(DISTINCT key || release) FROM checks GROUP BY run"
         assert [tuple(row) for row in store.execute(counts)] == [(60, 60)] * 2
     assert unfinished(path) == 0
@@ -224,16 +224,16 @@ def test_a_disk_that_is_really_full(
 ) -> None:
     path, log = small_disk / "store", tmp_path / "log"
     monkeypatch.setenv("BUGREPORT_STORE", str(path))
-    with pytest.raises(UsageError, match="make room"), opened(path) as store:
+    with pytest.raises(UsageError, match="make room"), open_store(path) as store:
         (small_disk / "filler").write_bytes(b"x" * 200_000)
-        carried_out(plan(2000), Noting(log), store, PlainProgress())
+        carry_out(plan(2000), Noting(log), store, PlainProgress())
     (small_disk / "filler").unlink()
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
     kept = rows(path)
     assert 0 < kept < 2000
-    with opened(path) as store:
+    with open_store(path) as store:
         assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-        found = carried_out(plan(2000), Noting(log), store, PlainProgress())
+        found = carry_out(plan(2000), Noting(log), store, PlainProgress())
     assert len(found.results) == rows(path) == 2000
     assert len(lines(log)) <= 2001
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reporter.check.check import Request, check
+from reporter.check.check import CheckRequest, check
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.sandbox.watch import usage
@@ -35,7 +35,7 @@ def test_an_issue_is_fetched_and_its_program_stays_in_the_sandbox(
     tracker.add_issue("It fails too", "No code at all.")
     names = ("pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/2")
     selection = Selection(python=(str(interpreter.COLD),))
-    found = check(Request(names, selection, person=Somebody()), Options(no_input=True, jobs=1))
+    found = check(CheckRequest(names, selection, person=Somebody()), Options(no_input=True, jobs=1))
     assert [row.outcome for row in found.results] == ["reproduces", "cannot_judge"]
     assert found.results[0].detail == "SystemError: False"  # it did not see our files
     assert found.results[1].detail.startswith("no repro found")

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from reporter.check.cluster import Cluster
-from reporter.check.subject import Subject
-from reporter.check.work import Check, Task
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.environments.release import at
@@ -100,14 +100,14 @@ def tasks(folder: Path, count: int, seconds: float = 0.3) -> list[Task]:
         python = folder / f"python{number}"
         python.write_text(f"#!/bin/sh\nsleep {seconds}\nexit 1\n")
         python.chmod(0o755)
-        found.append(Task(Subject(f"r{number}", f"k{number}", "pass"), at(python)))
+        found.append(Task(CheckSubject(f"r{number}", f"k{number}", "pass"), at(python)))
     return found
 
 
 def collect(
-    found: list[Check], at_half: Callable[[], object], half: int
-) -> Callable[[Check], None]:
-    def keep(check: Check) -> None:
+    found: list[CheckResult], at_half: Callable[[], object], half: int
+) -> Callable[[CheckResult], None]:
+    def keep(check: CheckResult) -> None:
         found.append(check)
         if len(found) == half:
             at_half()
@@ -115,7 +115,7 @@ def collect(
     return keep
 
 
-def assert_complete(found: list[Check], work: list[Task]) -> None:
+def assert_complete(found: list[CheckResult], work: list[Task]) -> None:
     assert sorted(check.cell for check in found) == sorted(task.cell for task in work)
     assert {check.outcome for check in found} == {"cannot_judge"}
     assert all("does not behave like a Python" in check.detail for check in found)
@@ -124,7 +124,7 @@ def assert_complete(found: list[Check], work: list[Task]) -> None:
 def test_a_lost_worker_costs_nothing(dask: Dask, tmp_path: Path) -> None:
     lost, _ = dask.worker(), dask.worker()
     dask.has_workers(2)
-    work, found = tasks(tmp_path, 30), list[Check]()
+    work, found = tasks(tmp_path, 30), list[CheckResult]()
     Cluster(dask.address, Options()).run(work, collect(found, lost.kill, 10))
     assert_complete(found, work)
 
@@ -139,7 +139,7 @@ def test_a_scheduler_that_comes_back_is_gone_on_with(dask: Dask, tmp_path: Path)
         dask.scheduler = dask.start_scheduler()
         dask.worker()
 
-    work, found = tasks(tmp_path, 12), list[Check]()
+    work, found = tasks(tmp_path, 12), list[CheckResult]()
     Cluster(dask.address, Options()).run(work, collect(found, restart, 4))
     assert_complete(found, work)
 
@@ -149,7 +149,7 @@ def test_a_scheduler_that_stays_away_is_said_and_the_results_are_kept(
     dask: Dask, tmp_path: Path
 ) -> None:
     dask.worker()
-    work, found = tasks(tmp_path, 12), list[Check]()
+    work, found = tasks(tmp_path, 12), list[CheckResult]()
     clock = Clock()
 
     def kill() -> None:
@@ -165,7 +165,7 @@ def test_a_scheduler_that_stays_away_is_said_and_the_results_are_kept(
 def test_a_worker_that_hangs_does_not_hold_up_the_rest(dask: Dask, tmp_path: Path) -> None:
     first, second = dask.worker(), dask.worker()
     dask.has_workers(2)
-    work, found = tasks(tmp_path, 10), list[Check]()
+    work, found = tasks(tmp_path, 10), list[CheckResult]()
     clock = Clock()
 
     def stop() -> None:

@@ -12,7 +12,7 @@ import pytest
 from reporter.core.settings import Options
 from reporter.triage.many import Many
 from reporter.triage.result import Triage
-from reporter.triage.service import Asked, sit
+from reporter.triage.service import TriageArguments, sit
 from tests.support import interpreter
 from tests.support.github.desk import Somebody
 from tests.support.github.fixtures import tracker, waits
@@ -60,7 +60,7 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     tracker.add_issue("compile: no code", NO_CODE)
     tracker.add_issue("compile: half the code", HALF)
     tracker.add_issue("[Feature request]: compile faster", NO_CODE)
-    asked = Asked(None, (interpreter.COLD,), search="compile", limit=10)
+    asked = TriageArguments(None, (interpreter.COLD,), search="compile", limit=10)
     options = Options(repo="pytorch/pytorch", no_input=True)
     first = sit(options, asked, Somebody())
     assert isinstance(first, Many) and first.exit_code == 0
@@ -86,7 +86,7 @@ def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> Non
         "[dynamo] a caught AttributeError escapes", f"torch.compile\n```\n{said}\n```\n"
     )
     tracker.add_issue("torch.compile raises AttributeError", "AttributeError: no attribute 'y'")
-    asked = Asked("pytorch/pytorch#1", (interpreter.COLD,), quick=True, comment=True)
+    asked = TriageArguments("pytorch/pytorch#1", (interpreter.COLD,), quick=True, comment=True)
     result = sit(Options(no_input=True), asked, Somebody(["y"]))
     assert isinstance(result, Triage) and result.status == "reproduces"
     assert result.duplicates and result.duplicates[0].number == 2, result

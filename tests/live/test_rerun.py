@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reporter.recording.findings import Recording
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until
@@ -29,7 +29,7 @@ def record(tmp_path: Path) -> Iterator[Record]:
     def run(name: str) -> Recording:
         script = tmp_path / "script.py"
         script.write_text(text("rerun/wrong") + text(f"rerun/{name}"))
-        session = Session(
+        session = RecordingSession(
             interpreter.WARM,
             [str(script)],
             module=False,

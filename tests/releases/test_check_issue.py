@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reporter.check.work import Check
+from reporter.check.work import CheckResult
 from tests.support.created import bugreport
 from tests.support.places import DATA
 from tests.support.sandbox import needs_bubblewrap
@@ -38,7 +38,7 @@ def test_real_issues_on_real_releases(
     rows: list[dict[str, Any]] = json.loads(done.stdout)["results"]
     assert [row["outcome"] for row in rows] == list(outcomes.values()), rows
     assert done.returncode == (1 if "reproduces" in outcomes.values() else 125)
-    assert all(Check.from_json(row).issue == "" for row in rows)
+    assert all(CheckResult.from_json(row).issue == "" for row in rows)
 
 
 def test_what_fixed_an_issue(tmp_path: Path, release_python: Callable[[str], Path]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from anonymizer.triton import rebuild
 from reporter.kernels.ask import ask
-from reporter.kernels.reduce import Kernel, smallest
+from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import same_failure
 from templates.kernel import TARGETS, render_repro
 from tests.support.created import bugreport
@@ -85,7 +85,7 @@ def test_a_public_kernel_that_fails_alone(
         "options": launch["options"],
     }
 
-    def attempt(kernels: Sequence[Kernel]) -> list[bool]:
+    def attempt(kernels: Sequence[KernelCandidate]) -> list[bool]:
         request = {
             "what": "candidates",
             "kernel": public.kernel,
@@ -97,7 +97,7 @@ def test_a_public_kernel_that_fails_alone(
             same_failure(wanted, item) for item in ask(python, request, tmp_path, 300)["answers"]
         ]
 
-    first = Kernel(public.text, public.kernel, renamed)
+    first = KernelCandidate(public.text, public.kernel, renamed)
     assert attempt([first]) == [True]
     small = smallest(first, attempt)
     assert small.statements < first.statements and small.text.count("*") < first.text.count("*")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.core.candidate import judge, seen
-from reporter.core.formatting import formatted
+from reporter.core.candidate import judge, shown_failure
+from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import run_cold
 from templates.regression import failing_text, render_tests
 from tests.support.mended import MENDED, document, repro
@@ -19,10 +19,10 @@ def test_it_fails_on_the_broken_and_passes_on_the_mended_release(
     kind: str, release_python: Callable[[str], Path]
 ) -> None:
     report = document(kind, "inductor", MENDED[kind][0])
-    wanted = seen(run_cold(release_python("v26"), repro(kind), 300, describe=True))
+    wanted = shown_failure(run_cold(release_python("v26"), repro(kind), 300, describe=True))
     assert wanted is not None
     for rendered in render_tests(report, repro(kind)):
-        test = formatted(rendered)
+        test = format_program(rendered)
         probe = failing_text(test, report)
         assert judge(wanted)(run_cold(release_python("v26"), probe, 300, describe=True)), test
         right = run_cold(release_python("v213"), test, 300)

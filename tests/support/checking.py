@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from reporter.check import bisect
-from reporter.check.check import carried_out
+from reporter.check.check import carry_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan
-from reporter.check.subject import Subject
-from reporter.check.work import Check, Task
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, Task
 from reporter.core.progress import PlainProgress
 from reporter.core.settings import Options
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.release import Release, parse
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from tests.support.places import DATA, ROOT
 
 FIRST_FIXED = 23
@@ -40,15 +40,15 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def result(task: Task, outcome: str = "fixed") -> Check:
+def result(task: Task, outcome: str = "fixed") -> CheckResult:
     """What a task came to."""
     name, (key, release) = task.subject.name, task.cell
-    return Check(name, key, release, release, "3.11", outcome, "", 0.1, (1, 1))  # type: ignore[arg-type]
+    return CheckResult(name, key, release, release, "3.11", outcome, "", 0.1, (1, 1))  # type: ignore[arg-type]
 
 
 def plan(size: int = 60) -> Plan:
     """Half as many repros, on two releases."""
-    subjects = tuple(Subject(f"r{n}", f"k{n}", "pass") for n in range(size // 2))
+    subjects = tuple(CheckSubject(f"r{n}", f"k{n}", "pass") for n in range(size // 2))
     return Plan(subjects, (Release("2.6.0"), Release("2.13.0")))
 
 
@@ -65,9 +65,9 @@ def fixed_late(task: Task) -> str:
 
 def checked(
     repro: str, release: str, outcome: Any, time: str = "2026-11-01T00:00:00+00:00"
-) -> Check:
+) -> CheckResult:
     """A result of a repro on a release."""
-    return Check(repro, repro, release, release, "3.11", outcome, "", 1.0, (1, 1), time=time)
+    return CheckResult(repro, repro, release, release, "3.11", outcome, "", 1.0, (1, 1), time=time)
 
 
 def report(folder: Path, name: str, **verdict: Any) -> Path:
@@ -82,7 +82,7 @@ def report(folder: Path, name: str, **verdict: Any) -> Path:
 
 def rows(path: Path, where: str = "1") -> int:
     """How many results a store has."""
-    with opened(path) as store:
+    with open_store(path) as store:
         return int(store.execute(f"SELECT COUNT(*) FROM checks WHERE {where}").fetchone()[0])
 
 
@@ -129,14 +129,14 @@ def go_on(process: subprocess.Popen[bytes]) -> None:
 
 
 def _check(log: str, stop: str) -> None:
-    with opened() as store:
-        carried_out(plan(), Noting(Path(log), stop=int(stop)), store, PlainProgress())
+    with open_store() as store:
+        carry_out(plan(), Noting(Path(log), stop=int(stop)), store, PlainProgress())
 
 
 def _bisect(log: str, stop: str, repro: str) -> Any:
     offers = tuple(index.Offer(f"2.{n}.0", ((3, 11),), index.PYPI) for n in range(40))
     index.offers = lambda place=None: offers  # type: ignore[assignment]
-    request = bisect.Request(repro, good="2.39.0", bad="2.0.0", find_fix=True)
+    request = bisect.BisectRequest(repro, good="2.39.0", bad="2.0.0", find_fix=True)
     engine = Noting(Path(log), fixed_late, int(stop))
     return bisect.bisect(request, Options(jobs=1, no_input=True), engine).to_json()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymizer.graph.boilerplate import Body, Check, render
-from reporter.core.formatting import formatted
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
+from reporter.core.formatting import format_program
 
 #: kind -> the operator at fault, the program, and its inputs
 MENDED = {
@@ -34,5 +34,5 @@ def document(kind: str, layer: str, *operators: str) -> dict[str, Any]:
 def repro(kind: str) -> str:
     """A repro of `MENDED` in the harness of all repros."""
     _, program, inputs = MENDED[kind]
-    body = Body(program, "repro", (f"return {inputs}",), False)
-    return formatted(render(body, Check(kind)))
+    body = ReproBody(program, "repro", (f"return {inputs}",), False)
+    return format_program(render(body, ReproCheck(kind)))

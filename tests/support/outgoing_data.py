@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reporter.core.labels import labels
-from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, Rung, Verdict
+from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from templates.evidence import Evidence
 from templates.issue import render_issue
 from templates.page import render_page
@@ -77,12 +77,12 @@ def crash_report() -> Report:
         (3, 3),
     )
     ladder = (
-        Rung("eager", "ok"),
-        Rung("aot_eager", "ok"),
-        Rung("aot_eager_decomp_partition", "ok"),
-        Rung("inductor", "raises", "RuntimeError"),
-        Rung("inductor, dynamic=True", "raises", "TypeError | x"),
-        Rung("fallback_random", "raises"),
+        RungRow("eager", "ok"),
+        RungRow("aot_eager", "ok"),
+        RungRow("aot_eager_decomp_partition", "ok"),
+        RungRow("inductor", "raises", "RuntimeError"),
+        RungRow("inductor, dynamic=True", "raises", "TypeError | x"),
+        RungRow("fallback_random", "raises"),
     )
     info = ReproInfo(
         "repro.py", 3, 24, ("torch.sigmoid_", "torch.randperm", "torch.take"), True, 31, 21.4
@@ -114,9 +114,9 @@ def gradient_report() -> Report:
         (3, 3),
     )
     ladder = (
-        Rung("eager", "ok", "", None, None, 0.0),
-        Rung("aot_eager", "differs", "", 0.0123456, 0.005152, 0.0),
-        Rung("inductor", "differs", "", 0.0123456, 0.005152, 0.0),
+        RungRow("eager", "ok", "", None, None, 0.0),
+        RungRow("aot_eager", "differs", "", 0.0123456, 0.005152, 0.0),
+        RungRow("inductor", "differs", "", 0.0123456, 0.005152, 0.0),
     )
     needs = Requires(backward=True, contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
     info = ReproInfo("repro.py", 1, 40, ("torch.matmul",), True, 12, 9.0)

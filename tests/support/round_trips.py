@@ -25,7 +25,7 @@ import torch.utils.checkpoint
 from anonymizer.graph import values
 from anonymizer.model import model, traced
 from collectors.call import context, rungs
-from collectors.record.standby import fork_from_fresh_thread
+from collectors.call.forks import fork_from_fresh_thread
 from collectors.trace import equivalence, trace
 from reporter.whole_model.traced_model import text_of
 
@@ -63,11 +63,13 @@ def in_a_fork(body: Callable[[], Any]) -> Any:
         return json.loads(path.read_text())
 
 
-def call_of(made: tuple[Any, ...], options: dict[str, Any] | None = None) -> rungs.Call:
+def call_of(made: tuple[Any, ...], options: dict[str, Any] | None = None) -> rungs.RecordedCall:
     """A callable with its arguments, and perhaps its keyword arguments, as a recorded call."""
     function, args, *more = made
     kwargs = more[0] if more else {}
-    return rungs.Call(function, None, args, kwargs, options or {}, [], context.capture(), {})
+    return rungs.RecordedCall(
+        function, None, args, kwargs, options or {}, [], context.capture(), {}
+    )
 
 
 def rewriting(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reporter.recording.findings import Recording
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 from tests.support import interpreter, scripts
 
 #: Modules that a script may import from beside it.
@@ -25,11 +25,11 @@ def session(
     module: bool = False,
     timeout: float = 600,
     clock: Callable[[], float] = time.monotonic,
-) -> Session:
+) -> RecordingSession:
     """What would watch a command that is started in `folder`, by default with the warm
     interpreter.
     """
-    return Session(
+    return RecordingSession(
         python or interpreter.WARM,
         command,
         module=module,

@@ -11,7 +11,7 @@ from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
 from reporter.recording.entry_points import check_early, facts_for, refuse_run, way_of
 from reporter.recording.findings import Recording
-from reporter.recording.session import Session
+from reporter.recording.session import RecordingSession
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
@@ -36,7 +36,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
     asked = options(folder, *words)
     check_early(asked)
     way = way_of(asked, python)
-    session = Session(
+    session = RecordingSession(
         python,
         list(way.command),
         module=way.kind == "module",

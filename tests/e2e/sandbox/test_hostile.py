@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.sandbox import Limits, sandboxed
+from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import MIB
 from reporter.tracker.plain_text import plain
 from tests.e2e.sandbox.hostile import PROGRAMS
@@ -89,7 +89,7 @@ def test_a_hostile_program_is_contained(
     mark = uuid.uuid4().hex
     port = str(listener.getsockname()[1])
     python = interpreter.COLD
-    with sandboxed(
+    with prepare(
         [str(python), "repro.py", str(canary), str(keys), port, mark],
         python=python,
         files={"repro.py": text(f"hostile/{name}")},

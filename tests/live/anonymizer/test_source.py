@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from anonymizer.source.rewrite import SourceError, SourceProgram, rebuild, rebuild_backend
-from anonymizer.source.tidy import undefined
+from anonymizer.source.tidy import find_undefined
 from tests.support import source_scripts
 from tests.support.gathered import module_text
 from tests.support.round_trips import in_a_fork
@@ -119,7 +119,7 @@ def test_backend_stands_alone(gathered: Mapping[str, Any]) -> None:
     assert "'call_function'" in public
     assert "secret" not in public
     assert "repro" not in public
-    assert not undefined(made)
+    assert not find_undefined(made)
     assert rebuild_backend(gathered["tied"]["gathered"], words()) is None
 
 

@@ -10,7 +10,7 @@ import torch
 
 from anonymizer.source.absorb import absorb, single
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.tidy import tidy, undefined
+from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import program_of
 
 
@@ -28,7 +28,7 @@ def test_a_program_of_five_definitions_becomes_one_that_computes_the_same() -> N
         smaller = next(map(tidy, absorb(whole)), None)
         if smaller is None:
             break
-        assert not undefined(smaller)
+        assert not find_undefined(smaller)
         assert torch.equal(result(smaller), expected)
         whole = smaller
     assert [getattr(node, "name", "") for node in whole.definitions.body] == ["Repro"]

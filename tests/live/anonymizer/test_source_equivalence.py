@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reporter.core.errors import CannotJudgeError
-from reporter.whole_model.source_model import proved
+from reporter.whole_model.source_model import describe_equivalence
 from tests.support.pretenders import CANARY, CASES
 from tests.support.scripts import script
 from tests.support.source_scripts import NAMES, answer, compared
@@ -32,7 +32,7 @@ def test_a_rewritten_source_is_proved(name: str) -> None:
 def test_every_tensor_is_found_wherever_the_program_keeps_it() -> None:
     found = compared(script("source_proof/states"))
     assert found["outcome"] == "ok", found["detail"]
-    proof = proved({"equivalence": found})
+    proof = describe_equivalence({"equivalence": found})
     assert proof["outputs"] == {"how": "bitwise", "count": 2, "max_abs_error": 0.0}
     assert proof["buffers"]["how"] == proof["gradients"]["how"] == "bitwise"
     assert proof["gradients"]["count"] > 20
@@ -74,7 +74,7 @@ def test_another_program_is_not_proved(change: Callable[[dict[str, Any]], None])
     found = compared(script("source_proof/states"), change)
     assert found["outcome"] == "ok", found["detail"]
     with pytest.raises(CannotJudgeError, match="not equivalent"):
-        proved({"equivalence": found})
+        describe_equivalence({"equivalence": found})
 
 
 def test_a_tensor_that_stands_for_none_is_no_proof() -> None:
@@ -84,7 +84,7 @@ def test_a_tensor_that_stands_for_none_is_no_proof() -> None:
     found = compared(script("source_proof/states"), forgotten)
     assert found["outcome"] == "raises"
     with pytest.raises(CannotJudgeError, match="stand for none of the call's"):
-        proved({"equivalence": found})
+        describe_equivalence({"equivalence": found})
 
 
 #: What source mode refuses, or what is refused since it is not the same: these pretend by what no

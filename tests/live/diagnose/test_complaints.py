@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from reporter.cli.main import run
-from reporter.diagnose.graph_breaks import Complaints, collect
+from reporter.diagnose.graph_breaks import GraphBreakReport, collect
 from reporter.recording.findings import Recording
 from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script
 
-Watched = tuple[Recording, "Complaints | None"]
+Watched = tuple[Recording, "GraphBreakReport | None"]
 
 
-def complaints(name: str, folder: Path) -> Complaints:
+def complaints(name: str, folder: Path) -> GraphBreakReport:
     """The complaints about a program that runs to its end."""
     with recorded(f"graph_breaks/{name}", folder) as recording:
         assert recording.exit == 0, recording.output
@@ -39,7 +39,7 @@ def printing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         yield recording, collect(recording, 120)
 
 
-def is_placed(found: Complaints | None, name: str, line: int, words: str) -> None:
+def is_placed(found: GraphBreakReport | None, name: str, line: int, words: str) -> None:
     assert found is not None
     (only,) = found.graph_breaks
     assert (only.line, only.function, only.count, only.whole) == (line, "secret_step", 1, False)

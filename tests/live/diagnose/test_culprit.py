@@ -14,10 +14,10 @@ from reporter.core.signature import Signature, of_assertion
 from reporter.diagnose.culprit import candidates, find
 from reporter.diagnose.experiment import (
     Abilities,
+    judge_run,
     lab_abilities,
     lab_experiment,
     pool_experiment,
-    shown,
 )
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
@@ -107,7 +107,7 @@ def test_all_applications_are_counted_and_those_above_the_limit_left_out(
 def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Json) -> None:
     answer = ask(diagnosis, backend="aot_eager_decomp_partition", **rung)
     assert answer["outcome"] == "skipped", answer
-    assert shown(Signature("wrong_result"), answer, None, None)[0] is None
+    assert judge_run(Signature("wrong_result"), answer, None, None)[0] is None
 
 
 def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:

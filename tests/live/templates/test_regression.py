@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.core.formatting import formatted
+from reporter.core.formatting import format_program
 from reporter.execution.fresh_process import run_cold
 from templates.regression import render_test, render_tests
 from tests.support import interpreter
@@ -62,6 +62,6 @@ def test_it_ends_as_the_repro_does(body: str, outcomes: dict[str, list[str]]) ->
 
 def test_what_eager_cannot_run_is_skipped() -> None:
     text = repro("crash").replace("torch.frexp(x)", "torch.no_such_function(x)")
-    test = formatted(next(render_tests(document("crash", "inductor", "torch.frexp"), text)))
+    test = format_program(next(render_tests(document("crash", "inductor", "torch.frexp"), text)))
     answer = run_cold(Path(interpreter.WARM), test, 120)
     assert answer.exit == 0 and "skipped=1" in answer.stderr

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from reporter.core.errors import BugreportError
 from reporter.core.settings import Options
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import State, filing
 from reporter.store.reports import key_of
 from reporter.tracker.filing import check_wanted, file
-from reporter.tracker.outcome import Filed, Shown
+from reporter.tracker.outcome import Filed, PreviewResult
 from tests.support.github.tracker import TOKEN, Tracker
 from tests.support.places import DATA
 
@@ -96,7 +96,7 @@ def run_file(
     *,
     comment_on: int | None = None,
     **options: object,
-) -> Filed | Shown:
+) -> Filed | PreviewResult:
     """`bugreport file` in this process; by default with --yes and a sentence, in
     pytorch/pytorch.
     """
@@ -120,7 +120,7 @@ def attempt(folder: Path) -> tuple[int, str]:
 
 def state_of(folder: Path) -> State | None:
     """What the store says of a report in pytorch/pytorch."""
-    with opened() as store:
+    with open_store() as store:
         row = filing(store, key_of((folder / "repro.py").read_text()), "pytorch/pytorch")
     return row.state if row else None
 

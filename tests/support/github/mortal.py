@@ -106,17 +106,17 @@ def file_until(folder: str, moment: str) -> int:
         return wrapped
 
     delivery.move = dying(delivery.move, lambda args: args[3].value == step)
-    posts.IssueLetter.send = dying(posts.IssueLetter.send, lambda _: step == "request")  # type: ignore[method-assign]
-    posts.IssueLetter.look = dying(posts.IssueLetter.look, lambda _: step == "look")  # type: ignore[method-assign]
+    posts.IssuePost.send = dying(posts.IssuePost.send, lambda _: step == "request")  # type: ignore[method-assign]
+    posts.IssuePost.look = dying(posts.IssuePost.look, lambda _: step == "look")  # type: ignore[method-assign]
     words = ["file", folder, "-R", "pytorch/pytorch", "--yes", "--json", "--summary", WORDS]
     return int(run(words))
 
 
 def announce_fixed(key: str, torch: str) -> int:
     """What `check --comment` does after it has seen that a report no longer fails on a release."""
-    from reporter.check.notify import announce
-    from reporter.check.work import Check
+    from reporter.check.notify import notify_issues
+    from reporter.check.work import CheckResult
 
-    check = Check("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
-    announce([check], Somebody(is_there=False), is_sure=True)
+    check = CheckResult("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
+    notify_issues([check], Somebody(is_there=False), is_sure=True)
     return 0

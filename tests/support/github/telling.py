@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from reporter.check.notifications import Told
-from reporter.check.notify import announce
-from reporter.check.work import Check
-from reporter.store.database import opened
+from reporter.check.notifications import Notification
+from reporter.check.notify import notify_issues
+from reporter.check.work import CheckResult
+from reporter.store.database import open_store
 from tests.support.github.desk import Somebody
 from tests.support.github.tracker import Tracker
 
 
-def result(outcome: Any, torch: str = "2.14.0", key: str = "", **more: Any) -> Check:
+def result(outcome: Any, torch: str = "2.14.0", key: str = "", **more: Any) -> CheckResult:
     """A finished check of the report that was filed."""
-    return Check(
+    return CheckResult(
         "r", key or known_key(), torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), **more
     )
 
 
 def known_key() -> str:
     """The key of the report that was filed."""
-    with opened() as store:
+    with open_store() as store:
         row = store.execute("SELECT key FROM filings").fetchone()
     return str(row["key"])
 
 
-def told(*results: Check, person: Somebody | None = None) -> list[Told]:
+def told(*results: CheckResult, person: Somebody | None = None) -> list[Notification]:
     """What `check --comment` says, with --yes where there is no person."""
-    return announce(results, person or Somebody(is_there=False), is_sure=person is None)
+    return notify_issues(results, person or Somebody(is_there=False), is_sure=person is None)
 
 
 def comments(tracker: Tracker) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from reporter.core.labels import labels
 from reporter.store.reports import StoredReport
-from reporter.tracker.submission import Parcel
+from reporter.tracker.submission import Submission
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
 from tests.support.places import DATA
 
@@ -59,7 +59,7 @@ def text(row: dict[str, Any]) -> str:
     return _FORM.format(code=row["says"] + log)
 
 
-def parcel(row: dict[str, Any]) -> Parcel:
+def parcel(row: dict[str, Any]) -> Submission:
     """The row as a report of ours."""
     document = {
         "verdict": {
@@ -77,7 +77,7 @@ def parcel(row: dict[str, Any]) -> Parcel:
     name = f"{row['issue']}{row['title']}"
     stored = StoredReport(name, "", "", row["title"], row["kind"], row["layer"], "", "", "2.13", "")
     asked = labels(row["kind"], row["layer"], True, signal=row.get("signal"))
-    return Parcel(Path(), row["title"], "", "", "", tuple(asked), document, stored)
+    return Submission(Path(), row["title"], "", "", "", tuple(asked), document, stored)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from anonymizer.restore import Names
+from anonymizer.restore import NameMapping
 
-NAMES = Names(
+NAMES = NameMapping(
     names={"helper1": "mix_rows"},
     classes={"Block1": ["Gate"], "Block2": ["Up", "Down"], "Block3": ["Tower"]},
     modules={"": "", "blocks1.0": "stack.0", "blocks1.0.linear1": "stack.0.up", "linear1": "head"},

@@ -44,7 +44,7 @@ HOSTILE = {
 }
 
 
-def rendered(form: forms.Form, hostile: str) -> tuple[str, Evidence]:
+def rendered(form: forms.IssueForm, hostile: str) -> tuple[str, Evidence]:
     report, evidence = sample()
     report["verdict"].update(message=hostile, exception=hostile)
     report["requires"].update(config={"name": hostile}, contexts=[hostile], mode=hostile)

@@ -8,8 +8,8 @@ from typing import Any
 import jinja2
 import pytest
 
-from reporter.core.report import Rung
-from templates import house_text, render
+from reporter.core.report import RungRow
+from templates import own_text, render
 from templates.evidence import Evidence
 from templates.issue import BODY_LIMIT, render_issue
 from templates.text import cell, fence, size
@@ -66,7 +66,7 @@ def test_issue_with_wrong_numbers_shows_them() -> None:
     assert "| variant |" not in text  # one row of numbers, which the text has as well
     more = (
         *data.gradient_report().ladder,
-        Rung("mode=max-autotune", "differs", "", 0.5, 0.25, 0.0),
+        RungRow("mode=max-autotune", "differs", "", 0.5, 0.25, 0.0),
     )
     several = render_issue(
         replace(data.gradient_report(), ladder=more).to_json(),
@@ -111,7 +111,7 @@ def test_fence_is_longer_than_any_run_inside() -> None:
 
 def test_cells_stay_in_their_cell() -> None:
     assert cell("a | b\n<c>") == "a \\| b &lt;c>"
-    report = replace(data.crash_report(), ladder=(Rung("eager", "raises", "x\ny | z"),))
+    report = replace(data.crash_report(), ladder=(RungRow("eager", "raises", "x\ny | z"),))
     wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
     assert wanted in render_issue(report.to_json(), evidence())
 
@@ -134,5 +134,5 @@ def test_a_missing_name_is_an_error() -> None:
 
 
 def test_house_text_for_code_is_the_smaller() -> None:
-    assert "setUp" in house_text(code=True) and "Ablation" not in house_text(code=True)
-    assert "Ablation" in house_text() and "setUp" in house_text()
+    assert "setUp" in own_text(code=True) and "Ablation" not in own_text(code=True)
+    assert "Ablation" in own_text() and "setUp" in own_text()

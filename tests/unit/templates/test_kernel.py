@@ -9,7 +9,7 @@ from typing import Any
 
 from collectors.triton import targets as collected
 from templates.kernel import TARGETS, render_kernel_test, render_repro
-from templates.kernel import generated as sentence
+from templates.kernel import describe_generated as sentence
 
 
 def test_the_repro_and_its_test() -> None:

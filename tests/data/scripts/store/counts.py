@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from reporter.store.database import opened, transaction
+from reporter.store.database import open_store, transaction
 
 GREATEST = "SELECT COALESCE(MAX(number), 0) FROM filings"
 
-with opened(Path(sys.argv[1])) as store:
+with open_store(Path(sys.argv[1])) as store:
     for _ in range(20):
         with transaction(store):
             number = store.execute(GREATEST).fetchone()[0] + 1

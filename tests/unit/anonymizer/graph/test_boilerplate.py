@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from tests.support.graphs import chain
 
 
@@ -24,7 +24,7 @@ from tests.support.graphs import chain
 )
 def test_every_kind_renders_to_a_valid_repro_without_what_the_safety_list_names(kind: str) -> None:
     backward = "sum" if kind == "wrong_gradient" else "none"
-    check = Check(kind, property="dtype", backward=backward, contexts=("torch.no_grad()",))
+    check = ReproCheck(kind, property="dtype", backward=backward, contexts=("torch.no_grad()",))
     text = boilerplate.render(emit.emit(chain(3, 1)), check)
     compile(text, "repro", "exec")
     for word in (

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anonymizer.leakcheck.audit import Finding, House, Identity, Terms, audit, terms_checked
+from anonymizer.leakcheck.audit import Identity, Leak, OwnText, Terms, audit, count_terms
 from tests.support.leaks import NOBODY, SOMEBODY, run, terms_of
 
 
@@ -24,12 +24,12 @@ def test_findings_point_at_the_place_once() -> None:
     result = audit(
         {"repro.py": "a\nb = MarloweNet\nMarloweNet\n"}, terms_of("class MarloweNet: pass"), NOBODY
     )
-    assert result.findings == (Finding("repro.py", 2, "MarloweNet", "name", "b = MarloweNet"),)
+    assert result.findings == (Leak("repro.py", 2, "MarloweNet", "name", "b = MarloweNet"),)
 
 
 def test_house_words_in_prose_do_not_excuse_them_in_code() -> None:
     terms = terms_of("def ablation_table(): pass")
-    house = House(prose="ablation_table")
+    house = OwnText(prose="ablation_table")
     assert audit({"issue.md": "ablation_table"}, terms, NOBODY, house=house).passed
     assert not audit({"repro.py": "ablation_table"}, terms, NOBODY, house=house).passed
 
@@ -38,7 +38,7 @@ def test_count_is_known_beforehand() -> None:
     terms = terms_of("class MarloweNet: pass")
     assert (
         run({"a": "MarloweNet"}, terms, SOMEBODY).terms_checked
-        == terms_checked(terms, SOMEBODY)
+        == count_terms(terms, SOMEBODY)
         == len(terms) + 3
     )
 
@@ -140,10 +140,10 @@ def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:
 
 def test_what_the_house_says_in_code_it_may_say_in_prose() -> None:
     terms = Terms(names={"GateNet": "name"})
-    house = House(code="GateNet")
+    house = OwnText(code="GateNet")
     assert audit({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, house=house).passed
     other = audit(
-        {"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, house=House(prose="GateNet")
+        {"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, house=OwnText(prose="GateNet")
     )
     assert [item.file for item in other.findings] == ["x.py"]
 
@@ -158,7 +158,7 @@ def test_public_values_are_no_addresses_and_no_credentials() -> None:
 
 def test_the_names_of_the_machine_count_where_there_are_any() -> None:
     terms = Terms(names={"GateNet": "name"}, numbers=frozenset({211.0}))
-    assert terms_checked(terms, NOBODY) == 2
-    assert terms_checked(terms, SOMEBODY) == 5
-    assert terms_checked(terms, Identity(user="jdoe77")) == 3
+    assert count_terms(terms, NOBODY) == 2
+    assert count_terms(terms, SOMEBODY) == 5
+    assert count_terms(terms, Identity(user="jdoe77")) == 3
     assert audit({}, terms, SOMEBODY).terms_checked == 5 and audit({}, terms, SOMEBODY).passed

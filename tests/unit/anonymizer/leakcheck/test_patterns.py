@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from anonymizer.leakcheck.audit import Terms
-from anonymizer.leakcheck.patterns import Identity, Match, addresses, credentials, identity
+from anonymizer.leakcheck.patterns import Identity, PatternMatch, addresses, credentials, identity
 from tests.support.leaks import SOMEBODY, run
 
 
@@ -66,7 +66,7 @@ def test_user_with_a_common_name_is_found_in_a_path_only() -> None:
     assert not run({"issue.md": "see drive/max/x"}, Terms(), who).passed
 
 
-def told(matches: Iterable[Match]) -> list[tuple[int, str, str]]:
+def told(matches: Iterable[PatternMatch]) -> list[tuple[int, str, str]]:
     return [(match.start, match.text, match.kind) for match in matches]
 
 

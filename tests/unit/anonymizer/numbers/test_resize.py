@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from anonymizer.numbers.resize import choices, families_of, is_usual, rounded
+from anonymizer.numbers.resize import choices, families_of, is_usual, round_to_digit
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_a_float_that_everybody_has_says_nothing(value: float) -> None:
 @pytest.mark.parametrize("value", [0.37219, 161.8033, 0.037219, -2.71993, 0.1234567, 1.4142])
 def test_a_float_of_somebodys_own_is_rounded_to_one_that_says_nothing(value: float) -> None:
     assert not is_usual(value)
-    assert is_usual(rounded(value))
+    assert is_usual(round_to_digit(value))
 
 
 def test_a_size_goes_with_its_multiples_and_meets_no_other() -> None:

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from anonymizer.source.names import Names
+from anonymizer.source.names import PublicNames
 from anonymizer.source.rewrite import rebuild
 from tests.support.gathered import handmade
 
@@ -45,4 +45,4 @@ def test_generated_names_avoid_private_ones() -> None:
     ],
 )
 def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
-    assert Names(()).text(text) == expected
+    assert PublicNames(()).text(text) == expected

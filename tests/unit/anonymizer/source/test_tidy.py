@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from anonymizer.source.rewrite import rebuild
-from anonymizer.source.tidy import tidy, undefined
+from anonymizer.source.tidy import find_undefined, tidy
 from tests.support.gathered import function_of, handmade
 
 
@@ -32,7 +32,7 @@ from tests.support.gathered import function_of, handmade
 def test_a_local_that_is_read_before_anything_binds_it_is_no_program(
     function: str, early: set[str]
 ) -> None:
-    assert undefined(function_of("programs/locals", function)) == early
+    assert find_undefined(function_of("programs/locals", function)) == early
 
 
 def test_definitions_that_nothing_mentions_go() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collectors.triton.generated import described
+from collectors.triton.generated import describe
 from tests.support.places import DATA
 
 EVIDENCE = DATA / "evidence"
 
 
 def test_what_inductor_says_of_a_kernel_is_read_from_its_text() -> None:
-    row = described("triton_per_fused_cumsum_0", (EVIDENCE / "generated_new.py").read_text())
+    row = describe("triton_per_fused_cumsum_0", (EVIDENCE / "generated_new.py").read_text())
     assert row["kernel"] == "triton_per_fused_cumsum_0"
     assert row["signature"] == {
         "in_ptr0": "*fp32",
@@ -26,10 +26,10 @@ def test_what_inductor_says_of_a_kernel_is_read_from_its_text() -> None:
 
 
 def test_the_form_of_older_releases_is_read_as_well() -> None:
-    row = described("triton_red_fused_sum_0", (EVIDENCE / "generated_old.py").read_text())
+    row = describe("triton_red_fused_sum_0", (EVIDENCE / "generated_old.py").read_text())
     assert row["aligned"] == ["in_out_ptr0", "rnumel"] and "AttrsDescriptor" not in row["text"]
     assert row["constexprs"] == {"XBLOCK": 8, "RBLOCK": 64}
 
 
 def test_what_is_no_generated_kernel_is_left_alone() -> None:
-    assert described("k", "import triton\n@triton.jit\ndef k(p):\n    pass\n") is None
+    assert describe("k", "import triton\n@triton.jit\ndef k(p):\n    pass\n") is None

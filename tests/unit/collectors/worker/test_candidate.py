@@ -35,7 +35,7 @@ def test_settings_are_found_by_their_full_name() -> None:
     try:
         candidate.set_config("json.decoder.FLAGS", 5)
         assert json.decoder.FLAGS == 5
-        with pytest.raises(candidate.Unsupported, match=r"json\.decoder\.NONE"):
+        with pytest.raises(candidate.NoSuchSettingError, match=r"json\.decoder\.NONE"):
             candidate.set_config("json.decoder.NONE", 1)
     finally:
         json.decoder.FLAGS = before

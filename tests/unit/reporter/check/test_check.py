@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.check import carried_out
+from reporter.check.check import carry_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan
 from reporter.check.results import Checked
@@ -14,7 +14,7 @@ from reporter.check.work import Task
 from reporter.core.errors import UsageError
 from reporter.core.progress import PlainProgress
 from reporter.environments.release import Release, parse
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from tests.support.checking import Noting, checked, lines, plan, result, rows
 
 CODES = [
@@ -46,14 +46,14 @@ def test_what_changed_since_the_last_run(tmp_path: Path, monkeypatch: pytest.Mon
                 keep(result(task, outcome))
 
     changed = []
-    with opened() as store:
+    with open_store() as store:
         for outcomes in (
             ("reproduces", "fixed"),
             ("cannot_judge", "fixed"),
             ("fixed", "fixed"),
             ("fixed", "reproduces"),
         ):
-            found = carried_out(plan(2), Engine(*outcomes), store, PlainProgress())
+            found = carry_out(plan(2), Engine(*outcomes), store, PlainProgress())
             changed.append([(c.before, c.check.outcome) for c in found.changes])
     assert changed == [[], [], [("reproduces", "fixed")], [("fixed", "reproduces")]]
     # what cannot be judged is no news: the last judgement stays the expectation
@@ -69,7 +69,7 @@ def test_what_cannot_have_changed_is_asked_once(
     cpu = parse("2.6.0", backend="cpu")
     subjects = plan(4).subjects
     asked = []
-    with opened() as store:
+    with open_store() as store:
         for releases, skip in (
             ((final, nightly, here), False),
             ((final, nightly, here), True),  # what is no release may be another one by now
@@ -77,7 +77,7 @@ def test_what_cannot_have_changed_is_asked_once(
             ((cpu,), True),  # another build than the one that was judged
         ):
             log = tmp_path / f"log{len(asked)}"
-            found = carried_out(
+            found = carry_out(
                 Plan(subjects, releases, skip=skip), Noting(log), store, PlainProgress()
             )
             assert len(found.results) == len(releases) * 2 and not found.changes
@@ -92,15 +92,15 @@ def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
 ) -> None:
     path, log = tmp_path / "store", tmp_path / "log"
     monkeypatch.setenv("BUGREPORT_STORE", str(path))
-    with pytest.raises(UsageError, match=r"full.*make room"), opened(path) as store:
+    with pytest.raises(UsageError, match=r"full.*make room"), open_store(path) as store:
         pages = store.execute("PRAGMA page_count").fetchone()[0]
         store.execute(
             f"PRAGMA max_page_count = {pages + 3}"
         )  # what SQLite says is that of a full disk
-        carried_out(plan(400), Noting(log), store, PlainProgress())
+        carry_out(plan(400), Noting(log), store, PlainProgress())
     kept = rows(path)
     assert 0 < kept < 400
-    with opened(path) as store:
-        found = carried_out(plan(400), Noting(log), store, PlainProgress())
+    with open_store(path) as store:
+        found = carry_out(plan(400), Noting(log), store, PlainProgress())
     assert len(found.results) == 400 and rows(path) == 400
     assert len(lines(log)) <= 401

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.issue_subject import is_issue, judged, of_thread
+from reporter.check.issue_subject import is_issue, judge_issue, subject_of_thread
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError
 from reporter.environments.release import Release
@@ -30,7 +30,7 @@ def test_what_is_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_it_travels_as_plain_data() -> None:
-    subject = of_thread(read_file(ISSUES / "triu_min.md"))
+    subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
     task = Task(subject, Release("2.6.0"))
     assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
     assert subject.foreign is not None and subject.foreign.stated.raised
@@ -40,14 +40,14 @@ def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> N
     person = Somebody(["n"])
     thread = read_file(ISSUES / "triu_min.md")
     with pytest.raises(CannotJudgeError, match="was not run"):
-        of_thread(thread, trust=True, person=person)
+        subject_of_thread(thread, trust=True, person=person)
     assert "import torch" in person.said
-    subject = of_thread(thread, trust=True, person=Somebody(["y"]))
+    subject = subject_of_thread(thread, trust=True, person=Somebody(["y"]))
     assert subject.foreign is not None and subject.foreign.trust
 
 
 def test_without_a_sandbox_it_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
-    subject = of_thread(read_file(ISSUES / "triu_min.md"))
+    subject = subject_of_thread(read_file(ISSUES / "triu_min.md"))
     with pytest.raises(CannotJudgeError, match="bubblewrap is missing"):
-        judged(subject, Path(sys.executable), timeout=60, memory=4, jobs=1)
+        judge_issue(subject, Path(sys.executable), timeout=60, memory=4, jobs=1)

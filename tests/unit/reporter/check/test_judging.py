@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reporter.check.judging import Decision, Sight, runs_for, settled, sight
+from reporter.check.judging import Decision, Observation, observe, runs_for, settle
 from reporter.core.answer import Answer
 from reporter.core.signature import Signature
 
@@ -108,20 +108,20 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
 
 @pytest.mark.parametrize(("answer", "wanted", "outcome", "detail"), ROWS)
 def test_one_run(answer: Answer, wanted: Signature | None, outcome: str, detail: str) -> None:
-    found = sight(answer, wanted, 9)
+    found = observe(answer, wanted, 9)
     assert found.outcome == outcome and detail in found.detail
 
 
-def w(outcome: Any, signature: Signature | None = None) -> Sight:
-    return Sight(outcome, "w", signature, cold=False)
+def w(outcome: Any, signature: Signature | None = None) -> Observation:
+    return Observation(outcome, "w", signature, cold=False)
 
 
-def c(outcome: Any, signature: Signature | None = None) -> Sight:
-    return Sight(outcome, "c", signature, cold=True)
+def c(outcome: Any, signature: Signature | None = None) -> Observation:
+    return Observation(outcome, "c", signature, cold=True)
 
 
 ANOTHER = Signature("crash", exception="KeyError", message="k")
-STEPS: list[tuple[list[Sight], Any, tuple[int, int], bool, Any]] = [
+STEPS: list[tuple[list[Observation], Any, tuple[int, int], bool, Any]] = [
     ([w("reproduces")], None, (3, 3), True, ("reproduces", (1, 1))),
     ([w("reproduces")], None, (0, 0), False, None),
     ([w("reproduces")], "reproduces", (0, 0), False, ("reproduces", (1, 1))),
@@ -170,14 +170,14 @@ STEPS: list[tuple[list[Sight], Any, tuple[int, int], bool, Any]] = [
 
 @pytest.mark.parametrize(("sights", "expected", "reported", "known", "result"), STEPS)
 def test_all_runs(
-    sights: list[Sight], expected: Any, reported: tuple[int, int], known: bool, result: Any
+    sights: list[Observation], expected: Any, reported: tuple[int, int], known: bool, result: Any
 ) -> None:
-    found = settled(sights, expected, reported, known)
+    found = settle(sights, expected, reported, known)
     assert (found and (found.outcome, found.runs)) == result
 
 
 def test_a_flaky_answer_says_how_often() -> None:
-    found = settled([c("fixed"), c("reproduces"), c("fixed")], None)
+    found = settle([c("fixed"), c("reproduces"), c("fixed")], None)
     assert isinstance(found, Decision) and "flaky: fails in 1 of 3" in found.detail
 
 

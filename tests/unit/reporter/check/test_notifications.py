@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from reporter.check.notifications import Comment, Standing, confirms, due, tell
-from reporter.check.work import Check
+from reporter.check.work import CheckResult
 from reporter.core.errors import CannotJudgeError
-from reporter.store.database import opened
+from reporter.store.database import open_store
 
 
 class Tracker:
@@ -39,8 +39,10 @@ class Tracker:
         return f"https://o/{comment.place}/{comment.number}"
 
 
-def result(key: str, torch: str, outcome: Any, **more: Any) -> Check:
-    return Check(key, key, torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), git="c0ffee", **more)
+def result(key: str, torch: str, outcome: Any, **more: Any) -> CheckResult:
+    return CheckResult(
+        key, key, torch, torch, "3.11", outcome, "E: m", 1.0, (2, 2), git="c0ffee", **more
+    )
 
 
 def filed(store: Any, key: str, number: int) -> None:
@@ -49,7 +51,7 @@ def filed(store: Any, key: str, number: int) -> None:
     )
 
 
-def night(store: Any, tracker: Tracker, *results: Check) -> list[str]:
+def night(store: Any, tracker: Tracker, *results: CheckResult) -> list[str]:
     """What one night adds to the issues: the first line of each comment."""
     before = len(tracker.said)
     tell(store, tracker, due(store, tracker, results))
@@ -58,10 +60,10 @@ def night(store: Any, tracker: Tracker, *results: Check) -> list[str]:
 
 def test_each_change_of_state_is_said_once(tmp_path: Path) -> None:
     tracker = Tracker()
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         filed(store, "a", 7)
 
-        def now(*results: Check) -> list[str]:
+        def now(*results: CheckResult) -> list[str]:
             return night(store, tracker, *results)
 
         # no news, and an issue that nobody filed
@@ -88,7 +90,7 @@ def test_each_change_of_state_is_said_once(tmp_path: Path) -> None:
 
 def test_an_issue_that_was_closed_too_early_hears_that_it_still_reproduces(tmp_path: Path) -> None:
     tracker = Tracker(closed=(7,))
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         filed(store, "a", 7)
         assert night(store, tracker, result("a", "2.14.0", "fixed")) == []
         still = "This still reproduces on torch `2.15.0` (`c0ffee`): `E: m`"
@@ -98,14 +100,14 @@ def test_an_issue_that_was_closed_too_early_hears_that_it_still_reproduces(tmp_p
 
 def test_the_issue_that_a_program_was_taken_from_is_told(tmp_path: Path) -> None:
     tracker = Tracker()
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         assert night(store, tracker, result("k", "2.15.0", "fixed", issue="github.x.org/o/r#3"))
     assert tracker.said[0][:2] == ("github.x.org/o/r", 3)
 
 
 def test_nothing_is_said_while_somebody_else_has_just_said_so(tmp_path: Path) -> None:
     tracker = Tracker(heard="Fixed on main, I cannot reproduce it any more.")
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         filed(store, "b", 8)
         assert night(store, tracker, result("b", "2.16.0", "fixed")) == []
         silent = Tracker()
@@ -114,7 +116,7 @@ def test_nothing_is_said_while_somebody_else_has_just_said_so(tmp_path: Path) ->
 
 
 def test_what_was_not_said_is_said_the_next_time(tmp_path: Path) -> None:
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         filed(store, "a", 7)
         news = [result("a", "2.14.0", "fixed")]
         broken = Tracker(fails=True)
@@ -127,7 +129,7 @@ def test_what_was_not_said_is_said_the_next_time(tmp_path: Path) -> None:
 
 def test_a_process_that_is_late_finds_that_it_was_said(tmp_path: Path) -> None:
     tracker = Tracker()
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         filed(store, "a", 7)
         news = [result("a", "2.14.0", "fixed")]
         early, late = due(store, tracker, news), due(store, tracker, news)

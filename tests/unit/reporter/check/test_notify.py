@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.notify import announce, refuse_early
-from reporter.check.work import Check
+from reporter.check.notify import notify_issues, refuse_early
+from reporter.check.work import CheckResult
 from reporter.core.errors import AuthenticationError, UsageError
 from reporter.tracker.overview import show, sync
 from tests.support.github.desk import Somebody, run_file
@@ -70,7 +70,7 @@ def test_words_that_name_this_machine_are_left_out(tracker: Tracker, report: Pat
     run_file(report)
     told(result("fixed"))
     where = str(Path.home() / "envs" / "secret-project")
-    leaky = Check(
+    leaky = CheckResult(
         "r",
         known_key(),
         "2.16.0",
@@ -90,7 +90,7 @@ def test_an_issue_that_cannot_be_read_costs_nothing(tracker: Tracker, report: Pa
     run_file(report)
     tracker.faults = [Fault("issues/get", status=503, times=1000)]
     person = Somebody(is_there=False)
-    assert announce([result("fixed")], person, is_sure=True) == []
+    assert notify_issues([result("fixed")], person, is_sure=True) == []
     assert any("was not told" in line for line in person.said)
     tracker.faults = []
     assert len(told(result("fixed"))) == 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reporter.check.plan import compared
-from reporter.check.subject import Subject
+from reporter.check.plan import compare
+from reporter.check.subject import CheckSubject
 from reporter.core.signature import Signature
 from tests.support.checking import checked
 
@@ -21,8 +21,8 @@ def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None
             ("2.8.0", "reproduces", first),
         )
     ]
-    plain = Subject("r", "r", "text")
-    told = [item.outcome for item in compared([plain], checks)]
+    plain = CheckSubject("r", "r", "text")
+    told = [item.outcome for item in compare([plain], checks)]
     assert told == ["fixed", "reproduces", "different", "reproduces"]
     known = replace(plain, wanted=other)
-    assert compared([known], checks) == tuple(checks)  # each was compared when it ran
+    assert compare([known], checks) == tuple(checks)  # each was compared when it ran

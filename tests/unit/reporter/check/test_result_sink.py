@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reporter.check import runs
-from reporter.check.result_sink import Kept, Memory
-from reporter.store.database import opened
+from reporter.check.result_sink import ResultSink, StoredResultSink
+from reporter.store.database import open_store
 from tests.support.checking import plan, result
 
 TASKS = plan(2).tasks({})
@@ -16,7 +16,7 @@ AGAIN = replace(ONE, outcome="reproduces", detail="again")
 
 
 def test_without_a_store_the_first_result_of_a_cell_counts_until_it_is_amended() -> None:
-    memory = Memory()
+    memory = ResultSink()
     assert memory.before([ONE.cell]) == {} and memory.alike(ONE.key) == ()
     memory.keep(ONE)
     memory.keep(AGAIN)
@@ -28,8 +28,8 @@ def test_without_a_store_the_first_result_of_a_cell_counts_until_it_is_amended()
 
 def test_with_a_store_every_result_is_there_before_anybody_hears_of_it(tmp_path: Path) -> None:
     path = tmp_path / "store"
-    with opened(path) as store, runs.begun(store, path, ["a"], "check") as run:
-        kept = Kept(store, run)
+    with open_store(path) as store, runs.begin(store, path, ["a"], "check") as run:
+        kept = StoredResultSink(store, run)
         assert kept.found == {}
         kept.keep(ONE)
         kept.keep(AGAIN)
@@ -45,15 +45,15 @@ def test_an_interrupted_run_is_gone_on_with_and_a_finished_one_is_what_was_befor
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "store"
-    with opened(path) as store:
-        with runs.begun(store, path, ["a"], "check") as run:
-            Kept(store, run).keep(ONE)
-        with runs.begun(store, path, ["a"], "check") as run:
-            kept = Kept(store, run)
+    with open_store(path) as store:
+        with runs.begin(store, path, ["a"], "check") as run:
+            StoredResultSink(store, run).keep(ONE)
+        with runs.begin(store, path, ["a"], "check") as run:
+            kept = StoredResultSink(store, run)
             assert kept.found == {ONE.cell: ONE}
             assert kept.before([ONE.cell]) == {}
             runs.finish(store, run.id)
-        with runs.begun(store, path, ["a"], "check") as run:
-            kept = Kept(store, run)
+        with runs.begin(store, path, ["a"], "check") as run:
+            kept = StoredResultSink(store, run)
             assert kept.found == {} and kept.before([ONE.cell]) == {ONE.cell: ONE}
             assert kept.alike(ONE.key) == (ONE,) and kept.alike("other") == ()

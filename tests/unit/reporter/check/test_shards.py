@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from reporter.check.check import belongs
-from reporter.check.results import Change, Checked
-from reporter.check.shards import merged
+from reporter.check.results import Checked, OutcomeChange
+from reporter.check.shards import merge
 from tests.support.checking import checked
 
 
@@ -24,10 +24,10 @@ def test_shards_share_the_work_and_their_files_are_put_together(tmp_path: Path) 
         ]
     ):
         files.append(tmp_path / f"{number}.json")
-        changes = (Change("reproduces", checks[0]),) if number == 0 else ()
+        changes = (OutcomeChange("reproduces", checks[0]),) if number == 0 else ()
         files[-1].write_text(json.dumps(Checked(tuple(checks), changes).to_json()))
     for order in (files, files[::-1], [*files, *files]):
-        found = merged(order)
+        found = merge(order)
         told = {(c.repro, c.release): c.outcome for c in found.results}
         assert len(found.results) == 3 and [c.check.repro for c in found.changes] == ["a"]
         assert told == {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reporter.check.subject import stored, subject_of, subjects_in, wanted_of
+from reporter.check.subject import stored_subjects, subject_of, subjects_in, wanted_of
 from reporter.core.signature import Signature
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from tests.support.checking import report
 
 
@@ -38,11 +38,11 @@ def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
         ("k3", "death", str(tmp_path / "g"), "process_death", "process_death · SIGSEGV", "text 3"),
         ("k4", "meta", str(tmp_path / "g"), "wrong_metadata", "wrong_metadata · dtype", "text 4"),
     ]
-    with opened(tmp_path / "store") as store:
+    with open_store(tmp_path / "store") as store:
         for key, title, place, kind, signature, text in rows:
             values = (key, "2026", place, title, kind, "dynamo", signature, "", "2.13.0", text)
             store.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", values)
-        found = list(stored(store))
+        found = list(stored_subjects(store))
     assert [(item.key, item.name, item.text, item.torch) for item in found] == [
         (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
     ]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from reporter.check.pools import Pools
-from reporter.check.subject import Subject
-from reporter.check.work import Bench, Check, Task
+from reporter.check.subject import CheckSubject
+from reporter.check.work import CheckResult, Task, TaskRunner
 from reporter.core.signature import Signature
-from reporter.environments.environments import Environments, Place
+from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import parse
 
 TWINS = [
@@ -28,17 +28,17 @@ def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     build: str, python: str, git: str | None, is_twin: bool, tmp_path: Path
 ) -> None:
     shown = Signature("crash", exception="E", message="m")
-    seen = Check(
+    seen = CheckResult(
         "r", "k", "2.16.0.dev20261101", "2.16.0.dev20261101", "3.11.7", "reproduces", "E: m", 9.0,
         (1, 1), "2.16.0.dev20261101+cpu", "c0ffee", shown,
     )  # fmt: skip
     release = parse("2.16.0.dev20261102")
-    place = Place(release.label, tmp_path / "gone", build, python, git, False)
+    place = Environment(release.label, tmp_path / "gone", build, python, git, False)
     homes = Environments(tmp_path)
     homes._known[release] = place
-    task = Task(Subject("r", "k", "pass"), release, fresh=True, alike=(seen,))
+    task = Task(CheckSubject("r", "k", "pass"), release, fresh=True, alike=(seen,))
     assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
-    with Bench(homes, Pools()) as bench:
+    with TaskRunner(homes, Pools()) as bench:
         found = bench.perform(task)
     if is_twin:
         assert (found.outcome, found.signature, found.seconds) == ("reproduces", shown, 0.0)

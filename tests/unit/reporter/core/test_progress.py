@@ -38,12 +38,12 @@ def test_plain_lines_come_at_a_stage_and_then_at_most_every_five_seconds() -> No
 
 
 def test_counts_and_times_are_written_as_a_person_would() -> None:
-    assert [progress.counted(n) for n in (0, 1, 2)] == [
+    assert [progress.describe_count(n) for n in (0, 1, 2)] == [
         "0 candidates",
         "1 candidate",
         "2 candidates",
     ]
-    assert [progress.elapsed(s) for s in (0.9, 65, 7265)] == ["0:00", "1:05", "121:05"]
+    assert [progress.format_elapsed(s) for s in (0.9, 65, 7265)] == ["0:00", "1:05", "121:05"]
 
 
 class Terminal(io.StringIO):

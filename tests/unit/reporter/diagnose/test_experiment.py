@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.signature import Signature
-from reporter.diagnose.experiment import shown
+from reporter.diagnose.experiment import judge_run
 from reporter.recording.call_session import Json
 
 SAME: Json = {"same": True, "metadata": [], "values": []}
@@ -90,6 +90,6 @@ def test_another_failure_is_no_answer(
     wanted: Signature, run: Json, comparison: Json | None, bug: bool | None
 ) -> None:
     assert (
-        shown(wanted, run, comparison, RAISED if wanted.kind == "accepts_invalid" else None)[0]
+        judge_run(wanted, run, comparison, RAISED if wanted.kind == "accepts_invalid" else None)[0]
         is bug
     )

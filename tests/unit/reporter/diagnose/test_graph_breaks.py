@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reporter.diagnose.graph_breaks import Complaints, GraphBreak, Recompile
+from reporter.diagnose.graph_breaks import GraphBreak, GraphBreakReport, Recompile
 
 
 def test_the_summary_names_the_usual_function() -> None:
     again = [Recompile(2, f"n == {n}", "/home/x/a.py", 3, "step") for n in range(2)]
-    found = Complaints(
+    found = GraphBreakReport(
         graphs=3,
         graph_breaks=(
             GraphBreak(

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from reporter.diagnose import ladder
-from reporter.diagnose.ladder import AGAIN, EAGER, EXACT, RUNGS, Climber, Ladder, Rung, describe
+from reporter.diagnose.ladder import (
+    AGAIN,
+    EAGER,
+    EXACT,
+    RUNGS,
+    Climber,
+    Ladder,
+    MeasuredRung,
+    describe,
+)
 from tests.support.made_up_call import (
     DEADLY,
     EQUAL,
@@ -276,16 +285,24 @@ def test_a_rung_that_was_not_measured_is_skipped() -> None:
 @pytest.mark.parametrize(
     ("exact", "text"),
     [
-        (Rung(EXACT, "ok"), "eager in float64, dtypes named inside the program and autocast"),
-        (Rung(EXACT, "timeout"), "since the program fails in float64 (timeout)"),
-        (Rung(EXACT, "raises", failure={"exception": "TypeError"}), "in float64 (TypeError)"),
         (
-            Rung(EXACT, "raises", failure={"exception": "ShopError"}),
+            MeasuredRung(EXACT, "ok"),
+            "eager in float64, dtypes named inside the program and autocast",
+        ),
+        (MeasuredRung(EXACT, "timeout"), "since the program fails in float64 (timeout)"),
+        (
+            MeasuredRung(EXACT, "raises", failure={"exception": "TypeError"}),
+            "in float64 (TypeError)",
+        ),
+        (
+            MeasuredRung(EXACT, "raises", failure={"exception": "ShopError"}),
             "in float64 (an exception of its own)",
         ),
     ],
 )
-def test_the_reference_is_named_without_a_word_of_the_program(exact: Rung, text: str) -> None:
+def test_the_reference_is_named_without_a_word_of_the_program(
+    exact: MeasuredRung, text: str
+) -> None:
     assert text in ladder.reference(Ladder({EXACT: exact}))
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import Climber, Rung
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
     first_bad,
-    made,
+    make_diagnosis,
     nowhere_else,
     often,
     steadiness,
@@ -26,7 +26,7 @@ def climber(lab: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
     return Climber(finding(lab, symptom, **more), LIMIT, lambda _: None)
 
 
-def failed(rung: Rung) -> bool:
+def failed(rung: MeasuredRung) -> bool:
     return rung.outcome == "raises"
 
 
@@ -151,8 +151,8 @@ def test_what_is_always_there_needs_no_clause() -> None:
 def test_a_verdict_has_its_finding_and_its_ladder() -> None:
     asking = climber(MadeUp({"eager": DEADLY}))
     climb(asking)
-    found = made(asking, "crash", "dynamo", "Why.", ["a", "b"], reproduced=(1, 2))
+    found = make_diagnosis(asking, "crash", "dynamo", "Why.", ["a", "b"], reproduced=(1, 2))
     assert found.finding is asking.finding and found.ladder is asking.ladder
     assert (found.kind, found.layer, found.summary) == ("crash", "dynamo", "Why.")
     assert found.cited == ("a", "b") and found.reproduced == (1, 2)
-    assert made(asking, "rng", "none", "Why.").cited == ()
+    assert make_diagnosis(asking, "rng", "none", "Why.").cited == ()

@@ -18,8 +18,8 @@ from reporter.core.settings import Options
 from reporter.environments import index
 from reporter.environments.environments import Environments
 from reporter.environments.release import Release
-from reporter.environments.selection import Selection, releases
-from reporter.store.database import opened
+from reporter.environments.selection import Selection, select_releases
+from reporter.store.database import open_store
 
 MACHINE = sysconfig.get_platform().replace("-", "_").replace(".", "_")
 FILES = [
@@ -79,7 +79,7 @@ def test_words_are_looked_up(word: str, version: str, served: tuple[str, list[st
 
 def test_an_index_that_does_not_answer_is_a_result(tmp_path: Path) -> None:
     selection = Selection(torch=("nightly,2.6.0",), index="http://127.0.0.1:9/simple")
-    nightly, other = releases(selection, Options())
+    nightly, other = select_releases(selection, Options())
     assert other.version == "2.6.0" and nightly.label == "nightly"
     with pytest.raises(CannotJudgeError, match="cannot be read"):
         Environments(tmp_path).place(nightly)
@@ -98,7 +98,7 @@ def test_a_build_that_the_index_no_longer_lists_is_remembered(
     served: tuple[str, list[str]], tmp_path: Path
 ) -> None:
     place, files = served
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         first = index.remember(store, index.offers(place))
         del files[-3]
         index.offers.cache_clear()

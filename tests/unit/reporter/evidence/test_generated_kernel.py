@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.evidence.generated_kernel import Kernel, excerpt, kernels
+from reporter.evidence.generated_kernel import GeneratedKernel, excerpt, kernels
 from reporter.evidence.interface import Excerpt
 from tests.support.places import DATA
 
@@ -43,7 +43,9 @@ def test_the_kernel_that_matters_or_none(
 
 def test_a_long_kernel_is_cut_around_the_line_at_fault() -> None:
     lines = [f"    auto tmp{i} = in_ptr0[{i}] * {i};" for i in range(300)]
-    kernel = Kernel("cpp_fused_0", "cpp", "\n".join(["void kernel()", "{", *lines, "}"]), "")
+    kernel = GeneratedKernel(
+        "cpp_fused_0", "cpp", "\n".join(["void kernel()", "{", *lines, "}"]), ""
+    )
     shown = excerpt([kernel], " 212 |     auto tmp210 = in_ptr0[210] * 210;\n", (), gradient=False)
     assert isinstance(shown, Excerpt)
     assert len(shown.text.splitlines()) < 40 and lines[210] in shown.text

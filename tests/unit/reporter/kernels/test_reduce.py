@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from reporter.kernels.reduce import Kernel, smallest
+from reporter.kernels.reduce import KernelCandidate, smallest
 from tests.support.scripts import text
 
 
@@ -18,10 +18,12 @@ def test_reduction_leaves_what_the_failure_needs() -> None:
         "options": {},
     }
 
-    def attempt(kernels: Sequence[Kernel]) -> list[bool]:
+    def attempt(kernels: Sequence[KernelCandidate]) -> list[bool]:
         return ["tl.arange(0, SIZE1)" in kernel.text for kernel in kernels]
 
-    small = smallest(Kernel(text("kernels/loop_with_a_helper"), "kernel1", launch), attempt)
+    small = smallest(
+        KernelCandidate(text("kernels/loop_with_a_helper"), "kernel1", launch), attempt
+    )
     assert small.statements == 1 and "helper1" not in small.text
     assert list(small.launch["signature"]) == ["SIZE1"] and small.launch["aligned"] == []
 
@@ -34,7 +36,7 @@ def test_a_chain_of_operations_is_shortened() -> None:
         "options": {},
     }
 
-    def attempt(kernels: Sequence[Kernel]) -> list[bool]:
+    def attempt(kernels: Sequence[KernelCandidate]) -> list[bool]:
         """As a compiler: names must exist, and what is not stored is left out."""
         found = []
         for kernel in kernels:
@@ -58,5 +60,5 @@ def test_a_chain_of_operations_is_shortened() -> None:
             )
         return found
 
-    small = smallest(Kernel(text("kernels/chain"), "kernel1", launch), attempt)
+    small = smallest(KernelCandidate(text("kernels/chain"), "kernel1", launch), attempt)
     assert small.statements == 3 and "0.5" not in small.text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reporter.lint.run import RULES, lint
-from reporter.lint.subject import Subject, of_texts
+from reporter.lint.subject import LintSubject, of_texts
 from templates import forms
 from templates.evidence import Evidence
 from templates.issue import render_issue
@@ -17,7 +17,7 @@ from tests.support import outgoing_data as data
 CRASH, VALUES = data.text(data.CRASH), data.text(data.GRADIENT)
 
 
-def subject(kind: str = "wrong_gradient", **changes: Any) -> Subject:
+def subject(kind: str = "wrong_gradient", **changes: Any) -> LintSubject:
     made = data.crash_report() if kind == "crash" else data.gradient_report()
     report = made.to_json()
     repro = changes.pop("repro", CRASH if kind == "crash" else VALUES)
@@ -27,7 +27,7 @@ def subject(kind: str = "wrong_gradient", **changes: Any) -> Subject:
     return replace(of_texts(forms.load("pytorch"), issue, repro, "", report), **changes)
 
 
-def found(what: Subject) -> list[str]:
+def found(what: LintSubject) -> list[str]:
     return [finding.rule for finding in lint(what).findings]
 
 

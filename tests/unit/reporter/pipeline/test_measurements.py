@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reporter.pipeline.measurements import gathered
+from reporter.pipeline.measurements import gather_lines
 
 
 def test_lines_that_were_cut_off_are_no_trouble() -> None:
-    assert gathered([]) == ({}, [])
+    assert gather_lines([]) == ({}, [])
     graph = {"graph": 0, "nodes": [{"operator": None}], "outputs": [0]}
     begun = {"graph": 0, "position": 0, "begun": True}
-    numbers, _ = gathered([{"graph": graph}, begun])
+    numbers, _ = gather_lines([{"graph": graph}, begun])
     assert numbers["divergence"]["points"] == [{"position": 0, "operator": None, "error": "no end"}]

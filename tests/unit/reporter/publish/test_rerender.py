@@ -9,7 +9,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.publish.rerender import for_later, in_form, own_form, with_checks
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
 from tests.support.created import command
@@ -33,7 +33,7 @@ def report(tmp_path: Path) -> Path:
 def checked(folder: Path, torch: str, outcome: str, hits: int = 3) -> None:
     """A result in the store, as `check` leaves it."""
     key = key_of((folder / "repro.py").read_text("utf-8"))
-    with opened() as store:
+    with open_store() as store:
         store.execute(
             "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds, hits, runs)"
             " VALUES (?, '2026-01-01T00:00:00Z', 'r', ?, ?, ?, '3.11.7', ?, '', 1.0, ?, 3)",

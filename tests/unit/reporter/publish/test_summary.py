@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reporter.publish.summary import Story
+from reporter.publish.summary import Summary
 from tests.support import outgoing_data as data
 
 
-def story(**changes: object) -> Story:
-    made = Story(
+def story(**changes: object) -> Summary:
+    made = Summary(
         data.crash_report(),
         Path("/tmp/some where/report"),
         "/envs/t/bin/python",

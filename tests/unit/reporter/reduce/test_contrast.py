@@ -15,7 +15,7 @@ from reporter.core.candidate import judge
 from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.reduce.contrast import Elsewhere, Refusals
+from reporter.reduce.contrast import ContrastInterpreter, Refusals
 from templates.wording import difference
 from tests.support import outgoing_data as data
 
@@ -26,9 +26,9 @@ UNKNOWN = Answer("cannot_judge", stdout="eager fails here: no such operator\n", 
 DIED = Answer("died", signal="SIGSEGV", exit=-11)
 
 
-def place(torch: str) -> Elsewhere:
+def place(torch: str) -> ContrastInterpreter:
     info = InterpreterInfo(Path(f"/env/{torch}"), "3.11.7", torch, None, False, "", "/env")
-    return Elsewhere(info, None, Path())  # type: ignore[arg-type]  # nothing is run
+    return ContrastInterpreter(info, None, Path())  # type: ignore[arg-type]  # nothing is run
 
 
 SENTENCES: list[tuple[list[Answer], str]] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anonymizer.graph import boilerplate, emit
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from reporter.core.candidate import Candidate
 from reporter.reduce.pieces import Cutter, levels, parts, quilt
@@ -42,7 +42,7 @@ def test_a_piece_comes_with_its_region_its_sizes_and_its_tuple() -> None:
     assert alone is not None
     assert [node.op for node in alone.nodes] == ["enter", "method", "function", "exit"]
     assert len(alone.inputs) == 2  # what it multiplies, and the tensor whose size it takes
-    text = Candidate(alone, Check("crash")).text()
+    text = Candidate(alone, ReproCheck("crash")).text()
     assert "with torch.autocast" in text and ".size(1)" in text
     chunk = cutter.cut(["t"])
     assert chunk is not None and [node.target for node in chunk.nodes][1:3] == [
@@ -77,5 +77,5 @@ def test_a_quilt_keeps_its_pieces_apart() -> None:
 def test_pieces_of_a_graph_are_programs() -> None:
     graph = chain(25, 3)
     for piece in parts(graph):
-        text = boilerplate.render(emit.emit(piece), Check("wrong_result"))
+        text = boilerplate.render(emit.emit(piece), ReproCheck("wrong_result"))
         compile(text, "piece", "exec")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.graph import emit
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from reporter.core.candidate import Candidate
 from reporter.reduce import rounds, simplify
@@ -23,11 +23,11 @@ from tests.support.graphs import TextPool, call, chain, failing, tensor
 
 
 def reduce_by(
-    graph: Graph, fails: Callable[[str], bool], check: Check | None = None
+    graph: Graph, fails: Callable[[str], bool], check: ReproCheck | None = None
 ) -> tuple[Candidate, int]:
     pool = TextPool(failing(fails))
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    return rounds.reduce_graph(Candidate(graph, check or Check("crash")), ask), len(pool.asked)
+    return rounds.reduce_graph(Candidate(graph, check or ReproCheck("crash")), ask), len(pool.asked)
 
 
 @given(st.integers(2, 60), st.data())
@@ -127,15 +127,16 @@ def test_precision_and_device_change_everywhere_at_once() -> None:
 def test_a_sweep_keeps_each_change_that_holds_and_tries_each_once() -> None:
     pool = TextPool(failing(lambda text: "fullgraph" in text))
     start = Candidate(
-        chain(1, 0), Check("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b")))
+        chain(1, 0),
+        ReproCheck("crash", arguments=tuple((n, "True") for n in ("a", "fullgraph", "b"))),
     )
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    reduced = simplify.Options().run(start, ask)
+    reduced = simplify.PlainOptions().run(start, ask)
     assert [name for name, _ in reduced.check.arguments] == ["fullgraph"]
     assert len(pool.asked) == len(set(pool.asked)) == 3
 
 
-_SURROUNDED = Check(
+_SURROUNDED = ReproCheck(
     "crash",
     arguments=(("dynamic", "True"), ("fullgraph", "True")),
     config=(("torch._inductor.config.cpp.threads", "1"),),
@@ -151,7 +152,7 @@ _CUBE = Graph(
 
 def test_what_needs_nothing_around_it_is_plain_after_one_question() -> None:
     reduced, asked = reduce_by(_CUBE, lambda text: "torch.sinh" in text, _SURROUNDED)
-    assert reduced.check == Check("crash")
+    assert reduced.check == ReproCheck("crash")
     assert graph_of(reduced).inputs[0].meta.shape == (1,)
     assert asked == 1
 
@@ -183,7 +184,7 @@ def test_size_arithmetic_stays_symbolic_where_the_failure_needs_it() -> None:
     twice = Node("t", "function", "operator.mul", (Ref("s"), 2), (), "int")
     nodes = (*chain(3, 9).nodes, size, twice, call("v", "torch.arange", Ref("t")))
     graph = Graph((tensor("x0"),), (*nodes, call("w", "torch.sinh", Ref("v"))), (Ref("w"),))
-    check = Check("crash", arguments=(("dynamic", "True"),))
+    check = ReproCheck("crash", arguments=(("dynamic", "True"),))
 
     def fails(text: str) -> bool:
         symbolic = re.search(r"torch\.arange\(\w+\.size\(1\) \* 2\)", text)

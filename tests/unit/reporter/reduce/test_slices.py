@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.graph.boilerplate import Check
+from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Input, Node, Recipe, Ref
 from reporter.core.answer import Outcome
 from reporter.core.candidate import Candidate
@@ -41,7 +41,7 @@ def search(
     """What the search finds, and every text it asked about; `outcome` says how a text ends."""
     pool = TextPool(outcome)
     ask = Questions(Scheduler(pool, lambda answer: answer.outcome == "fails"), lambda _: None)
-    found = Slices(ask, lambda piece: Candidate(piece, Check("crash"))).find(graph, failure)
+    found = Slices(ask, lambda piece: Candidate(piece, ReproCheck("crash"))).find(graph, failure)
     return found, pool.asked
 
 

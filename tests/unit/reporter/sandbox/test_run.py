@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.sandbox import Limits, Result, bubblewrap, sandboxed, watch
+from reporter.sandbox import Limits, SandboxResult, bubblewrap, prepare, watch
 from reporter.sandbox import run as module
 from reporter.sandbox.view import View
 from tests.support.waiting import PATIENCE, until
@@ -25,8 +25,8 @@ FOREVER = ("sleep", "3600")
 NOTHING = watch.Usage(1, 0, ())
 
 
-def runs(*command: str, **more: object) -> Result:
-    with sandboxed(command, trust=True, **more) as box:  # type: ignore[arg-type]
+def runs(*command: str, **more: object) -> SandboxResult:
+    with prepare(command, trust=True, **more) as box:  # type: ignore[arg-type]
         return box.run()
 
 
@@ -87,14 +87,14 @@ def test_the_seconds_are_the_clocks() -> None:
         looks.append(10.0 + 0.12345 * len(looks))
         return looks[-1]
 
-    with sandboxed(["true"], trust=True) as box:
+    with prepare(["true"], trust=True) as box:
         box.clock = clock
         assert box.run().seconds == round(looks[-1] - looks[0], 3) > 0
 
 
 def test_a_limit_has_passed_only_when_it_is_over() -> None:
     ticks = iter([100.0, 130.0, 130.1, 130.2])
-    with sandboxed(FOREVER, trust=True, limits=Limits(seconds=30)) as box:
+    with prepare(FOREVER, trust=True, limits=Limits(seconds=30)) as box:
         box.clock = lambda: next(ticks)
         result = box.run()
     assert (result.ending, result.exit, result.seconds) == ("timeout", None, 30.2)
@@ -119,7 +119,7 @@ def test_the_watch_ends_what_takes_too_much(
     monkeypatch.setattr(watch, "usage", lambda pid: usage)
     monkeypatch.setattr(watch, "proportional", lambda pids: proportional if pids == (5, 6) else 0)
     monkeypatch.setattr(watch, "machine_is_full", lambda: is_full)
-    with sandboxed(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
+    with prepare(FOREVER, trust=True, limits=Limits(memory=1000, tasks=8)) as box:
         box.limits = Limits(memory=1000, tasks=8)
         monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
         result = box.run()
@@ -144,7 +144,7 @@ def test_what_is_within_its_limits_is_left_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(watch, "disk_is_full", lambda pid, folder: False)
     monkeypatch.setattr(Limits, "kernel", lambda self: ["--core=0"])
     read, write = os.pipe()
-    box = sandboxed(
+    box = prepare(
         ["sh", "-c", f"read line < /proc/{os.getpid()}/fd/{read}; echo $line"],
         trust=True,
         limits=Limits(memory=1000, tasks=8, flood=4),
@@ -260,7 +260,7 @@ def _is_dead(pid: int) -> bool:
 
 
 def test_all_runs_can_be_stopped_from_another_thread() -> None:
-    with sandboxed(FOREVER, trust=True, limits=Limits(seconds=PATIENCE)) as box:
+    with prepare(FOREVER, trust=True, limits=Limits(seconds=PATIENCE)) as box:
         looked = itertools.count()
 
         def clock() -> float:
@@ -279,7 +279,7 @@ def test_bubblewrap_gets_the_whole_command_line_and_an_empty_environment(
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "secret")
     says(fake, f'{STARTED}echo "$GH_TOKEN"; shift 2; for word; do echo "$word"; done\n')
-    with sandboxed(["prog", "a b"], files={"r.py": "text"}, environment={"A": "1"}) as box:
+    with prepare(["prog", "a b"], files={"r.py": "text"}, environment={"A": "1"}) as box:
         result = box.run()
         words = result.stdout.splitlines()
         (file,) = [word for word in words if word.endswith("/r.py") and "/tmp/work" not in word]
@@ -300,25 +300,25 @@ def test_a_sandbox_that_cannot_be_set_up_is_no_answer_of_the_program(
     who: str, code: int, fake: Path
 ) -> None:
     says(fake, f"{STARTED}echo '{who}: one' >&2; echo two >&2; exit {code}\n")
-    with sandboxed(["true"]) as box, pytest.raises(CannotJudgeError, match=r"set up \(two\)"):
+    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match=r"set up \(two\)"):
         box.run()
 
 
 @pytest.mark.parametrize(("words", "code"), [("bwrap: x", 2), ("Traceback", 1)])
 def test_a_program_may_fail_as_it_likes(words: str, code: int, fake: Path) -> None:
     says(fake, f"{STARTED}echo '{words}' >&2; exit {code}\n")
-    with sandboxed(["true"]) as box:
+    with prepare(["true"]) as box:
         assert box.run().exit == code
 
 
 def test_a_sandbox_that_never_started_is_no_answer(fake: Path) -> None:
     says(fake, "exit 0\n")
-    with sandboxed(["true"]) as box, pytest.raises(CannotJudgeError, match="said nothing"):
+    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match="said nothing"):
         box.run()
 
 
 def test_a_bubblewrap_that_cannot_be_started_is_no_answer(fake: Path) -> None:
-    with sandboxed(["true"]) as box, pytest.raises(CannotJudgeError, match="cannot be started"):
+    with prepare(["true"]) as box, pytest.raises(CannotJudgeError, match="cannot be started"):
         box.run()
 
 
@@ -331,13 +331,13 @@ def test_the_interpreters_are_shown_and_searched(
     }
     monkeypatch.setattr(module, "of_interpreter", views.__getitem__)
     monkeypatch.setattr(module, "of_tool", lambda: View(("/opt/tool",)))
-    box = sandboxed(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
+    box = prepare(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
     assert set(box.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
     assert box.environment == {"PYTHONPATH": "/s1:/s2"}
-    box = sandboxed(["x"], python=Path("/one"), environment={"A": "b"})
+    box = prepare(["x"], python=Path("/one"), environment={"A": "b"})
     assert box.view.shown == ("/opt/one",)
     assert box.environment == {"PYTHONPATH": "/s1", "A": "b"}
-    assert sandboxed(["x"], environment={"A": "b"}).environment == {"A": "b"}
+    assert prepare(["x"], environment={"A": "b"}).environment == {"A": "b"}
 
 
 def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
@@ -348,6 +348,6 @@ def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
 
     monkeypatch.setattr(bubblewrap, "program", missing)
     with pytest.raises(CannotJudgeError, match="no bubblewrap"):
-        sandboxed([sys.executable])
-    box = sandboxed(["true"], trust=True)
+        prepare([sys.executable])
+    box = prepare(["true"], trust=True)
     assert box.trust and box.limits == Limits() and box.command == ("true",)

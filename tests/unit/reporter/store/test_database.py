@@ -14,7 +14,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store import database
-from reporter.store.database import opened, store_path, transaction
+from reporter.store.database import open_store, store_path, transaction
 from tests.support.places import ROOT
 from tests.support.scripts import script
 
@@ -25,13 +25,13 @@ def test_two_processes_that_decide_on_what_they_read_never_decide_the_same(tmp_p
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     both = [subprocess.Popen(command, env=environment) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
-    with opened(path) as store:
+    with open_store(path) as store:
         assert store.execute("SELECT COUNT(*), MAX(number) FROM filings").fetchone()[:] == (40, 40)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         with pytest.raises(KeyError), transaction(store):
             store.execute("INSERT INTO filings VALUES ('k', 'r', 'sent', 1, '', '', '')")
             raise KeyError
@@ -40,12 +40,12 @@ def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_is_no_store_is_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, but long enough to be read as one" * 100)
-    with pytest.raises(UsageError, match="cannot be used"), opened(tmp_path / "text"):
+    with pytest.raises(UsageError, match="cannot be used"), open_store(tmp_path / "text"):
         pass
-    with pytest.raises(UsageError, match="cannot be used"), opened(tmp_path / "text" / "store"):
+    with pytest.raises(UsageError, match="cannot be used"), open_store(tmp_path / "text" / "store"):
         pass
     sqlite3.connect(tmp_path / "new").execute("PRAGMA user_version = 99").connection.close()
-    with pytest.raises(UsageError, match="newer bugreport"), opened(tmp_path / "new"):
+    with pytest.raises(UsageError, match="newer bugreport"), open_store(tmp_path / "new"):
         pass
 
 
@@ -54,7 +54,7 @@ def test_the_store_lies_where_its_variable_says_or_in_the_users_data(
 ) -> None:
     monkeypatch.setenv("BUGREPORT_STORE", str(tmp_path / "mine"))
     assert store_path() == tmp_path / "mine"
-    with opened():
+    with open_store():
         assert (tmp_path / "mine").exists()
     monkeypatch.setenv("BUGREPORT_STORE", "")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -62,10 +62,10 @@ def test_the_store_lies_where_its_variable_says_or_in_the_users_data(
 
 
 def test_what_was_said_is_on_the_disk_and_readers_do_not_wait(tmp_path: Path) -> None:
-    with opened(tmp_path / "deep" / "s") as store:
+    with open_store(tmp_path / "deep" / "s") as store:
         assert store.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert store.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
-        with transaction(store), opened(tmp_path / "deep" / "s") as reader:
+        with transaction(store), open_store(tmp_path / "deep" / "s") as reader:
             assert reader.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
     assert (tmp_path / "deep").stat().st_mode & 0o777 == 0o700
 
@@ -77,13 +77,13 @@ def test_a_store_whose_mode_cannot_be_set_is_used_all_the_same(
         raise PermissionError(path)
 
     monkeypatch.setattr(os, "chmod", chmod)
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         assert store.execute("SELECT COUNT(*) FROM filings").fetchone()[0] == 0
 
 
 def test_an_older_store_grows_and_keeps_what_it_knows(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    with opened(path) as store:
+    with open_store(path) as store:
         newest = store.execute("PRAGMA user_version").fetchone()[0]
         columns = [row["name"] for row in store.execute("PRAGMA table_info(checks)")]
     old = sqlite3.connect(tmp_path / "old", isolation_level=None)
@@ -96,7 +96,7 @@ def test_an_older_store_grows_and_keeps_what_it_knows(tmp_path: Path) -> None:
     old.execute("PRAGMA user_version = 1")
     old.close()
     for _ in range(2):
-        with opened(tmp_path / "old") as store:
+        with open_store(tmp_path / "old") as store:
             assert store.execute("PRAGMA user_version").fetchone()[0] == newest
             row = store.execute("SELECT * FROM checks").fetchone()
             assert row.keys() == columns
@@ -138,7 +138,7 @@ def test_a_store_that_another_process_has_just_brought_up_to_date_is_left_as_it_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look without the lock and the look with it, the other one was quicker."""
-    with opened(tmp_path / "s"):
+    with open_store(tmp_path / "s"):
         pass
     true, looks = database._version, []
 
@@ -147,5 +147,5 @@ def test_a_store_that_another_process_has_just_brought_up_to_date_is_left_as_it_
         return 0 if len(looks) == 1 else looks[-1]
 
     monkeypatch.setattr(database, "_version", version)
-    with opened(tmp_path / "s") as store:
+    with open_store(tmp_path / "s") as store:
         assert len(looks) == 2 and true(store) == looks[0]

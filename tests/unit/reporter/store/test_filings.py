@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from reporter.store import filings
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import KnownIssue, State
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with opened(tmp_path / "store") as connection:
+    with open_store(tmp_path / "store") as connection:
         yield connection
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.store import locks
-from reporter.store.locks import lock_beside, locked
+from reporter.store.locks import lock, lock_beside
 
 
 def never() -> None:
@@ -23,7 +23,7 @@ def test_a_lock_that_is_held_is_waited_for_and_this_is_said_once(
     said: list[str] = []
     waits: list[float] = []
     paths = [tmp_path / "deep" / "one", tmp_path / "deep" / "two"]
-    held = locked(paths[1:], never)
+    held = lock(paths[1:], never)
     held.__enter__()
 
     def sleep(seconds: float) -> None:
@@ -32,21 +32,21 @@ def test_a_lock_that_is_held_is_waited_for_and_this_is_said_once(
             held.__exit__(None, None, None)
 
     monkeypatch.setattr(locks.time, "sleep", sleep)
-    with locked(paths, lambda: said.append("waiting")):
+    with lock(paths, lambda: said.append("waiting")):
         assert (said, waits) == (["waiting"], [0.1] * 3)
-    with locked(paths, never):
+    with lock(paths, never):
         pass
 
 
 def test_a_lock_is_taken_again_after_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), locked([tmp_path / "one"], never):
+    with pytest.raises(KeyError), lock([tmp_path / "one"], never):
         raise KeyError
-    with locked([tmp_path / "one"], never):
+    with lock([tmp_path / "one"], never):
         pass
 
 
 def test_only_its_user_may_touch_a_lock(tmp_path: Path) -> None:
-    with locked([tmp_path / "locks" / "one"], never):
+    with lock([tmp_path / "locks" / "one"], never):
         for path, mode in (("locks", 0o700), ("locks/one", 0o600)):
             assert stat.S_IMODE(os.stat(tmp_path / path).st_mode) == mode
 
@@ -54,7 +54,7 @@ def test_only_its_user_may_touch_a_lock(tmp_path: Path) -> None:
 def test_a_lock_that_cannot_be_made_is_told_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     wanted = r"the lock .*file/one cannot be made \(.+\); make that folder writable"
-    with pytest.raises(UsageError, match=wanted), locked([tmp_path / "file" / "one"], never):
+    with pytest.raises(UsageError, match=wanted), lock([tmp_path / "file" / "one"], never):
         pass
 
 

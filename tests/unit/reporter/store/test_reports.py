@@ -13,7 +13,7 @@ import pytest
 
 from reporter.core.fingerprint import Fingerprint
 from reporter.store import reports
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.reports import StoredReport
 
 PRINT = Fingerprint(("inductor", "E", "torch/a.py:f"))
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[sqlite3.Connection]:
-    with opened(path) as connection:
+    with open_store(path) as connection:
         yield connection
 
 
@@ -41,7 +41,7 @@ def test_a_report_is_described_by_its_document(
         "torch": "2.13.0",
     }
     before = datetime.now(timezone.utc).replace(microsecond=0)
-    row = reports.described(Path("report"), document, "A title", "print()")
+    row = reports.describe(Path("report"), document, "A title", "print()")
     assert before <= datetime.fromisoformat(row.created) <= datetime.now(timezone.utc)
     assert replace(row, created="") == StoredReport(
         key=hashlib.sha256(b"print()").hexdigest()[:16],
@@ -59,7 +59,7 @@ def test_a_report_is_described_by_its_document(
 
 @pytest.mark.parametrize("document", [{}, {"verdict": None, "fingerprint": None}])
 def test_what_a_document_does_not_say_is_left_empty(document: dict[str, object]) -> None:
-    row = reports.described(Path("/f"), document, "T", "r")
+    row = reports.describe(Path("/f"), document, "T", "r")
     assert (row.kind, row.layer, row.signature, row.fingerprint, row.torch) == ("",) * 5
 
 

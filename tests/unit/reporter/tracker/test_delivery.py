@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.store.database import opened
+from reporter.store.database import open_store
 from reporter.store.filings import State
 from reporter.store.reports import key_of
 from reporter.tracker import delivery
 from reporter.tracker.delivery import Landed
 from reporter.tracker.outcome import Filed
-from reporter.tracker.posts import IssueLetter
+from reporter.tracker.posts import IssuePost
 from tests.support.github.desk import WORDS, Somebody, Waits, attempt, run_file, state_of
 from tests.support.github.tracker import Fault, Tracker
 
@@ -333,7 +333,7 @@ def test_a_clock_that_is_ahead_makes_no_second_issue(
     tracker.faults = [Fault(CREATE, "reset", processed=True), Fault(**{**DOWN, "times": 1000})]
     assert attempt(report)[0] == 125 and state_of(report) is State.UNKNOWN
     tracker.faults = []
-    with opened() as store:
+    with open_store() as store:
         store.execute("UPDATE filings SET updated = '2061-01-01T00:00:00.000+00:00'")
         store.execute("UPDATE filing_history SET time = '2061-01-01T00:00:00.000+00:00'")
     for number in range(30):
@@ -384,13 +384,13 @@ def test_two_machines_within_the_same_second_are_told(
     """
     tracker.index_lags = True
     key = key_of((report / "repro.py").read_text())
-    send = IssueLetter.send
+    send = IssuePost.send
 
-    def late(letter: IssueLetter) -> Landed:
+    def late(letter: IssuePost) -> Landed:
         tracker.add_issue("theirs", f"<!-- bugreport-key: {key} -->")
         return send(letter)
 
-    monkeypatch.setattr(IssueLetter, "send", late)
+    monkeypatch.setattr(IssuePost, "send", late)
     filed = run_file(report)
     assert isinstance(filed, Filed) and filed.number == 2
     assert any("at the same time as #1" in note and "close #2" in note for note in filed.notes)

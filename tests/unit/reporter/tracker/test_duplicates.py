@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reporter.tracker.duplicates import queries
-from reporter.tracker.outcome import Filed, Shown
+from reporter.tracker.outcome import Filed, PreviewResult
 from reporter.tracker.place import Repository
 from reporter.tracker.submission import read_parcel
 from tests.support.github.desk import WORDS, Somebody, copied, other_report, run_file
@@ -32,7 +32,7 @@ def test_a_report_of_the_same_failure_is_found_by_its_fingerprint(
     (tmp_path / "store.sqlite3").unlink()  # somebody else's machine
     person = Somebody(["q"])
     shown = run_file(report, person)
-    assert isinstance(shown, Shown) and shown.action == "declined"
+    assert isinstance(shown, PreviewResult) and shown.action == "declined"
     said = "\n".join(person.said)
     assert "1 issue looks like the same bug:" in said and "likely  #1 (open)" in said
     assert "because of a report of the same failure: layer, exception" in said

@@ -14,14 +14,14 @@ import pytest
 
 from anonymizer.leakcheck.audit import private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
-from reporter.publish.allow_list import Gate
+from reporter.publish.allow_list import AllowList
 from reporter.store.reports import key_of
 from reporter.tracker import submission
 from reporter.tracker.manual_form import form
-from reporter.tracker.outcome import Filed, Shown
+from reporter.tracker.outcome import Filed, PreviewResult
 from reporter.tracker.place import Repository
 from reporter.tracker.submission import read_parcel, with_words
-from templates import house_text
+from templates import own_text
 from templates.text import size
 from tests.support.created import command
 from tests.support.github.desk import WORDS, Somebody, copied, run_file
@@ -81,7 +81,7 @@ def test_a_no_sends_nothing(answers: list[str], tracker: Tracker, report: Path) 
             return self.answers.pop(0) or "n"
 
     shown = run_file(report, Hesitant([WORDS, *answers]))
-    assert isinstance(shown, Shown) and (shown.action, shown.exit_code) == ("declined", 130)
+    assert isinstance(shown, PreviewResult) and (shown.action, shown.exit_code) == ("declined", 130)
     assert tracker.count(CREATE) == 0
 
 
@@ -160,7 +160,7 @@ def test_a_dry_run_shows_all_and_touches_no_network(
     monkeypatch.setenv("BUGREPORT_GITHUB_API", "http://127.0.0.1:9")
     monkeypatch.delenv("GH_TOKEN", raising=False)
     shown = run_file(report, Somebody(is_there=False), dry_run=True, summary=WORDS)
-    assert isinstance(shown, Shown) and shown.exit_code == 0
+    assert isinstance(shown, PreviewResult) and shown.exit_code == 0
     title, _ = issue_of(report)
     assert shown.would_send["title"] == title and WORDS in shown.would_send["body"]
     assert shown.would_send["body"].rstrip() in "\n".join(shown.summary_lines())
@@ -172,7 +172,7 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
 ) -> None:
     person = Somebody()
     shown = run_file(report, person, web=True, summary=WORDS)
-    assert isinstance(shown, Shown) and tracker.log == []
+    assert isinstance(shown, PreviewResult) and tracker.log == []
     (url,) = person.opened
     assert size(url) < 8192 and shown.summary_lines()[0] == url
     query = parse_qs(urlsplit(url).query)
@@ -244,9 +244,9 @@ def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Pa
     terms out.
     """
     script = {"/home/me/secret_lab/train.py": "class QuorumGlazer:\n    width = 48271\n"}
-    gate = Gate(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
+    gate = AllowList(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
     (report / "private" / "gate.json").write_text(gate.dumps())
-    assert Gate.load(report / "private" / "gate.json") == gate
+    assert AllowList.load(report / "private" / "gate.json") == gate
     for words in ("Seen with our quorum glazer here.", "It needs 48271 columns to fail."):
         with pytest.raises(LeakError, match="in line 7 of issue.md"):
             run_file(report, yes=True, summary=words)
@@ -347,7 +347,7 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
         == with_words(with_words(read_parcel(report), WORDS), WORDS).body
     )
     # the disclosure is the templates' and has two endings; with words it has to get the other one
-    assert submission._NO_WORDS in house_text() and submission._WITH_WORDS in house_text()
+    assert submission._NO_WORDS in own_text() and submission._WITH_WORDS in own_text()
     assert submission._NO_WORDS in read_parcel(report).body and submission._WITH_WORDS in before
     paragraphs = before.split("\n\n")
     assert paragraphs[2] == WORDS and paragraphs[0] == "### 🐛 Describe the bug"
@@ -371,6 +371,6 @@ def test_another_projects_form_takes_the_whole_body(tracker: Tracker, tmp_path: 
     report = copied("foobar", tmp_path / "other")
     tracker.repos["a/b"] = Repo("a/b", labels=())
     shown = run_file(report, Somebody(is_there=False), web=True, repo="a/b")
-    assert isinstance(shown, Shown) and shown.form is not None
+    assert isinstance(shown, PreviewResult) and shown.form is not None
     assert [heading for heading, _ in shown.form.sections] == [""]
     assert "body=" in shown.form.url or size(shown.form.sections[0][1]) > 2000

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import AuthenticationError, UsageError
-from reporter.store.database import opened
-from reporter.tracker.outcome import Shown
+from reporter.store.database import open_store
+from reporter.tracker.outcome import PreviewResult
 from reporter.tracker.overview import listing, show, sync
 from tests.support.created import command
 from tests.support.github.desk import Somebody, copied, other_report, run_file
@@ -69,7 +69,7 @@ def test_show_takes_a_folder_a_key_or_its_beginning(
 def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> None:
     run_file(report)
     key = listing().known[0].report.key
-    with opened() as store:
+    with open_store() as store:
         for time, outcome in (("2026-01-01", "reproduces"), ("2026-02-01", "fixed")):
             store.execute(
                 "INSERT INTO checks (run, time, repro, key, release, torch, python, outcome, detail, seconds) VALUES (?, ?, 'r', ?, '2.15.0', '2.15.0', '3.11', ?, '', 1)",
@@ -80,7 +80,7 @@ def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> N
 
 def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: Path) -> None:
     shown = run_file(report, Somebody(), web=True)
-    assert isinstance(shown, Shown) and shown.form is not None
+    assert isinstance(shown, PreviewResult) and shown.form is not None
     text = "\n\n".join(f"### {heading}\n\n{part}" for heading, part in shown.form.sections)
     assert sync().changes == ("1 of 1 filings asked about, 0 changed",)
     tracker.add_issue("by hand", text)

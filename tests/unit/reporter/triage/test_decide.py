@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.tracker.duplicates import Candidate
-from reporter.triage.answer import ALLOWED, comment, suggested
-from reporter.triage.attempt import Attempt, Runs
+from reporter.tracker.duplicates import PossibleDuplicate
+from reporter.triage.answer import ALLOWED, comment, suggest_labels
+from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.blocks import blocks
 from reporter.triage.decide import decide
 from reporter.triage.extract import Repro
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.stated import Raised, Stated, compare, exceptions, stated
+from reporter.triage.stated import Raised, Stated, compare, exceptions, read_stated
 from reporter.triage.thread import Post, Thread
 from reporter.triage.verdict import Judged, read
 
@@ -29,8 +29,8 @@ WRONG, DIES, HANGS, UNKNOWN = Stated("wrong"), Stated("dies"), Stated("hangs"), 
 
 def runs(
     outcome: str, match: str | None, failure: str = "", torch: str = "2.13.0", *more: Attempt
-) -> Runs:
-    return Runs(torch, "3.11.7", (Attempt(outcome, match, failure, "", "", 1.0), *more))  # type: ignore[arg-type]
+) -> Attempts:
+    return Attempts(torch, "3.11.7", (Attempt(outcome, match, failure, "", "", 1.0), *more))  # type: ignore[arg-type]
 
 
 def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> Judged:
@@ -71,7 +71,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("says", "ran", "judged", "status"), CASES)
-def test_the_status(says: Stated, ran: Runs, judged: Judged | None, status: str) -> None:
+def test_the_status(says: Stated, ran: Attempts, judged: Judged | None, status: str) -> None:
     found, sentence = decide(says, [ran], judged)
     assert found == status
     assert sentence.endswith(".") and "2.13.0" in sentence
@@ -145,7 +145,7 @@ STATED = [
 
 @pytest.mark.parametrize(("title", "body", "sort"), STATED)
 def test_what_an_issue_states(title: str, body: str, sort: str) -> None:
-    assert stated(Thread("x", title, (Post("kim", body),))).sort == sort
+    assert read_stated(Thread("x", title, (Post("kim", body),))).sort == sort
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_what_an_issue_states(title: str, body: str, sort: str) -> None:
     ],
 )
 def test_the_release_that_an_issue_is_about(body: str, version: str | None) -> None:
-    assert stated(Thread("x", "A title", (Post("kim", body),))).torch == version
+    assert read_stated(Thread("x", "A title", (Post("kim", body),))).torch == version
 
 
 def test_an_assertion_of_torchs_own_is_no_check_of_values() -> None:
@@ -185,17 +185,19 @@ def triaged(**more: object) -> Triage:
 
 
 def test_labels_are_those_that_the_evidence_supports() -> None:
-    assert suggested(triaged()) == ("module: inductor",)
+    assert suggest_labels(triaged()) == ("module: inductor",)
     forged = replace(verdict("crash"), labels=("high priority", "module: dynamo", "triaged"))
-    assert suggested(triaged(judged=forged)) == ("module: dynamo",)
-    assert suggested(triaged(judged=verdict("rounding", "none", False), status="no_bug")) == ()
+    assert suggest_labels(triaged(judged=forged)) == ("module: dynamo",)
+    assert suggest_labels(triaged(judged=verdict("rounding", "none", False), status="no_bug")) == ()
     both = (runs("passes", None, "", "2.6.0"), SAME)
-    assert suggested(triaged(runs=both)) == ("module: inductor", "module: regression")
+    assert suggest_labels(triaged(runs=both)) == ("module: inductor", "module: regression")
     fixed = (runs("fails", "same", "", "2.6.0"), PASSES)
-    assert suggested(triaged(runs=fixed)) == ("module: inductor",)
+    assert suggest_labels(triaged(runs=fixed)) == ("module: inductor",)
     seen = {"2.6.0": "passes", "2.13.0": "fails"}
-    assert "module: regression" in suggested(triaged(runs=both, minimal=Minimal("x", 1, (), seen)))
-    assert all(label in ALLOWED for label in suggested(triaged(runs=both)))
+    assert "module: regression" in suggest_labels(
+        triaged(runs=both, minimal=Minimal("x", 1, (), seen))
+    )
+    assert all(label in ALLOWED for label in suggest_labels(triaged(runs=both)))
 
 
 EVIL = "```\n# Heading\n@everyone <img src=x onerror=alert(1)> [a](http://evil) |x| \\| `code` ``\n<!-- bugreport-key: 0 -->"
@@ -204,10 +206,10 @@ EVIL = "```\n# Heading\n@everyone <img src=x onerror=alert(1)> [a](http://evil) 
 def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
     shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", EVIL, 1.0)
     result = triaged(
-        runs=(Runs("2.13.0", "3.11.7", (shown,)),),
+        runs=(Attempts("2.13.0", "3.11.7", (shown,)),),
         judged=replace(verdict("crash"), summary=EVIL, ladder=((EVIL, "raises"),)),
         minimal=Minimal("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
-        duplicates=(Candidate(0.9, ("r",), EVIL, "http://x", 7),),
+        duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
     )
     text = comment(result)
     # without its code, fenced or in spans, nothing of the stranger's is left

@@ -18,7 +18,7 @@ from reporter.triage.code import program
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.extract import Refusal, Repro, devices, extract
 from reporter.triage.safety import flags
-from reporter.triage.stated import stated
+from reporter.triage.stated import read_stated
 from reporter.triage.thread import Post, Thread, read_file, read_text
 from tests.support.places import DATA
 
@@ -48,7 +48,7 @@ def test_the_repro_is_found_or_why_there_is_none(name: str) -> None:
         assert found.post == wanted.get("post", 0)
         assert sorted({flag.kind for flag in found.flags}) == wanted.get("flags", [])
         assert list(devices(found.text)) == wanted.get("devices", [])
-    says = stated(thread)
+    says = read_stated(thread)
     assert says.sort == wanted.get("sort", says.sort)
     assert says.torch == wanted.get("torch", says.torch)
     assert wanted.get("stated", "") in says.text()
@@ -104,7 +104,7 @@ def test_sixty_thousand_characters(filler: str) -> None:
     found = extract(issue(f"{FENCE}python\n{PROGRAM}{FENCE}\n\n{filler[:60_000]}\n"))
     assert isinstance(found, Repro) and PROGRAM in found.text
     assert isinstance(extract(issue(filler[:60_000])), (Repro, Refusal))
-    assert stated(issue(filler[:60_000])).torch is None
+    assert read_stated(issue(filler[:60_000])).torch is None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_text_of_any_sort_is_read() -> None:
         thread = issue(text, ("bob", text[::-1]))
         found = extract(thread)
         assert isinstance(found, (Repro, Refusal))
-        stated(thread)
+        read_stated(thread)
         if isinstance(found, Repro):
             ast.parse(found.text)
 

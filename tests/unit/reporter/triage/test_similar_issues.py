@@ -7,13 +7,13 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.fingerprint import Fingerprint
-from reporter.tracker.session import Session
+from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment
-from reporter.triage.attempt import Attempt, Runs
+from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.extract import Repro, extract
 from reporter.triage.result import Triage
 from reporter.triage.similar_issues import operators_of, with_duplicates
-from reporter.triage.stated import stated
+from reporter.triage.stated import read_stated
 from reporter.triage.thread import Thread, fetch
 from reporter.triage.verdict import Judged
 from tests.support.github.tracker import Fault, Tracker
@@ -38,13 +38,13 @@ WRONG = Judged(kind="wrong_result", layer="inductor", is_bug=True, summary="Wron
 def judged(tracker: Tracker, judged: Judged) -> Triage:
     """The triage of issue 1 as it stands when its program has been judged."""
     tracker.add_issue("zeta fails", f"It fails.\n\n```python\n{PROGRAM}```\n")
-    with Session("github.com", token_needed=False) as session:
+    with TrackerSession("github.com", token_needed=False) as session:
         thread = fetch(session, address())
         found = extract(thread)
         assert isinstance(found, Repro)
-        ran = Runs("2.13.0", "3.11.7", (Attempt("fails", "same", "X: y", "", "", 1.0),))
+        ran = Attempts("2.13.0", "3.11.7", (Attempt("fails", "same", "X: y", "", "", 1.0),))
         return Triage(
-            thread, "reproduces", "It fails.", stated(thread), found, None, (ran,), judged
+            thread, "reproduces", "It fails.", read_stated(thread), found, None, (ran,), judged
         )
 
 
@@ -55,7 +55,7 @@ def address():  # type: ignore[no-untyped-def]
 
 
 def looked(result: Triage) -> Triage:
-    with Session("github.com", token_needed=False) as session:
+    with TrackerSession("github.com", token_needed=False) as session:
         return with_duplicates(result, session, None)
 
 
@@ -98,5 +98,5 @@ def test_a_posted_program_tells_its_operators_before_it_is_reduced() -> None:
 
 def test_a_thread_from_a_file_has_no_tracker_to_ask() -> None:
     thread = Thread("x.md", "t", ())
-    result = Triage(thread, "reproduces", "", stated(thread), judged=CRASH)
+    result = Triage(thread, "reproduces", "", read_stated(thread), judged=CRASH)
     assert with_duplicates(result, None, None) == result
