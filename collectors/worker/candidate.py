@@ -183,7 +183,7 @@ def _undefined() -> list[str]:
         return []
     try:
         probe = importlib.import_module(_COLLECTORS + ".call.probe")
-        found: list[str] = probe.undefined(lambda: program(lambda model: model))
+        found: list[str] = probe.find_undefined(lambda: program(lambda model: model))
     except BaseException:
         return []
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +19,26 @@ from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.operators import operators
-from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
-from reporter.core.settings import Options
 from reporter.diagnose.culprit import find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
-from reporter.execution.worker_pool import WorkerPool
-from reporter.pipeline.measurements import measure
+from reporter.pipeline.measurements import FinalText, measure
+from reporter.pipeline.run import Run
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
 from reporter.reduce.ablation import ablation
-from reporter.reduce.contrast import ContrastInterpreter, Refusals, verify
+from reporter.reduce.contrast import Refusals, verify
 from reporter.reduce.other_failures import Others
 from reporter.reduce.questions import Questions
-from reporter.reduce.scheduler import Counts, Scheduler
+from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
+from reporter.reduce.workers import WorkerSet
 from reporter.whole_model import traced_model
+from reporter.whole_model.source_model import Difference
 from templates.wording import SUMMARIES
 
 Json = dict[str, Any]
@@ -50,51 +50,62 @@ CULPRIT_BUDGET = 60.0
 _HANGS = 20.0
 
 
+@dataclass(frozen=True)
+class Reduced:
+    """The smallest candidate found, what it was reduced `before`, and how it differs from stock."""
+
+    candidate: Candidate
+    before: str
+    different: Difference | None = None
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The final text and what fresh processes showed of it: here (`cold`), and elsewhere."""
+
+    reduced: Reduced
+    text: str
+    cold: tuple[Answer, ...]
+    hits: int
+    differs_from: tuple[Json, ...]
+
+
 class ReproBuilder:
-    """Everything one build needs at hand: the recording, the workers, the journal and the
-    display.
-    """
+    """From a recording to a repro; the stages are called in the order in which they stand here."""
 
     def __init__(
-        self,
-        recorded: Recorded,
-        options: Options,
-        pool: WorkerPool,
-        warm: Path,
-        journal: Journal | None,
-        progress: Progress,
-        places: Sequence[ContrastInterpreter] = (),
-        as_whole: bool = False,
+        self, recorded: Recorded, run: Run, workers: WorkerSet, journal: Journal | None
     ) -> None:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
-        self.options = options
-        self.pool = pool
-        self.warm = warm
-        self.progress = progress
+        self.options = run.options
+        self.progress = run.progress
+        self.pool = workers.pool
+        self.warm = workers.warm
+        self.places = workers.places
+        self.as_whole = recorded.whole is not None
         self.wanted = recorded.signature
         self.backend = source_candidates.backend(recorded) if recorded.layer == "backend" else None
         self.others = Others(self.wanted)
         self.size = ""
-        self.places = places
-        self.as_whole = as_whole
-        self.refusals = Refusals(places, judge(self.wanted))
+        self.refusals = Refusals(self.places, judge(self.wanted))
+        self.started = time.monotonic()
         self.stages: list[tuple[str, float]] = []
         self.trail: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
-            pool,
+            self.pool,
             judge(self.wanted),
             journal,
-            self._count,
-            options.seed,
-            self.others.note,
-            max_seconds=max(600.0, 4 * options.timeout) * (1 + len(places)),
-            contrast=[place.stage for place in places],
-            on_refused=self.refusals.add,
+            [place.stage for place in self.places],
+            SearchListener(self._count, self.others.note, self.refusals.add),
+            SearchSettings(
+                self.options.seed,
+                max_seconds=max(600.0, 4 * self.options.timeout) * (1 + len(self.places)),
+            ),
         )
         self.ask = Questions(self.scheduler, self._shrunk)
         if recorded.kind == "hang":
-            pool.patience = min(pool.patience, _HANGS)
+            self.pool.patience = min(self.pool.patience, _HANGS)
 
     def _count(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
@@ -107,9 +118,11 @@ class ReproBuilder:
         )
         self.progress.update(self.scheduler.counts.settled, self.size)
 
-    def build(self) -> BuiltRepro:
-        """Seed, reduce, verify. Raises CannotJudgeError if no public program shows the failure."""
-        started = time.monotonic()
+    def reduce(self) -> Reduced:
+        """The smallest public program that shows the failure in a warm worker.
+
+        Raises CannotJudgeError if no public program shows it.
+        """
         self._stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         self._end_early(seed)
@@ -123,8 +136,15 @@ class ReproBuilder:
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
+        return Reduced(reduced, before, different)
+
+    def verify(self, reduced: Reduced) -> Verified:
+        """The formatted text in fresh processes, here and in each interpreter it must pass in.
+
+        Raises CannotJudgeError if none of them shows the failure here.
+        """
         self._stage("verify", f"{COLD_RUNS} fresh processes")
-        text = format_program(reduced.text())
+        text = format_program(reduced.candidate.text())
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
@@ -138,39 +158,44 @@ class ReproBuilder:
                 " processes, so it is not reported; the candidates are kept in the private folder"
             )
         # a failure that comes and goes has to stay away there as often as it was looked for here
-        differs_from = verify(
-            self.places, text, 1 if hits == COLD_RUNS else COLD_RUNS, self.options.jobs
-        )
-        self._stage("ablation", f"seen in {hits} of {COLD_RUNS}")
-        rows = tuple(ablation(self.pool, text, reduced.check, self.wanted))
-        culprit = self._culprit(text, reduced.check)
+        runs = 1 if hits == COLD_RUNS else COLD_RUNS
+        differs_from = verify(self.places, text, runs, self.options.jobs)
+        return Verified(reduced, text, cold, hits, differs_from)
+
+    def measure(self, verified: Verified) -> BuiltRepro:
+        """What the report says beside the repro, all of it measured on the final text."""
+        text, cold, reduced = verified.text, verified.cold, verified.reduced
+        check = reduced.candidate.check
+        self._stage("ablation", f"seen in {verified.hits} of {COLD_RUNS}")
+        rows = tuple(ablation(self.pool, text, check, self.wanted))
+        culprit = self._culprit(text, check)
         summary = public_summary(self.recorded, cold)
-        shown = self._exhibit(text, summary, max(answer.seconds for answer in cold))
+        shown = self._measurements(text, summary, max(answer.seconds for answer in cold))
         others = self.others.shown_again(
             Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
         )
         return BuiltRepro(
-            candidate=reduced,
+            candidate=reduced.candidate,
             text=text,
             signature=replace(self.wanted),
             cold=cold,
-            reproduced=(hits, len(cold)),
+            reproduced=(verified.hits, len(cold)),
             ablation=rows,
             culprit=culprit,
             counts=self.scheduler.counts,
             others=tuple(replace(other, text=format_program(other.text)) for other in others),
             unverified=self.others.all(),
-            seconds=round(time.monotonic() - started, 1),
-            reduced_from=before,
+            seconds=round(time.monotonic() - self.started, 1),
+            reduced_from=reduced.before,
             timing=self._timing(),
-            differs_from=differs_from,
-            different=different,
-            trail=(*self.trail, (self.scheduler.counts.settled, *_size(reduced, text))),
+            differs_from=verified.differs_from,
+            different=reduced.different,
+            trail=(*self.trail, (self.scheduler.counts.settled, *_size(reduced.candidate, text))),
             summary=summary,
             exhibit=shown,
         )
 
-    def _exhibit(self, text: str, summary: str, seconds: float) -> Measurements:
+    def _measurements(self, text: str, summary: str, seconds: float) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         text.
         """
@@ -180,18 +205,16 @@ class ReproBuilder:
             "layer": self.recorded.layer,
             "summary": summary,
         }
-        return measure(
-            {"verdict": verdict, "repro": {"operators": operators(text)}},
+        subject = FinalText(
             text,
-            self.pool,
+            {"verdict": verdict, "repro": {"operators": operators(text)}},
             Path(self.recorded.python),
+            self.pool,
             self.warm,
+            tuple(self.places),
             judge(self.wanted),
-            self.places,
-            self._limit(),
-            seconds,
-            self.options.jobs,
         )
+        return measure(subject, self._limit(), seconds, self.options.jobs)
 
     def _stage(self, name: str, detail: str) -> None:
         self.stages.append((name, time.monotonic()))
@@ -305,8 +328,7 @@ class ReproBuilder:
                 content, self._check(), self.recorded.layer
             )
 
-    # -- reduction and verification
-    # ------------------------------------------------------------------
+    # -- reduction and verification ----------------------------------------------------------------
 
     def _reduce(self, seed: Candidate) -> Candidate:
         if isinstance(seed.content, Graph):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,11 +22,11 @@ from reporter.core.settings import Options
 from reporter.diagnose.details import DiagnosisDetails, gather
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
-from reporter.diagnose.ladder import RUNGS, Ladder, MeasuredRung, worst_value
+from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
 from reporter.diagnose.verdict import Diagnosis
 from reporter.evidence.call import of_call
-from reporter.execution import interpreter
 from reporter.execution.compiler_cache import prefill
+from reporter.pipeline.run import Run
 from reporter.publish.result import EVIDENCE
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
@@ -47,54 +46,40 @@ _UNSUPPORTED = {
 
 
 @dataclass(frozen=True)
-class Study:
-    """A recorded run with its verdict; `doubtful` asks for a closer look at parts of the graph."""
+class Diagnosed:
+    """The verdict on a recorded run and what is known beside it.
 
-    recorded: Recorded
-    doubtful: bool
-    seconds: float
-    overhead: float
-
-
-def study(
-    options: Options,
-    python: Path,
-    folder: Path,
-    warm: Path,
-    progress: Progress,
-    want_program: bool,
-    want_whole: bool = False,
-    seen: Recording | None = None,
-) -> Study:
-    """Runs the script of `options` under `python`; `folder` is for working files.
-
-    Raises UsageError for unusable input.
-
-    With `seen`, the recording of a program that ran by itself, nothing is run.
+    `doubtful` asks for a closer look at parts of the graph. `timing` is in wall seconds.
     """
-    way = way_of(options, python)
-    prefill((folder if seen is None else seen.folder) / "cache", warm)
+
+    recording: Recording
+    diagnosis: Diagnosis
+    details: DiagnosisDetails
+    doubtful: bool
+    timing: Json
+
+
+def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
+    """Runs the script once, watched; with `seen`, a program that ran by itself, nothing is run.
+
+    `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
+    """
+    way = way_of(run.options, run.info.path)
+    prefill((run.folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
-        progress.stage("record", "running the script once, every compiled call next to eager")
-    recording = seen or record(options, way, python, folder, progress)
+        run.progress.stage("record", "running the script once, every compiled call next to eager")
+    recording = seen or record(run.options, way, run.info.path, run.folder, run.progress)
     try:
         refuse_run(way, recording)
-        return _studied(options, way, python, folder, recording, progress, want_program, want_whole)
-    finally:
+    except BaseException:
         recording.close()
+        raise
+    return recording
 
 
-def _studied(
-    options: Options,
-    way: Way,
-    python: Path,
-    folder: Path,
-    recording: Recording,
-    progress: Progress,
-    want_program: bool,
-    want_whole: bool,
-) -> Study:
-    """The verdict on a recorded run, what is known beside it, and what candidates are made from."""
+def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
+    """The verdict on a recorded run. Raises CannotJudgeError where its calls cannot be repeated."""
+    options, progress = run.options, run.progress
     if recording.unsupported and not recording.findings:
         raise CannotJudgeError(_UNSUPPORTED[recording.unsupported])
     calls = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
@@ -106,28 +91,40 @@ def _studied(
     diagnosis = judge(recording, limit, say, options.rungs)
     doubtful = _doubtful(diagnosis, recording)
     clock.append(time.monotonic())
-    progress.stage("capture" if want_program else "details", diagnosis.summary)
-    thorough = not (want_program or doubtful)
+    progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     details = gather(
-        diagnosis, recording, limit, options.jobs, say, thorough=thorough, checked=_checks(way)
+        diagnosis,
+        recording,
+        limit,
+        options.jobs,
+        say,
+        thorough=not (run.output is not None or doubtful),
+        checked=_checks(way_of(options, run.info.path)),
     )
     clock.append(time.monotonic())
     timing = _timing(recording, diagnosis, details, clock)
-    recorded = _collect(
-        options,
-        way,
-        python,
-        recording,
-        details.complaint or diagnosis,
-        {**details.document, "timing": timing},
-        (*_place(diagnosis), *details.lines),
-        want_program and diagnosis.is_bug or doubtful,
-        want_whole and diagnosis.is_bug,
-    )
-    if want_program and diagnosis.is_bug and diagnosis.finding is not None and options.evidence:
-        progress.stage("evidence", "torch's own tools, for the private folder")
-        of_call(diagnosis.finding.lab, folder / EVIDENCE / "call", options.evidence)
-    return Study(recorded, doubtful, recording.seconds, recording.overhead)
+    return Diagnosed(recording, diagnosis, details, doubtful, timing)
+
+
+def capture_call(run: Run, found: Diagnosed) -> Recorded:
+    """All that candidates are made from, as plain data; the recording is not needed afterwards.
+
+    Raises UsageError for tensors of --allow-values that the failing call does not have.
+    """
+    is_bug, wanted = found.diagnosis.is_bug, run.output is not None
+    diagnosis = found.details.complaint or found.diagnosis
+    facts = _environment(diagnosis)
+    material = _Material()
+    if wanted and is_bug or found.doubtful:
+        material = _material(run.options, diagnosis, facts.get("environment") or {})
+    recorded = _collect(run, found, facts, material)
+    if run.as_whole and is_bug:
+        recorded = _with_model(run, found, recorded)
+    finding = found.diagnosis.finding
+    if wanted and is_bug and finding is not None and run.options.evidence:
+        run.progress.stage("evidence", "torch's own tools, for the private folder")
+        of_call(finding.lab, run.folder / EVIDENCE / "call", run.options.evidence)
+    return recorded
 
 
 def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
@@ -203,25 +200,11 @@ def _echo(json_mode: bool) -> IO[bytes] | None:
     return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
 
 
-def _collect(
-    options: Options,
-    way: Way,
-    python: Path,
-    recording: Recording,
-    diagnosis: Diagnosis,
-    details: Mapping[str, Any],
-    remarks: tuple[str, ...],
-    program: bool,
-    model: bool,
-) -> Recorded:
-    finding = diagnosis.finding
-    answer: Json = finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
-    environment = answer.get("environment") or {}
-    material = _material(options, diagnosis, environment) if program else _Material()
-    traced = None
-    if finding is not None and model:
-        traced = traced_model.collect(finding.lab, options.timeout, options.allow_values)
-    recorded = Recorded(
+def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> Recorded:
+    """The verdict with its measurements, the environment, and the material of candidates."""
+    recording, diagnosis = found.recording, found.details.complaint or found.diagnosis
+    way = way_of(run.options, run.info.path)
+    return Recorded(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
         summary=diagnosis.summary,
@@ -232,7 +215,7 @@ def _collect(
         check=material.check,
         captures=material.captures,
         gathered=material.gathered,
-        environment=environment,
+        environment=answer.get("environment") or {},
         vocabulary=tuple(answer.get("vocabulary") or ()),
         internals=tuple(answer.get("internals") or ()),
         sources={
@@ -240,19 +223,31 @@ def _collect(
             **way.texts,
             **(answer.get("texts") or {}),
         },
-        python=str(python),
+        python=str(run.info.path),
         output=recording.output,
         reproduced=diagnosis.reproduced,
-        command=command(options, diagnosis.cited),
-        details=dict(details),
-        remarks=remarks,
-        whole=traced,
+        command=command(run.options, diagnosis.cited),
+        details={**found.details.document, "timing": found.timing},
+        remarks=(*_place(found.diagnosis), *found.details.lines),
         tensors=material.tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
     )
-    if finding is None or traced is None:
+
+
+def _environment(diagnosis: Diagnosis) -> Json:
+    """What the target says of itself: versions, torch's own words, the user's files and texts."""
+    finding = diagnosis.finding
+    return finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
+
+
+def _with_model(run: Run, found: Diagnosed, recorded: Recorded) -> Recorded:
+    """The recording with the trace of the whole model and its source."""
+    finding = found.diagnosis.finding
+    if finding is None:
         return recorded
-    source = source_model.collect(finding.lab, recorded, options.timeout)
+    traced = traced_model.collect(finding.lab, run.options.timeout, run.options.allow_values)
+    recorded = replace(recorded, whole=traced)
+    source = source_model.collect(finding.lab, recorded, run.options.timeout)
     return replace(recorded, whole={**traced, "source": source})
 
 
@@ -383,19 +378,3 @@ def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:
         except OSError:
             continue
     return found
-
-
-def prepare(options: Options) -> tuple[Path, interpreter.InterpreterInfo]:
-    """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
-    unknown = [name for name in options.rungs if name not in RUNGS]
-    if unknown:
-        raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
-    python = interpreter.find(options)
-    info = interpreter.probe(python)
-    way_of(options, python)
-    return python, info
-
-
-def working_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for working files that goes away with the run."""
-    return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)

@@ -12,7 +12,8 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, of_call
-from reporter.pipeline.diagnose_script import prepare, record, working_folder
+from reporter.pipeline.diagnose_script import record
+from reporter.pipeline.run import prepare, working_folder
 from reporter.recording.call_session import CallSession
 from reporter.recording.entry_points import way_of
 from reporter.recording.findings import Recording
@@ -47,7 +48,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
 
     `function` names the one function that Dynamo compiles. Raises UsageError, CannotJudgeError.
     """
-    python, _ = prepare(options)
+    python = prepare(options).path
     folder = (options.output or options.cwd / DEFAULT_FOLDER).absolute()
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder with --output")

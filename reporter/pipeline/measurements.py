@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,61 +31,58 @@ COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
 POSITIONS = 8
 
 
-def measure(
-    report: Mapping[str, Any],
-    repro: str,
-    pool: WorkerPool,
-    python: Path,
-    warm: Path,
-    shows: Callable[[Answer], bool],
-    places: Sequence[ContrastInterpreter],
-    timeout: float,
-    seconds: float,
-    jobs: int,
-) -> Measurements:
-    """Measures everything for the report of `repro`.
+@dataclass(frozen=True)
+class FinalText:
+    """The finished repro, and where it can be run: cold, in warm workers, in other interpreters.
+
+    `report` has `verdict` (kind, layer, summary) and `repro` (operators) of the document; `shows`
+    says whether an answer shows the failure.
+    """
+
+    text: str
+    report: Mapping[str, Any]
+    python: Path
+    pool: WorkerPool
+    warm: Path
+    places: Sequence[ContrastInterpreter]
+    shows: Callable[[Answer], bool]
+
+
+def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Measurements:
+    """Measures everything for the report of a repro.
 
     Args:
-        report: `verdict` (kind, layer, summary) and `repro` (operators) of the document.
-        shows: whether an answer shows the failure.
         timeout: seconds for one process.
         seconds: what one cold run of the repro took.
+        jobs: processes at a time.
     """
-    kind = report["verdict"]["kind"]
+    kind = repro.report["verdict"]["kind"]
     limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
     values = kind in ("wrong_result", "wrong_gradient", "stale_graph")
     wanted = {"values": values, "positions": POSITIONS, "seconds": 0.7 * limit}
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
-        looking = threads.submit(look_cold, python, repro, limit, wanted, warm)
-        test, shown = _test(report, repro, pool, python, warm, shows, places, timeout)
+        looking = threads.submit(look_cold, repro.python, repro.text, limit, wanted, repro.warm)
+        test, shown = _test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
     return Measurements(test, shown, numbers, cells)
 
 
-def _test(
-    report: Mapping[str, Any],
-    repro: str,
-    pool: WorkerPool,
-    python: Path,
-    warm: Path,
-    shows: Callable[[Answer], bool],
-    places: Sequence[ContrastInterpreter],
-    timeout: float,
-) -> tuple[str, Json]:
+def _test(repro: FinalText, timeout: float) -> tuple[str, Json]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last
     one if none does.
     """
     test, shown = "", {}
-    for rendered in render_tests(report, repro):
+    for rendered in render_tests(repro.report, repro.text):
         test = format_program(rendered)
-        probe = failing_text(test, report)
-        if not shows(pool.submit(probe).result()):
+        probe = failing_text(test, repro.report)
+        if not repro.shows(repro.pool.submit(probe).result()):
             continue
-        fails = shows(run_cold(python, probe, timeout, None, True, None, warm))
-        right = [place.info.torch for place in places if passes(place.cold(probe, 1, 1)[0])]
+        answer = run_cold(repro.python, probe, timeout, None, True, None, repro.warm)
+        fails = repro.shows(answer)
+        right = [place.info.torch for place in repro.places if passes(place.cold(probe, 1, 1)[0])]
         shown = {"fails_here": fails, "passes_on": right}
-        if fails and len(right) == len(places):
+        if fails and len(right) == len(repro.places):
             break
     return test, shown
 

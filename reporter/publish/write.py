@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +56,39 @@ from templates.text import tidy_log
 Json = dict[str, Any]
 
 
-def publish(
-    options: Options,
+@dataclass(frozen=True)
+class Destination:
+    """Where a report goes: the folder, the options of its run, the interpreter, the wall seconds
+    that the run took.
+    """
+
+    options: Options
+    info: InterpreterInfo
+    output: Path
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A report that passed the leak check: what leaves by its name, what stays, the last screen.
+
+    `kept` are names below `private/` that an interrupted run has left and that stay as they are.
+    """
+
+    summary: Summary
+    files: Mapping[str, str]
+    private: Mapping[str, bytes | str]
+    kept: tuple[str, ...] = ()
+
+
+def audit(
+    run: Destination,
     recorded: Recorded,
     built: BuiltRepro,
-    info: InterpreterInfo,
-    output: Path,
-    seconds: float,
-    note: Callable[[str], None] = lambda _: None,
     found: ReproEvidence | None = None,
-) -> RunResult:
-    """Renders, lints, audits and writes the report folder; `note` gets what the lint found.
+    note: Callable[[str], None] = lambda _: None,
+) -> Outgoing:
+    """Renders, lints and audits the report; `note` gets what the lint found.
 
     What the compiler made of the repro (`found`) is full of words of its own; where one of them is
     also a private name, the excerpt stays behind rather than the report.
@@ -74,6 +96,7 @@ def publish(
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
+    options, info = run.options, run.info
     terms = collect_terms(options, recorded, built)
     identity = Identity.of_this_machine()
     environment = recorded.environment
@@ -81,32 +104,43 @@ def publish(
     gate = AllowList(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
-        report = _report(recorded, built, info, seconds, count_terms(terms, identity), form, shown)
+        report = _report(
+            recorded, built, info, run.seconds, count_terms(terms, identity), form, shown
+        )
         evidence = _evidence(options, recorded, built, report, form, shown)
         report, files = _files(built, report, evidence, form, note)
-        audit = check_outgoing(
+        result = check_outgoing(
             files,
             terms,
             internals=gate.internals,
             identity=identity,
             allowed=(*gate.allowed, key_of(built.text)),
         )
-        if audit.passed:
+        if result.passed:
             break
     private = _private(recorded, built)
     private.update({GATE: gate.dumps(), **for_later(form, files)})
-    refuse(audit, output)
-    write_report(output, files, private, replace=options.force, kept=(RECORDING, JOURNAL, EVIDENCE))
-    story = Summary(
+    refuse(result, run.output)
+    summary = Summary(
         report,
-        output,
+        run.output,
         recorded.python,
         options.repo or form.repository or "OWNER/REPO",
         evidence.culprit,
         evidence.workaround,
     )
-    lines = (*remember(output, files), *story.lines())
-    return RunResult(report, 0, lines, output, story)
+    return Outgoing(summary, files, private, (RECORDING, JOURNAL, EVIDENCE))
+
+
+def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
+    """Writes the report folder as a whole and notes it in the store.
+
+    `overwrite` allows a folder that holds a report already. Raises UsageError.
+    """
+    summary, files = outgoing.summary, outgoing.files
+    write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
+    lines = (*remember(summary.output, files), *summary.lines())
+    return RunResult(summary.report, 0, lines, summary.output, summary)
 
 
 def _report(

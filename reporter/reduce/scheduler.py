@@ -75,17 +75,41 @@ class _Trial:
     keys: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class SearchListener:
+    """Who is told what of a search.
+
+    ``on_other`` gets each settled candidate that fails in another way, ``on_refused`` each one that
+    the judge likes and a further stage does not, after the name of that stage.
+    """
+
+    progress: Callable[[Counts], None] | None = None
+    on_other: Callable[[str, Answer], None] | None = None
+    on_refused: Callable[[str, str, Answer], None] | None = None
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The seed of what is drawn, and soft limits: once one is reached nothing further is
+    interesting.
+
+    ``max_candidates`` counts settled ones, so it is the same for any number of jobs. ``clock`` says
+    what time it is, in seconds.
+    """
+
+    seed: int = 0
+    max_candidates: int | None = None
+    max_seconds: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
 class Scheduler:
     """Asks a pool about candidates; see `first`, `all` and `ask`.
 
     ``contrast`` holds further stages, asked only about candidates the judge likes
-    (``--differs-from``).  ``on_other`` gets each settled candidate that fails in another way,
-    ``on_refused`` each one that the judge likes and a further stage does not, after the name of
-    that stage.  All stages together run no more than ``pool.jobs`` candidates at a time.
-    ``max_candidates`` (settled, so the same for any number of jobs) and ``max_seconds`` are soft
-    limits: once one is reached nothing further is interesting, and `exhausted` says which it was.
-    ``clock`` says what time it is, in seconds. `out_of_memory` counts settled candidates that ran
-    out of it. Raises whatever the pool's futures raise.
+    (``--differs-from``).  All stages together run no more than ``pool.jobs`` candidates at a time.
+    `exhausted` says which limit was reached, `out_of_memory` counts settled candidates that ran out
+    of it. Raises whatever the pool's futures raise.
     """
 
     def __init__(
@@ -93,29 +117,20 @@ class Scheduler:
         pool: Pool,
         judge: Judge,
         journal: Journal | None = None,
-        progress: Callable[[Counts], None] | None = None,
-        seed: int = 0,
-        on_other: Callable[[str, Answer], None] | None = None,
         contrast: Sequence[Stage] = (),
-        max_candidates: int | None = None,
-        max_seconds: float | None = None,
-        on_refused: Callable[[str, str, Answer], None] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        listener: SearchListener = SearchListener(),
+        settings: SearchSettings = SearchSettings(),
     ) -> None:
         self.stages = (Stage(pool, judge), *contrast)
-        self.seed = seed
+        self.seed = settings.seed
         self.exhausted: str | None = None
         self.ran = 0
         self.interesting = 0
         self.out_of_memory = 0
         self._journal = journal
-        self._progress = progress
-        self._on_other = on_other
-        self._on_refused = on_refused
-        self._max_candidates = max_candidates
-        self._max_seconds = max_seconds
-        self._clock = clock
-        self._started = clock()
+        self._listener = listener
+        self._settings = settings
+        self._started = settings.clock()
         self._memo: dict[str, Answer] = {}
         self._settled: set[str] = set()
         self._running: dict[str, Future[Answer]] = {}
@@ -129,7 +144,7 @@ class Scheduler:
     @property
     def counts(self) -> Counts:
         """Progress so far."""
-        seconds = self._clock() - self._started
+        seconds = self._settings.clock() - self._started
         return Counts(len(self._settled), self.ran, self.interesting, round(seconds, 3))
 
     def random(self, purpose: str) -> random.Random:
@@ -289,8 +304,8 @@ class Scheduler:
     def _wait(self) -> None:
         """Wait for at least one end (or the time limit) and remember everything that has ended."""
         left = None
-        if self._max_seconds is not None:
-            left = max(0.0, self._started + self._max_seconds - self._clock())
+        if self._settings.max_seconds is not None:
+            left = max(0.0, self._started + self._settings.max_seconds - self._settings.clock())
         try:
             ended = [self._ended.get(timeout=left)]
         except queue.Empty:
@@ -320,12 +335,12 @@ class Scheduler:
             answer = self._memo[trial.keys[0]]
             self.out_of_memory += answer.out_of_memory
             liked = self.stages[0].judge(answer)
-            if self._on_other is not None and answer.outcome in _FAILURES and not liked:
-                self._on_other(trial.text, answer)
-            if self._on_refused is not None and liked and not verdict:
-                self._on_refused(*self._refusal(trial))
-            if self._progress is not None:
-                self._progress(self.counts)
+            if self._listener.on_other is not None and answer.outcome in _FAILURES and not liked:
+                self._listener.on_other(trial.text, answer)
+            if self._listener.on_refused is not None and liked and not verdict:
+                self._listener.on_refused(*self._refusal(trial))
+            if self._listener.progress is not None:
+                self._listener.progress(self.counts)
         return verdict
 
     def _refusal(self, trial: _Trial) -> tuple[str, str, Answer]:
@@ -339,9 +354,15 @@ class Scheduler:
         """Whether a limit forbids one more new candidate."""
         if trial.keys[0] in self._settled:
             return False
-        if self._max_candidates is not None and len(self._settled) >= self._max_candidates:
+        if (
+            self._settings.max_candidates is not None
+            and len(self._settled) >= self._settings.max_candidates
+        ):
             self.exhausted = "candidates"
-        elif self._max_seconds is not None and self.counts.seconds >= self._max_seconds:
+        elif (
+            self._settings.max_seconds is not None
+            and self.counts.seconds >= self._settings.max_seconds
+        ):
             self.exhausted = "seconds"
         return self.exhausted is not None
 

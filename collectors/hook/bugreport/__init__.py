@@ -130,7 +130,9 @@ class capture:
         if _not_here():
             return self  # an outer block, or the command itself, sees these calls
         options, self._folder = _with_output(self._verb, self._options)
-        self._run = _attach.Run(_attach.Host(self._verb, options), "capture", check_first=64)
+        self._run = _attach.WatchedStretch(
+            _attach.Host(self._verb, options), "capture", check_first=64
+        )
         self._run.start()
         return self
 
@@ -178,6 +180,6 @@ def watch(*options: Any, every: int = 100) -> None:
             return
         if int(every) < 1:
             raise ValueError("every must be at least 1")
-        _attach.Watch(options, int(every), _with_output, _say_line).start()
+        _attach.BackgroundWatch(options, int(every), _with_output, _say_line).start()
     except Exception as error:
         _say_line("not watching, {}".format(error))

@@ -63,7 +63,7 @@ class _Lazy:
     def call(self, watched: Any, compiled: Any, args: Any, kwargs: Any) -> Any:
         """The first compiled call; all others go to the recorder that takes over."""
         try:
-            self.run = _attach.Run(_attach.Host(self.verb, self.options), "test")
+            self.run = _attach.WatchedStretch(_attach.Host(self.verb, self.options), "test")
             self.run.start()
         except Exception as error:
             _attach.switch().active = None

@@ -17,7 +17,7 @@ from reporter.core.errors import UsageError
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
 from reporter.execution import interpreter
-from reporter.pipeline.create import interpreters
+from reporter.pipeline.run import interpreters
 
 PYTHON = Path(sys.executable)
 

@@ -17,7 +17,7 @@ import pytest
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.execution.journal import Journal
-from reporter.reduce.scheduler import Scheduler, Stage
+from reporter.reduce.scheduler import Scheduler, SearchListener, SearchSettings, Stage
 
 
 class FakePool:
@@ -68,7 +68,9 @@ def is_bug(answer: Answer) -> bool:
 def test_first_is_the_lowest_index_and_speculation_leaves_no_trace(jobs: int) -> None:
     others: list[str] = []
     pool = FakePool(jobs, seed=jobs)
-    scheduler = Scheduler(pool, is_bug, on_other=lambda text, answer: others.append(text))
+    scheduler = Scheduler(
+        pool, is_bug, listener=SearchListener(on_other=lambda text, answer: others.append(text))
+    )
     texts = ["a", "other 1", "b", "c bug", "other 2", "d bug", "e"]
     assert scheduler.first(texts) == 3
     assert scheduler.first(["x", "other 1", "y"]) is None
@@ -84,8 +86,8 @@ def test_the_same_search_for_any_number_of_jobs() -> None:
         scheduler = Scheduler(
             FakePool(jobs, seed=jobs),
             is_bug,
-            on_other=lambda text, _: met.append(text),
-            max_candidates=50,
+            listener=SearchListener(on_other=lambda text, _: met.append(text)),
+            settings=SearchSettings(max_candidates=50),
         )
         chance = scheduler.random("search")
         results = []
@@ -185,7 +187,7 @@ def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(j
             Stage(counted(pool), lambda answer: answer.outcome == "passes", name)
             for name, pool in (("there", there), ("far", far))
         ],
-        on_refused=lambda name, text, answer: refused.append((name, text)),
+        listener=SearchListener(on_refused=lambda name, text, answer: refused.append((name, text))),
     )
     assert scheduler.first(["a", "b bug", "c bug", "d", "e new bug", "f bug", "g new bug"]) == 4
     assert refused == [("there", "b bug"), ("there", "c bug")]
@@ -194,7 +196,7 @@ def test_what_another_interpreter_refuses_is_handed_on_and_the_jobs_are_shared(j
 
 
 def test_limits_are_soft_and_named() -> None:
-    scheduler = Scheduler(FakePool(4), is_bug, max_candidates=3)
+    scheduler = Scheduler(FakePool(4), is_bug, settings=SearchSettings(max_candidates=3))
     assert scheduler.first(["a", "b", "c", "d bug"]) is None
     assert scheduler.exhausted == "candidates"
     assert scheduler.all(["a", "e bug"]) == [False, False]
@@ -205,17 +207,25 @@ def test_the_time_limit_is_of_the_schedulers_own_clock() -> None:
     before.
     """
     hours = itertools.count(step=10)
-    late = Scheduler(FakePool(1, pause=60.0), is_bug, max_seconds=5, clock=lambda: next(hours))
+    late = Scheduler(
+        FakePool(1, pause=60.0),
+        is_bug,
+        settings=SearchSettings(max_seconds=5, clock=lambda: next(hours)),
+    )
     assert late.first(["a bug"]) is None
     assert late.exhausted == "seconds"
-    standing = Scheduler(FakePool(1), is_bug, max_seconds=5, clock=lambda: 7.0)
+    standing = Scheduler(
+        FakePool(1), is_bug, settings=SearchSettings(max_seconds=5, clock=lambda: 7.0)
+    )
     assert standing.first(["a", "b bug"]) == 1
     assert standing.exhausted is None and standing.counts.seconds == 0
 
 
 def test_a_second_limit_is_reached_when_it_is_over_and_not_before() -> None:
     now = [100.0]
-    scheduler = Scheduler(FakePool(1), is_bug, max_seconds=5, clock=lambda: now[0])
+    scheduler = Scheduler(
+        FakePool(1), is_bug, settings=SearchSettings(max_seconds=5, clock=lambda: now[0])
+    )
     now[0] = 104.9
     assert scheduler.first(["a bug"]) == 0
     now[0] = 105.0
@@ -232,7 +242,12 @@ def test_journal_saves_a_resumed_run_every_candidate_it_knew(tmp_path: Path) -> 
         file.write(b'{"key": "torn')
     pool, others = FakePool(2), []
     with Journal(path, "torch 2") as journal:
-        scheduler = Scheduler(pool, is_bug, journal, on_other=lambda text, _: others.append(text))
+        scheduler = Scheduler(
+            pool,
+            is_bug,
+            journal,
+            listener=SearchListener(on_other=lambda text, _: others.append(text)),
+        )
         assert scheduler.first([*texts[:3], "new", "c bug"]) == 4
     assert pool.submitted == ["new"]
     assert others == ["other"]

@@ -1,4 +1,4 @@
-"""A Triton kernel's report: the same files as any other, from a document whose ladder is made of
+"""The audit of a Triton kernel's report: the same files as any other, from a document whose ladder is made of
 targets.
 
 The leak check has Triton's own words instead of torch's, since it is Triton's sources that a
@@ -13,21 +13,19 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
 from reporter.core.fingerprint import Fingerprint
 from reporter.core.report import AuditSummary, Report
-from reporter.core.report_folder import write_report
 from reporter.core.settings import Options
-from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
-from reporter.publish.documents import refuse, remember, render, version
+from reporter.publish.documents import refuse, render, version
 from reporter.publish.form import chosen
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
 from reporter.publish.versions import collect
+from reporter.publish.write import Destination, Outgoing
 from reporter.recording.call_session import Json
 from reporter.store.reports import key_of
 from templates.evidence import Evidence
@@ -53,18 +51,13 @@ class Finished:
     private: Mapping[str, str]
 
 
-def publish(
-    options: Options,
-    finished: Finished,
-    info: InterpreterInfo,
-    output: Path,
-    note: Callable[[str], None],
-) -> tuple[Summary, tuple[str, ...]]:
-    """Writes the report folder; returns its last screen, and lines to come before it.
+def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> Outgoing:
+    """Renders, lints and audits the report; `note` gets what the lint found.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
     own cannot be filled in.
     """
+    options, info, output = to.options, to.info, to.output
     terms, left = _terms(options, finished)
     identity = Identity.of_this_machine()
     environment = collect(info.path).environment
@@ -91,7 +84,7 @@ def publish(
         form=form.name if form.folder is None else "own",
     )
     report, files = render(report, evidence, form, finished.test, note)
-    audit = check_outgoing(
+    result = check_outgoing(
         files,
         terms,
         internals=gate.internals,
@@ -99,12 +92,11 @@ def publish(
         allowed=(*gate.allowed, evidence.key),
     )
     private = {**finished.private, GATE: gate.dumps(), **for_later(form, files)}
-    if not audit.passed:
+    if not result.passed:
         (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
-    refuse(audit, output)
-    write_report(output, files, private, replace=options.force)
+    refuse(result, output)
     place = options.repo or form.repository or "OWNER/REPO"
-    return Summary(report, output, str(info.path), place), tuple(remember(output, files))
+    return Outgoing(Summary(report, output, str(info.path), place), files, private)
 
 
 def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:

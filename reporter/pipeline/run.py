@@ -1,0 +1,99 @@
+"""One run of a command on one program: what it was asked for, and what its stages share."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reporter.core.errors import UsageError
+from reporter.core.progress import Progress, open_progress
+from reporter.core.recorded_call import Recorded
+from reporter.core.settings import Options
+from reporter.diagnose.ladder import RUNGS
+from reporter.execution import interpreter
+from reporter.publish.result import RECORDING
+from reporter.recording.entry_points import way_of
+
+
+@dataclass(frozen=True)
+class Run:
+    """What all stages may know.
+
+    `info` is the program's interpreter, `others` those that its repro has to pass in. `output` is
+    the absolute path of the report folder, None where only a verdict is wanted. `folder` holds
+    working files and goes away with the run. `resumed` is what an interrupted run had captured.
+    `started` is a reading of the monotonic clock, in seconds.
+    """
+
+    options: Options
+    info: interpreter.InterpreterInfo
+    others: tuple[interpreter.InterpreterInfo, ...]
+    progress: Progress
+    folder: Path
+    output: Path | None = None
+    as_whole: bool = False
+    resumed: Recorded | None = None
+    started: float = 0.0
+
+
+@contextlib.contextmanager
+def open_run(options: Options, output: Path | None, as_whole: bool = False) -> Iterator[Run]:
+    """A run with its working folder and its display. Raises UsageError for unusable options."""
+    started = time.monotonic()
+    is_resumed = output is not None and options.resume
+    resumed = Recorded.load(output / "private" / RECORDING) if output and is_resumed else None
+    others: tuple[interpreter.InterpreterInfo, ...] = ()
+    if output is None:
+        info = prepare(options)
+    else:
+        info, others = interpreters(options, resumed)
+    with open_progress(options) as progress, working_folder() as name:
+        warning = interpreter.check_compiler()
+        if warning:
+            progress.note(warning)
+        yield Run(options, info, others, progress, Path(name), output, as_whole, resumed, started)
+
+
+def prepare(options: Options) -> interpreter.InterpreterInfo:
+    """The interpreter to drive, checked, and the script checked with it. Raises UsageError."""
+    unknown = [name for name in options.rungs if name not in RUNGS]
+    if unknown:
+        raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
+    python = interpreter.find(options)
+    info = interpreter.probe(python)
+    way_of(options, python)
+    return info
+
+
+def working_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for working files that goes away with the run."""
+    return tempfile.TemporaryDirectory(prefix="bugreport-", ignore_cleanup_errors=True)
+
+
+def interpreters(
+    options: Options, resumed: Recorded | None
+) -> tuple[interpreter.InterpreterInfo, tuple[interpreter.InterpreterInfo, ...]]:
+    """The script's interpreter and those it has to differ from: a resumed run keeps the ones that
+    it began with.
+
+    Raises UsageError if one of them cannot be used, or if a resumed run is asked for others.
+    """
+    if resumed is None:
+        info = prepare(options)
+        return info, interpreter.others(options, info)
+    info = interpreter.probe(Path(resumed.python))
+    before = tuple(map(Path, resumed.differs_from))
+    others = interpreter.others(replace(options, differs_from=before), info)
+    if options.differs_from:
+        asked = interpreter.others(options, info)
+        if [item.prefix for item in asked] != [item.prefix for item in others]:
+            kept = ", ".join(map(str, before)) or "none"
+            raise UsageError(
+                f"--differs-from is not that of the interrupted run ({kept}); give the same again,"
+                " or start anew without --resume"
+            )
+    return info, others

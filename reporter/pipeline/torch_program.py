@@ -1,0 +1,268 @@
+"""The calls that a program compiles with torch, through the stages of `create`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.recorded_call import Recorded
+from reporter.core.report import Report, RungRow, Verdict
+from reporter.core.settings import Options
+from reporter.diagnose.explain import explanation
+from reporter.evidence.repro import ReproEvidence, of_repro
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.execution.journal import Journal
+from reporter.kernels import generated
+from reporter.pipeline.build import Reduced, ReproBuilder, Verified
+from reporter.pipeline.diagnose_script import (
+    Diagnosed,
+    capture_call,
+    diagnose_recording,
+    record_program,
+)
+from reporter.pipeline.run import Run
+from reporter.publish.result import (
+    EVIDENCE,
+    JOURNAL,
+    NO_BUG,
+    RECORDING,
+    BuiltRepro,
+    RunResult,
+    device_of,
+)
+from reporter.publish.write import Destination, Outgoing, audit
+from reporter.recording.attached import Attached, attach
+from reporter.recording.findings import Recording
+from reporter.reduce.blockwise import closer_look
+from reporter.reduce.source_candidates import in_public_words
+from reporter.reduce.workers import WorkerSet
+from reporter.whole_model.traced_model import describe_equivalence
+from templates.diagnosis import ladder_lines, verdict_lines
+
+
+@contextlib.contextmanager
+def attached_program(options: Options) -> Iterator[Attached | None]:
+    """The recorded program that asked for a report by itself, or None where we start one."""
+    session = attach(options) if options.attach is not None else None
+    try:
+        yield session
+    finally:
+        if session is not None:
+            session.recording.close()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The repro with all that was measured of it, and what torch's own tools say of its text."""
+
+    recorded: Recorded
+    built: BuiltRepro
+    tools: ReproEvidence | None
+
+
+class TorchProgram:
+    """A script, a test, a notebook or a program that runs already (`seen`), and its workers.
+
+    A context manager, which ends the workers and the recording.
+    """
+
+    def __init__(self, run: Run, seen: Attached | None = None) -> None:
+        self.run = run
+        self.seen = seen
+        self._open = contextlib.ExitStack()
+        self._builder: ReproBuilder | None = None
+        self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
+        self._open.callback(self.workers.close)
+
+    def __enter__(self) -> TorchProgram:
+        if self.run.output is not None:
+            self.workers.start()  # they warm up while the script runs
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.close()
+
+    def resume(self) -> Recorded | None:
+        """What the interrupted run had captured."""
+        return self._kept(self.run.resumed) if self.run.resumed is not None else None
+
+    def record(self) -> Recording:
+        """Every compiled call next to eager. Raises UsageError for unusable input."""
+        seen = self.seen.recording if self.seen is not None else None
+        recording = record_program(self.run, self.workers.warm, seen)
+        self._open.callback(recording.close)
+        return recording
+
+    def diagnose(self, recording: Recording) -> Diagnosed:
+        """The ladder of backends and the judge. Raises CannotJudgeError."""
+        return diagnose_recording(self.run, recording)
+
+    def capture(self, found: Diagnosed) -> Recorded:
+        """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
+        recorded = capture_call(self.run, found)
+        found.recording.close()
+        self.workers.suit(device_of(recorded))
+        if found.doubtful and recorded.check is not None:
+            recorded = closer_look(recorded, self.workers.pool, self.run.progress)
+        is_reported = recorded.is_bug and self.run.output is not None
+        return self._kept(recorded) if is_reported else recorded
+
+    def reduce(self, recorded: Recorded) -> Reduced:
+        """The smallest public program that shows the failure. Raises CannotJudgeError."""
+        if recorded.whole is not None:
+            describe_equivalence(recorded)
+        recorded = in_public_words(recorded)
+        subject = f"{recorded.python} torch {self.run.info.torch}"
+        subject += "".join(f", differs from {place.name}" for place in self.workers.places)
+        assert self.run.output is not None
+        journal = Journal(self.run.output / "private" / JOURNAL, subject)
+        self._open.enter_context(journal)
+        self._builder = ReproBuilder(recorded, self.run, self.workers, journal)
+        return self._builder.reduce()
+
+    def verify(self, reduced: Reduced) -> Verified:
+        """The final text in fresh processes. Raises CannotJudgeError."""
+        return self.builder.verify(reduced)
+
+    def measure(self, verified: Verified) -> Measured:
+        """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
+        built = self.builder.measure(verified)
+        return Measured(self.builder.recorded, built, self._tools(built))
+
+    def audit(self, measured: Measured) -> Outgoing:
+        """The report as it leaves. Raises LeakError, UsageError."""
+        run = self.run
+        assert run.output is not None
+        run.progress.stage("leak check", "every outgoing byte against the private program")
+        seconds = time.monotonic() - run.started
+        to = Destination(run.options, run.info, run.output, seconds)
+        return audit(to, measured.recorded, measured.built, measured.tools, run.progress.note)
+
+    def conclude(self, recorded: Recorded, reason: CannotJudgeError | None = None) -> RunResult:
+        """The verdict alone; with a `reason`, why there is no repro."""
+        report = _bare_report(recorded, self.run.info)
+        document = report.to_json()
+        lines = tuple(verdict_lines(document))
+        if reason is not None:
+            code = CannotJudgeError.exit_code
+            return RunResult(report, code, (*lines, f"No repro: {reason}."))
+        if self.run.output is None:
+            lines = (*ladder_lines(document), *lines)
+        return RunResult(report, 0 if recorded.is_bug else NO_BUG, lines)
+
+    @property
+    def builder(self) -> ReproBuilder:
+        """The search, from `reduce` on."""
+        assert self._builder is not None
+        return self._builder
+
+    def _kept(self, recorded: Recorded) -> Recorded:
+        """The recording as a resumed run will find it in `private/`."""
+        output = self.run.output
+        assert output is not None
+        self.workers.suit(device_of(recorded))
+        recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
+        private = _private_folder(output)
+        recorded.save(private / RECORDING)
+        _keep_evidence(self.run.folder / EVIDENCE, private / EVIDENCE)
+        self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
+        return recorded
+
+    def _tools(self, built: BuiltRepro) -> ReproEvidence | None:
+        """What torch's tools say of the final text; None where nobody wants to know."""
+        run, recorded = self.run, self.builder.recorded
+        if not run.options.evidence:
+            return None
+        assert run.output is not None
+        run.progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
+        failure: dict[str, Any] = next((dict(a.failure) for a in built.cold if a.failure), {})
+        private = run.output / "private" / EVIDENCE
+        found = of_repro(
+            run.info.path,
+            built.text,
+            kind=recorded.kind,
+            layer=recorded.layer,
+            suspects=_suspects(built),
+            error=f"{failure.get('message', '')}\n{failure.get('traceback', '')}",
+            budget=run.options.evidence,
+            keep=private / "repro",
+            warm=self.workers.warm,
+        )
+        if recorded.layer not in ("inductor", "decomposition"):
+            return found
+        run.progress.stage("triton", "inductor's kernels, compiled for GPUs that need not be there")
+        kernels = generated.of_repro(
+            run.info.path, built.text, run.options.evidence, private / "triton"
+        )
+        return replace(found, generated=kernels)
+
+
+def _private_folder(output: Path) -> Path:
+    private = output / "private"
+    try:
+        private.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.chmod(private, 0o700)
+    except OSError as error:
+        raise UsageError(
+            f"{output} cannot be written ({error.strerror}); choose another folder with --output"
+        ) from None
+    return private
+
+
+def _keep_evidence(found: Path, private: Path) -> None:
+    """Moves what torch's tools wrote about the call out of the working folder, which goes away."""
+    if found.is_dir():
+        shutil.rmtree(private, ignore_errors=True)
+        shutil.copytree(found, private, symlinks=True)
+
+
+def _suspects(built: BuiltRepro) -> tuple[str, ...]:
+    """Names of operations that the search for the culprit blames, `aten.frexp.Tensor` as
+    `frexp`.
+    """
+    blamed = built.culprit.operator if built.culprit else None
+    parts = [
+        part for part in (blamed or "").split(".") if part not in ("torch", "ops", "aten", "prims")
+    ]
+    return tuple(parts[:1])
+
+
+def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
+    failure = recorded.failure or {}
+    verdict = Verdict(
+        recorded.kind,
+        recorded.layer,
+        recorded.is_bug,
+        recorded.summary,
+        recorded.signature.text() if recorded.signature else "",
+        failure.get("exception"),
+        failure.get("first_line"),
+        recorded.reproduced,
+        explanation(recorded.kind),
+        recorded.command,
+    )
+    ladder = tuple(RungRow(**row) for row in recorded.ladder)
+    return Report(
+        verdict,
+        ladder,
+        info.torch,
+        info.version,
+        device_of(recorded),
+        details={
+            **({"remarks": list(recorded.remarks)} if recorded.remarks else {}),
+            **recorded.details,
+        },
+    )

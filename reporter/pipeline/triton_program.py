@@ -1,0 +1,416 @@
+"""A script whose failure is in a Triton kernel of its own, through the stages of `create`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anonymizer.triton import KernelNotPublic, rebuild
+from reporter.core.answer import Answer
+from reporter.core.errors import CannotJudgeError
+from reporter.core.formatting import format_program
+from reporter.core.report import Report, ReproInfo, RungRow, Verdict
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.interpreter import InterpreterInfo
+from reporter.kernels.ask import ask, defines_kernels, has_gpu
+from reporter.kernels.audit import Finished, audit, launch_text
+from reporter.kernels.reduce import KernelCandidate, smallest
+from reporter.kernels.verdict import KernelVerdict, judge, same_failure
+from reporter.pipeline.run import Run
+from reporter.publish.result import NO_BUG, RunResult
+from reporter.publish.write import Destination, Outgoing
+from reporter.recording.call_session import Json
+from templates.kernel import render_kernel_test, render_repro
+
+_COLD_RUNS = 3
+_EXPLANATIONS = {
+    "crash": (
+        "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
+        " fails is the compiler behind it."
+    ),
+    "process_death": (
+        "The compiler ends the process while it works on a kernel that its front end has accepted;"
+        " no Python exception reaches the program."
+    ),
+    "invalid_program": (
+        "The kernel does not say what its author means, so there is nothing to report about"
+        " Triton's compiler."
+    ),
+    "not_reproduced": (
+        "Neither the interpreter nor the compiler for any target does anything wrong with these"
+        " kernels."
+    ),
+}
+_PUBLIC_ERRORS = frozenset(dir(builtins)) | {"InterpreterError", "CompilationError"}
+
+
+@dataclass(frozen=True)
+class KernelAnswers:
+    """What the target said of the script's kernels; `source` is the script's text."""
+
+    source: str
+    compiled: Json
+    interpreted: Json
+
+
+@dataclass(frozen=True)
+class DiagnosedKernel:
+    """The verdict on the script's kernels, as a report without a repro."""
+
+    answers: KernelAnswers
+    verdict: KernelVerdict
+    report: Report
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether Triton's compiler is at fault."""
+        return self.verdict.is_bug
+
+
+@dataclass(frozen=True)
+class ReducedKernel:
+    """The smallest kernel in public names that still fails; `names` maps private to public ones."""
+
+    found: DiagnosedKernel
+    kernel: KernelCandidate
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class VerifiedKernel:
+    """The repro's text and what fresh processes showed of it; `hits` are those that failed."""
+
+    reduced: ReducedKernel
+    text: str
+    cold: tuple[Answer, ...]
+    hits: tuple[Answer, ...]
+
+
+class TritonProgram:
+    """The kernels that a script defines itself. Where there is a GPU they run on it, so that the
+    script is looked at like any other.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.options, self.info, self.progress = run.options, run.info, run.progress
+        self.wanted: Json = {}
+        self.target = ""
+        self.tried = 0
+        self.trail: list[tuple[int, int, int]] = []
+
+    @staticmethod
+    def fits(run: Run) -> bool:
+        """Whether the script defines kernels that this machine has no GPU for."""
+        options = run.options
+        if options.script is None or run.as_whole or run.resumed is not None:
+            return False
+        return not has_gpu() and defines_kernels(options.cwd / options.script)
+
+    def resume(self) -> None:
+        """A run that looks at kernels is short and begins anew."""
+
+    def record(self) -> KernelAnswers | None:
+        """What the compiler and the interpreter make of each kernel; None if none was launched.
+
+        Raises CannotJudgeError if there is no Triton.
+        """
+        assert self.options.script is not None
+        script = (self.options.cwd / self.options.script).resolve()
+        source = script.read_text(encoding="utf-8", errors="replace")
+        self.progress.stage(
+            "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
+        )
+        spec = {"script": str(script), "args": list(self.options.args)}
+        compiled = self._ask({**spec, "what": "compile"})
+        if compiled.get("missing") and _needs_triton(source):
+            raise CannotJudgeError(
+                f"{self.options.script} has Triton kernels, but there is no Triton in"
+                f" {self.info.path}; install it there (`pip install triton`), or name another"
+                " interpreter with --python"
+            )
+        if not compiled.get("launches"):
+            why = compiled.get("skipped", "the script launched none")
+            self.progress.note(f"no kernel was compiled: {why}")
+            return None
+        return KernelAnswers(source, compiled, self._ask({**spec, "what": "interpret"}))
+
+    def diagnose(self, recorded: KernelAnswers) -> DiagnosedKernel | None:
+        """The verdict; None where the kernels are right and torch.compile may be at fault."""
+        verdict = judge(recorded.interpreted, recorded.compiled, recorded.source)
+        if verdict.kind == "not_reproduced" and "torch.compile" in recorded.source:
+            return None
+        report = _report(verdict, recorded.interpreted, recorded.compiled, self.info)
+        return DiagnosedKernel(recorded, verdict, report)
+
+    def capture(self, found: DiagnosedKernel) -> DiagnosedKernel:
+        """The answers hold the launches already."""
+        return found
+
+    def conclude(self, found: DiagnosedKernel, reason: CannotJudgeError | None = None) -> RunResult:
+        """The verdict alone. Raises `reason`, for which there is no repro."""
+        if reason is not None:
+            raise reason
+        code = 0 if found.is_bug else NO_BUG
+        return RunResult(found.report, code, tuple(_lines(found.report)))
+
+    def reduce(self, found: DiagnosedKernel) -> ReducedKernel:
+        """The smallest kernel in public names that fails for the target in the same way.
+
+        Raises CannotJudgeError if there is no public form, or if it does not fail.
+        """
+        assert found.verdict.answer is not None
+        self.wanted = found.verdict.answer
+        self.target = str(self.wanted["target"])
+        self.progress.stage("rewrite", "the kernel in public names")
+        first, names = _public(found)
+        if not self.attempt([first])[0]:
+            raise CannotJudgeError(
+                "the kernel in public names does not fail in the same way, so it is not reported"
+            )
+        self.progress.stage("reduce", f"from {first.statements} statements")
+        return ReducedKernel(found, smallest(first, self.attempt), names)
+
+    def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
+        """The formatted text in fresh processes. Raises CannotJudgeError if none of them fails."""
+        self.progress.stage("verify", f"{_COLD_RUNS} fresh processes")
+        text = self._text(render_repro, reduced.kernel)
+        cold = tuple(self._cold(text) for _ in range(_COLD_RUNS))
+        hits = tuple(answer for answer in cold if self._shows(answer))
+        if not hits:
+            raise CannotJudgeError(
+                f"the reduced kernel fails in none of {_COLD_RUNS} fresh processes, so it is not"
+                " reported"
+            )
+        return VerifiedKernel(reduced, text, cold, hits)
+
+    def measure(self, verified: VerifiedKernel) -> Finished:
+        """The other targets and the regression test, on the final text."""
+        found, kernel = verified.reduced.found, verified.reduced.kernel
+        seen = (len(verified.hits), len(verified.cold))
+        self.progress.stage("ablation", f"seen in {seen[0]} of {seen[1]}; every other target")
+        ladder = self._ablation(found.report, kernel)
+        self.progress.stage("exhibits", "the regression test")
+        test = self._text(render_kernel_test, kernel)
+        fails = self._shows(self._cold(test))
+        lines = len([line for line in verified.text.splitlines() if line.strip()])
+        seconds = round(time.monotonic() - self.run.started, 1)
+        repro = ReproInfo("repro.py", kernel.statements, lines, (), True, self.tried, seconds)
+        report = replace(
+            found.report,
+            verdict=replace(
+                found.report.verdict,
+                summary=self._summary(),
+                reproduced=seen,
+                command="python repro.py",
+            ),
+            ladder=ladder,
+            repro=repro,
+            details=self._details(found, kernel, fails),
+        )
+        mapping = {"names": {value: key for key, value in verified.reduced.names.items()}}
+        compiled = found.answers.compiled
+        private = {
+            "mapping.json": json.dumps(mapping, indent=2),
+            "kernels.json": launch_text(compiled["launches"]),
+        }
+        log, source = verified.hits[0].stderr, found.answers.source
+        return Finished(report, verified.text, test, log, source, compiled, private)
+
+    def audit(self, finished: Finished) -> Outgoing:
+        """The report as it leaves. Raises LeakError, UsageError."""
+        assert self.run.output is not None
+        self.progress.stage("leak check", "every outgoing byte against the private program")
+        seconds = time.monotonic() - self.run.started
+        to = Destination(self.options, self.info, self.run.output, seconds)
+        return audit(to, finished, self.progress.note)
+
+    def _ask(self, spec: Mapping[str, Any]) -> Json:
+        return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
+
+    def _details(self, found: DiagnosedKernel, kernel: KernelCandidate, fails: bool) -> Json:
+        return {
+            "triton": {
+                "version": found.answers.compiled.get("triton"),
+                "target": self.target,
+                "pass": self.wanted.get("pass"),
+                "launch": kernel.launch,
+            },
+            "test": {"path": "test_repro.py", "fails_here": fails, "passes_on": []},
+            "reduction": [list(row) for row in self.trail],
+        }
+
+    def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
+        """Whether each kernel still fails for the target in the same way."""
+        return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
+
+    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[Json]:
+        """What the compiler says of each kernel for one target."""
+        self.tried += len(kernels)
+        head = "import triton\nimport triton.language as tl\n\n"
+        spec = {
+            "what": "candidates",
+            "kernel": kernels[0].name,
+            "texts": [head + kernel.text for kernel in kernels],
+            "launches": [kernel.launch for kernel in kernels],
+            "target": target,
+        }
+        found = self._ask(spec)
+        answers: list[Json] = found.get("answers", [])
+        answers += [{"outcome": "broken", "message": ""}] * (len(kernels) - len(answers))
+        for kernel, answer in zip(kernels, answers):
+            if target == self.target and same_failure(self.wanted, answer):
+                self._shrunk(kernel)
+        return answers
+
+    def _shrunk(self, kernel: KernelCandidate) -> None:
+        """Notes a kernel that fails, if it is the smallest so far."""
+        if not self.trail or kernel.statements < self.trail[-1][1]:
+            lines = len([line for line in kernel.text.splitlines() if line.strip()])
+            self.trail.append((self.tried, kernel.statements, lines))
+            self.progress.update(self.tried, f"{kernel.statements} statements")
+
+    def _ablation(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:
+        """The rungs of the reduced kernel for each target; what the interpreter made of the script
+        says nothing about it.
+        """
+        rungs = []
+        for rung in report.ladder:
+            if rung.rung == "interpreter":
+                continue
+            if rung.outcome == "skipped":
+                rungs.append(rung)
+                continue
+            answer = self._asked([kernel], rung.rung)[0]
+            outcome = "raises" if answer["outcome"] == "refused" else str(answer["outcome"])
+            rungs.append(
+                RungRow(rung.rung, outcome, str(answer["message"]), seconds=answer.get("seconds"))
+            )
+        return tuple(rungs)
+
+    def _cold(self, text: str) -> Answer:
+        return run_cold(self.info.path, text, self.options.timeout, describe=False)
+
+    def _shows(self, answer: Answer) -> bool:
+        """Whether a fresh process failed, with what the compiler said before."""
+        if self.wanted["outcome"] == "died":
+            return answer.outcome == "died" and answer.signal == self.wanted["signal"]
+        said = str(self.wanted["exception"] or "")
+        return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
+
+    def _text(self, render: Any, kernel: KernelCandidate) -> str:
+        return format_program(
+            render(kernel.text, kernel.name, kernel.launch, self.target, self._summary())
+        )
+
+    def _summary(self) -> str:
+        """What the verdict says, in words of ours and of the compiler."""
+        how = (
+            f"dies with {self.wanted['signal']}"
+            if self.wanted["outcome"] == "died"
+            else f"fails with {self.wanted['exception']}"
+        )
+        where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""
+        return f"Compiling the kernel for {self.target} {how}{where}."
+
+
+def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, Json]:
+    """The failing kernel in public names, and the names by which it was known.
+
+    Raises CannotJudgeError if it has no public form.
+    """
+    wanted: Json = found.verdict.launch or {}
+    try:
+        public = rebuild(
+            found.answers.source, wanted["kernel"], found.answers.compiled.get("vocabulary", ())
+        )
+        constants = {
+            public.parameters[name]: public.constant(value)
+            for name, value in wanted["constexprs"].items()
+        }
+    except KernelNotPublic as reason:
+        raise CannotJudgeError(
+            f"the kernel has no public form ({reason}), so there is no repro to report"
+        ) from None
+    new = public.parameters
+    launch = {
+        "signature": {new[name]: kind for name, kind in wanted["signature"].items()},
+        "constexprs": constants,
+        "aligned": [new[name] for name in wanted["aligned"]],
+        "options": wanted["options"],
+    }
+    return KernelCandidate(public.text, public.kernel, launch), dict(public.mapping)
+
+
+def _needs_triton(source: str) -> bool:
+    """Whether the script imports Triton at its top, where nothing catches that it is missing."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return False
+    names = [
+        name
+        for node in body
+        for name in (
+            [item.name for item in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        )
+    ]
+    return any(name.split(".")[0] == "triton" for name in names)
+
+
+def _report(
+    verdict: KernelVerdict, interpreted: Json, compiled: Json, info: InterpreterInfo
+) -> Report:
+    answer = verdict.answer or {}
+    return Report(
+        Verdict(
+            verdict.kind,
+            "triton",
+            verdict.is_bug,
+            verdict.summary,
+            signature=f"{verdict.kind} in triton" if verdict.is_bug else "",
+            exception=answer.get("exception") or answer.get("signal"),
+            message=answer.get("message"),
+            explanation=_EXPLANATIONS[verdict.kind],
+            reproduced=(1, 1) if verdict.is_bug else (0, 0),
+        ),
+        tuple(_ladder(interpreted, compiled, verdict)),
+        info.torch,
+        info.version,
+        answer.get("target") or "none",
+        details={"triton": {"version": compiled.get("triton"), "launches": compiled["launches"]}},
+    )
+
+
+def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[RungRow]:
+    """A rung for the interpreter and one for each target, of the kernel that the verdict is about
+    or else of the worst.
+    """
+    ending = interpreted.get("ending")
+    if ending is None:
+        rows = [RungRow("interpreter", "skipped", str(interpreted.get("skipped", "")))]
+    else:
+        raised = str(ending.get("exception", ""))
+        if raised and raised not in _PUBLIC_ERRORS:
+            raised = "an exception of the script's own"
+        rows = [RungRow("interpreter", "raises" if ending["exit"] else "ok", raised)]
+    launch = verdict.launch or compiled["launches"][0]
+    for item in launch["targets"]:
+        outcome = "raises" if item["outcome"] == "refused" else item["outcome"]
+        rows.append(RungRow(item["target"], outcome, item["message"], seconds=item["seconds"]))
+    rows += [RungRow(name, "skipped", why) for name, why in compiled.get("unsupported", {}).items()]
+    return rows
+
+
+def _lines(report: Report) -> list[str]:
+    word = "bug" if report.verdict.is_bug else "no bug to report"
+    rows = [f"  {row.rung:11}  {row.outcome:8} {row.detail}".rstrip() for row in report.ladder]
+    head = f"verdict: {report.verdict.kind} in triton ({word})"
+    return [*rows, head, report.verdict.summary, "", report.verdict.explanation]
