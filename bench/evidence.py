@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from reporter.evidence.repro import TOOLS, ReproEvidence, of_repro  # noqa: E402
+from reporter.evidence.repro import TOOLS, ReproEvidence, ShownFailure, of_repro  # noqa: E402
 from reporter.publish.versions import collect  # noqa: E402
 from tests.conftest import RELEASES, python_in  # noqa: E402
 
@@ -48,10 +48,7 @@ def measure(python: Path, backend: str, tools: tuple[str, ...]) -> ReproEvidence
         return of_repro(
             python,
             text,
-            kind="crash",
-            layer="dynamo",
-            suspects=(),
-            error="",
+            ShownFailure("crash", "dynamo"),
             budget=900,
             tools=tools,
             keep=Path(folder) / "kept",

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 
 SCRIPT = """
 import torch
@@ -40,16 +40,8 @@ def main() -> None:
             started = time.perf_counter()
             subprocess.run([python, script], check=True)
             alone.append(time.perf_counter() - started)
-            session = RecordingSession(
-                python,
-                [str(script)],
-                module=False,
-                cwd=Path(name),
-                timeout=300,
-                cache=Path(name) / "cache",
-                echo=None,
-                talk=print,
-            )
+            program = WatchedProgram(python, (str(script),), Path(name), Path(name) / "cache")
+            session = RecordingSession(program, Watching(300), talk=print)
             recording = session.run()
             assert recording.exit == 0 and recording.calls == 60, recording.output
             watched.append(recording.seconds)

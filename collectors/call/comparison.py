@@ -5,6 +5,7 @@ metadata.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -36,28 +37,25 @@ def _metadata(where: str, a: Dict[str, Any], b: Dict[str, Any]) -> List[Dict[str
     return found
 
 
+@dataclass
 class _Comparison:
-    """Collects the differences of one pair of snapshots."""
+    """Collects the differences of one pair of snapshots; `origin` is the dtype that the program
+    had, as text.
+    """
 
-    def __init__(
-        self,
-        reference: Dict[str, Any],
-        actual: Dict[str, Any],
-        exact: Optional[Dict[str, Any]],
-        origin: Optional[str],
-        baseline: Dict[str, torch.Tensor],
-        ties: Dict[int, Dict[str, Any]],
-        random: bool,
-    ) -> None:
-        self.random = random
-        self.reference = reference
-        self.actual = actual
-        self.exact = exact
-        self.origin = getattr(torch, origin.split(".")[-1]) if origin else None
-        self.baseline = baseline
-        self.ties = ties
-        self.metadata: List[Dict[str, Any]] = []
-        self.values: List[Dict[str, Any]] = []
+    reference: Dict[str, Any]
+    actual: Dict[str, Any]
+    exact: Optional[Dict[str, Any]]
+    origin: Any
+    baseline: Dict[str, torch.Tensor]
+    ties: Dict[int, Dict[str, Any]]
+    random: bool
+    metadata: List[Dict[str, Any]] = field(default_factory=list)
+    values: List[Dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.origin:
+            self.origin = getattr(torch, self.origin.split(".")[-1])
 
     def result(self) -> Dict[str, Any]:
         self._leaves()

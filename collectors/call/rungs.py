@@ -12,6 +12,7 @@ import importlib
 import os
 import random
 import time
+from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -19,29 +20,25 @@ import torch
 from . import bisection, context, failure, outputs, restoring
 
 
+@dataclass
 class RecordedCall:
-    """The recorded call: the callable, its compiled form, arguments, and how it was compiled."""
+    """The recorded call: the callable, its compiled form, arguments, and how it was compiled.
 
-    def __init__(
-        self,
-        function: Any,
-        compiled: Any,
-        args: Tuple[Any, ...],
-        kwargs: Dict[str, Any],
-        options: Dict[str, Any],
-        history: List[Tuple[Any, Any]],
-        state: Dict[str, Any],
-        settings: Optional[Dict[str, Any]] = None,
-    ) -> None:
-        self.function = function
-        self.compiled = compiled
-        self.args = args
-        self.kwargs = kwargs
-        self.options = options
-        self.history = history
-        self.state = state
-        self.settings = settings or {}
-        self.random = random.getstate()  # Python seeds anew in every fork
+    `options` are the arguments of torch.compile, `history` the earlier calls of the same callable
+    as (args, kwargs), `state` what `context.capture` returned, `settings` the compiler settings
+    that were changed, by full name.
+    """
+
+    function: Any
+    compiled: Any
+    args: Tuple[Any, ...]
+    kwargs: Dict[str, Any]
+    options: Dict[str, Any]
+    history: List[Tuple[Any, Any]]
+    state: Dict[str, Any]
+    settings: Dict[str, Any] = field(default_factory=dict)
+    #: Python seeds anew in every fork
+    random: Any = field(default_factory=random.getstate)
 
     def adopt_settings(self) -> None:
         """Gives the calling thread the compiler settings of the thread that made the call."""

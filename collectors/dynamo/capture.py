@@ -100,9 +100,7 @@ def _translated(
     module, runs, watched = backend.modules[index], backend.runs[index], backend.watching[index]
     inputs = runs[-1] if runs else None
     try:
-        graph = Translator(
-            module, inputs, owned, names, watched.spans, watched.results, allowed
-        ).translate()
+        graph = Translator(module, inputs, owned, names, watched, allowed).translate()
         graph["runs"] = _bindings(module, backend.all_runs())
     except NotInGraphError as reason:
         return {"unsupported": str(reason)}

@@ -13,7 +13,7 @@ import torch
 
 from ..machine.public_names import NotInGraphError, is_torch_owned, public_name
 from . import stock_layers
-from .value_statistics import literal, statistics
+from .value_statistics import ValueStatistics, literal, statistics
 
 _ENTER = {
     "_enter_autocast": "torch.autocast",
@@ -105,8 +105,8 @@ def _is_opaque(node: Any) -> bool:
 
 
 class Translator:
-    """Translates one GraphModule; `values` are its real inputs if it ran, `spans` and `results`
-    what `Watching` noted then.
+    """Translates one GraphModule; `values` are its real inputs if it ran, and `noted` what
+    was seen of its results then.
 
     `allowed` are the ids of tensors whose values may leave.
     """
@@ -117,13 +117,12 @@ class Translator:
         values: Optional[Tuple[Any, ...]],
         owned: Dict[int, str],
         names: Dict[int, str],
-        spans: Optional[Dict[str, Dict[str, Any]]] = None,
-        results: Optional[Dict[str, Any]] = None,
+        noted: Optional[ValueStatistics] = None,
         allowed: Collection[int] = (),
     ) -> None:
         self.allowed = allowed
-        self.spans = spans or {}
-        self.results = results or {}
+        self.spans = noted.spans if noted is not None else {}
+        self.results = noted.results if noted is not None else {}
         self.module = module
         self.values = values
         self.owned = owned

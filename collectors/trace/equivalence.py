@@ -16,6 +16,7 @@ import contextlib
 import math
 import os
 import random
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 import torch
@@ -256,26 +257,17 @@ def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
     return found
 
 
+@dataclass
 class _Compared:
     """The comparison of the two runs."""
 
-    def __init__(
-        self,
-        private: Json,
-        public: EquivalenceRun,
-        request: Json,
-        ids: Mapping[str, int],
-        tracer: Tracer,
-        model: Any,
-        exact: Optional[Json],
-    ) -> None:
-        self.exact = exact
-        self.private = private
-        self.public = public
-        self.request = request
-        self.ids = ids
-        self.tracer = tracer
-        self.model = model
+    private: Json
+    public: EquivalenceRun
+    request: Json
+    ids: Mapping[str, int]
+    tracer: Tracer
+    model: Any
+    exact: Optional[Json]
 
     def document(self) -> Json:
         """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`;

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reporter.execution import launch
 from reporter.execution.compiler_cache import warm_folder
-from reporter.execution.worker_pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 #: Interpreters whose workers are kept; each holds some 400 MB.
 KEPT = 2
@@ -96,8 +96,9 @@ class Pools:
             self.jobs,
             launch.environment(),
             self.work_folder() / f"workers-{self._made}",
-            "inductor",
-            memory_limit=int(self.memory * 2**30),
-            isolation="spawn" if self.isolation == "spawn" else "fork",
-            warm_cache=self.warm(python),
+            WorkerSettings(
+                memory_limit=int(self.memory * 2**30),
+                isolation="spawn" if self.isolation == "spawn" else "fork",
+                warm_cache=self.warm(python),
+            ),
         )

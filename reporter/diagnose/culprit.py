@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from reporter.core.delta_debugging import minimise_list
 from reporter.diagnose import switches as table
@@ -38,26 +38,37 @@ _CRASHES = ("crash", "crash_on_recompile")
 _BISECTION_SHARE = 0.5
 
 
+@dataclass(frozen=True)
+class SuspectedBug:
+    """What is looked for: `mode` is the user's `mode=` of torch.compile, if any."""
+
+    layer: str
+    kind: str
+    device: str = "cpu"
+    mode: str | None = None
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """What a search may take: seconds of the `clock`, and runs at a time."""
+
+    seconds: float
+    jobs: int
+    clock: Callable[[], float] = time.monotonic
+
+
 def find(
     experiment: Experiment,
-    layer: str,
-    kind: str,
-    budget_seconds: float,
-    jobs: int,
-    say: Callable[[str], None],
+    bug: SuspectedBug,
+    budget: SearchBudget,
+    say: Callable[[str], None] = lambda _: None,
     abilities: Abilities = USUAL,
-    device: str = "cpu",
-    mode: str | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Culprit:
-    """Searches for the culprit of a bug of `layer` and `kind`; `mode` is the user's `mode=` of
-    torch.compile, if any.
+    """Searches for the culprit of a bug.
 
-    `clock` measures the budget, in seconds.
+    `abilities` are what the release can be asked; `say` gets what is being tried.
     """
-    return _Search(
-        experiment, layer, kind, budget_seconds, jobs, say, abilities, device, mode, clock
-    ).find()
+    return _Search(experiment, bug, budget, say, abilities).find()
 
 
 def candidates(layer: str, kind: str) -> list[str]:
@@ -73,26 +84,21 @@ class _Search:
     def __init__(
         self,
         experiment: Experiment,
-        layer: str,
-        kind: str,
-        budget: float,
-        jobs: int,
+        bug: SuspectedBug,
+        budget: SearchBudget,
         say: Callable[[str], None],
         abilities: Abilities,
-        device: str,
-        mode: str | None,
-        clock: Callable[[], float],
     ) -> None:
-        self.clock = clock
-        self.started = clock()
-        self.runner = Runner(experiment, jobs, self.started + budget, clock)
-        self.budget = budget
-        self.layer = layer
+        self.clock = budget.clock
+        self.started = self.clock()
+        self.runner = Runner(experiment, budget.jobs, self.started + budget.seconds, self.clock)
+        self.budget = budget.seconds
+        self.layer = bug.layer
         self.say = say
         self.abilities = abilities
-        self.switches = table.applicable(layer, device, abilities.settings, mode)
+        self.switches = table.applicable(bug.layer, bug.device, abilities.settings, bug.mode)
         self.switches += _changes(abilities, self.switches)
-        if kind in _CRASHES:
+        if bug.kind in _CRASHES:
             self.switches.append(table.SUPPRESS)
         self.base = Variation("control")
         self.tried: dict[ConfigSwitch, Trial] = {}

@@ -137,14 +137,12 @@ class _Gatherer:
         names = culprit.candidates(diagnosis.layer, diagnosis.kind)
         found = culprit.find(
             lab_experiment(diagnosis, self.timeout),
-            diagnosis.layer,
-            diagnosis.kind,
-            BUDGETS[0],
-            self.jobs,
+            culprit.SuspectedBug(
+                diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
+            ),
+            culprit.SearchBudget(BUDGETS[0], self.jobs),
             self.say,
             lab_abilities(diagnosis.finding.lab, names, self.timeout),
-            "cpu",
-            mode if isinstance(mode, str) else None,
         )
         self.add("culprit", found.to_json(), found.sentence())
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -89,14 +89,22 @@ class ReproEvidence:
         return next((item.facts for item in self.collected if item.name == name), {})
 
 
+@dataclass(frozen=True)
+class ShownFailure:
+    """What torch's tools are to explain: the verdict's `kind` and `layer`, the operations that it
+    blames, and what the failure printed.
+    """
+
+    kind: str
+    layer: str
+    suspects: tuple[str, ...] = ()
+    error: str = ""
+
+
 def of_repro(
     python: Path,
     text: str,
-    *,
-    kind: str,
-    layer: str,
-    suspects: Iterable[str],
-    error: str,
+    failure: ShownFailure,
     budget: float,
     keep: Path | None = None,
     warm: Path | None = None,
@@ -104,16 +112,14 @@ def of_repro(
 ) -> ReproEvidence:
     """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
 
-    `kind` and `layer` are the verdict's, `suspects` the operations it blames, `error` what the
-    failure printed. The files go to `keep`, which is private: logs have paths of this machine in
-    them.
+    The files go to `keep`, which is private: logs have paths of this machine in them.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
         folder = Path(name).resolve()
         found, ended = _run(python, text, folder, budget, warm, tools)
         collected = read_answer(found, folder / "found")
-        shown = _excerpt(folder / "found", kind, layer, tuple(suspects), error) if ended else ended
+        shown = _excerpt(folder / "found", failure) if ended else ended
         if keep is not None:
             _keep(folder / "found", keep)
     seconds = round(time.monotonic() - started, 2)
@@ -178,12 +184,11 @@ def _run(
     return found, ended
 
 
-def _excerpt(
-    folder: Path, kind: str, layer: str, suspects: Sequence[str], error: str
-) -> Excerpt | str:
+def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     """What of the compiler's own output explains this failure: inductor's kernel, or the graph
     AOTAutograd made.
     """
+    kind, layer = failure.kind, failure.layer
     if layer == "inductor":
         graphs = sorted(
             (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py")),
@@ -191,7 +196,9 @@ def _excerpt(
                 int(path.rpartition(".")[2]) if path.rpartition(".")[2].isdigit() else 0
             ),
         )
-        return kernel_excerpt(kernels(folder, graphs), error, suspects, kind == "wrong_gradient")
+        found = kernels(folder, graphs)
+        backward = kind == "wrong_gradient"
+        return kernel_excerpt(found, failure.error, failure.suspects, backward)
     if layer in ("aot_autograd", "decomposition") and not kind.startswith("crash"):
         return _graph(folder / "logs" / "aot_graphs.log", kind == "wrong_gradient")
     return f"a failure in {layer} is explained by its traceback"

@@ -73,14 +73,26 @@ class _Process:
     outbox: bytearray = field(default_factory=bytearray)
 
 
+@dataclass(frozen=True)
+class WorkerSettings:
+    """How a pool's candidates run.
+
+    ``memory_limit`` is in bytes per candidate beyond what the warm process has; ``warm_backend`` is
+    compiled once at the start, with ``warm_cache`` as its compiler cache, which may outlive the
+    pool and be shared with others (it saves ten seconds at the next start; no candidate uses it).
+    """
+
+    warm_backend: str = "inductor"
+    memory_limit: int | None = None
+    isolation: Isolation = "fork"
+    warm_cache: Path | None = None
+
+
 class WorkerPool:
     """``jobs`` candidates at a time in a warm worker of ``python``; a context manager.
 
     ``env`` is the candidates' environment (secrets are dropped from it); ``workdir`` holds caches
-    and working folders; ``memory_limit`` is in bytes per candidate beyond what the warm process
-    has; ``warm_backend`` is compiled once at the start, with ``warm_cache`` as its compiler cache,
-    which may outlive the pool and be shared with others (it saves ten seconds at the next start;
-    no candidate uses it).  The worker starts with the first candidate, or with `start`.
+    and working folders.  The worker starts with the first candidate, or with `start`.
     """
 
     def __init__(
@@ -89,10 +101,7 @@ class WorkerPool:
         jobs: int,
         env: Mapping[str, str],
         workdir: Path,
-        warm_backend: str = "inductor",
-        memory_limit: int | None = None,
-        isolation: Isolation = "fork",
-        warm_cache: Path | None = None,
+        settings: WorkerSettings = WorkerSettings(),
     ) -> None:
         self.python = python
         self.jobs = max(1, jobs)
@@ -103,10 +112,10 @@ class WorkerPool:
         if self.jobs > 1:  # spinning threads of one candidate would take the cores of another
             self._env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._workdir = workdir.resolve()
-        self._warm_cache = WarmCache(warm_cache or self._workdir / "warm-cache")
-        self._grace = _GRACE[isolation]
-        self._options = ["--isolation", isolation, "--warm", warm_backend]
-        self._options += ["--memory", str(memory_limit or 0)]
+        self._warm_cache = WarmCache(settings.warm_cache or self._workdir / "warm-cache")
+        self._grace = _GRACE[settings.isolation]
+        self._options = ["--isolation", settings.isolation, "--warm", settings.warm_backend]
+        self._options += ["--memory", str(settings.memory_limit or 0)]
         self._process: _Process | None = None
         self._queue: deque[_Job] = deque()
         self._flying: dict[int, _Job] = {}

@@ -20,7 +20,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.operators import operators
 from reporter.core.recorded_call import Recorded
-from reporter.diagnose.culprit import find
+from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
@@ -370,14 +370,12 @@ class ReproBuilder:
         layer = self.wanted.layer or ""
         if layer not in LAYERS:
             return None
+        mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
             pool_experiment(self.pool, text, self.wanted),
-            layer,
-            self.wanted.kind,
-            CULPRIT_BUDGET,
-            self.options.jobs,
+            SuspectedBug(layer, self.wanted.kind, mode=mode),
+            SearchBudget(CULPRIT_BUDGET, self.options.jobs),
             self.progress.note if self.options.verbose else lambda _: None,
-            mode=dict(check.arguments).get("mode", "").strip("'\"") or None,
         )
 
 

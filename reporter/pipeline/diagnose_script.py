@@ -30,7 +30,7 @@ from reporter.pipeline.run import Run
 from reporter.publish.result import EVIDENCE
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.reduce import initial_candidates
 from reporter.whole_model import source_model, traced_model
 
@@ -176,21 +176,12 @@ def _session(
     every_call: bool = False,
     gpu: bool = False,
 ) -> RecordingSession:
-    return RecordingSession(
-        python,
-        list(way.command),
-        module=way.kind == "module",
-        cwd=way.cwd,
-        timeout=options.timeout,
-        cache=folder / "cache",
-        echo=_echo(options.json),
-        talk=progress.note,
-        every_call=every_call,
-        way=facts_for(way),
-        variables=way.variables(),
-        reruns=options.jobs if gpu or options.workers == "spawn" else 0,
-        gpu=gpu,
+    program = WatchedProgram(
+        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
+    reruns = options.jobs if gpu or options.workers == "spawn" else 0
+    watching = Watching(options.timeout, every_call, reruns, gpu)
+    return RecordingSession(program, watching, _echo(options.json), progress.note)
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:

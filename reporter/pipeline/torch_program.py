@@ -17,7 +17,7 @@ from reporter.core.recorded_call import Recorded
 from reporter.core.report import Report, RungRow, Verdict
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
-from reporter.evidence.repro import ReproEvidence, of_repro
+from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
@@ -193,11 +193,13 @@ class TorchProgram:
         found = of_repro(
             run.info.path,
             built.text,
-            kind=recorded.kind,
-            layer=recorded.layer,
-            suspects=_suspects(built),
-            error=f"{failure.get('message', '')}\n{failure.get('traceback', '')}",
-            budget=run.options.evidence,
+            ShownFailure(
+                recorded.kind,
+                recorded.layer,
+                _suspects(built),
+                f"{failure.get('message', '')}\n{failure.get('traceback', '')}",
+            ),
+            run.options.evidence,
             keep=private / "repro",
             warm=self.workers.warm,
         )

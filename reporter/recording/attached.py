@@ -18,7 +18,7 @@ from reporter.core.report import Report, Verdict
 from reporter.core.settings import Options
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 
 _CONNECT_SECONDS = 60.0
 #: What is not equal, but within what rounding explains.
@@ -31,16 +31,8 @@ class Attached(RecordingSession):
     def __init__(self, options: Options, folder: Path) -> None:
         self._given = folder
         self.hello: Json = {}
-        super().__init__(
-            Path(),
-            [],
-            module=False,
-            cwd=options.cwd,
-            timeout=options.timeout,
-            cache=folder / "cache",
-            echo=None,
-            talk=lambda _: None,
-        )
+        program = WatchedProgram(Path(), (), options.cwd, folder / "cache")
+        super().__init__(program, Watching(options.timeout))
         self.standbys.keep_latest = False
 
     def _folder(self) -> Path:

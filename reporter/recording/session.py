@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,48 +31,61 @@ _MAX_FINDINGS = 4
 _CHECKED_AGAIN = 2
 
 
+@dataclass(frozen=True)
+class WatchedProgram:
+    """The program to be watched: the interpreter, the words after it, and where it runs.
+
+    `cache` is the compiler cache of the run. `way` says how the target starts the command (see
+    `reporter.recording.entry_points.facts_for`); by default it is a script.
+    """
+
+    python: Path
+    command: tuple[str, ...]
+    cwd: Path
+    cache: Path
+    way: Mapping[str, Any] = field(default_factory=lambda: {"way": "script"})
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How closely a program is watched.
+
+    `timeout` is the script's own limit in seconds. `every_call` compares all calls, else the first
+    ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
+    runs of the program at a time answer what is asked. With `gpu`, none of them is started before
+    it is needed while the program itself holds memory there.
+    """
+
+    timeout: float
+    every_call: bool = False
+    reruns: int = 0
+    gpu: bool = False
+
+
 class RecordingSession:
-    """Runs the script once and collects a `Recording`."""
+    """Runs a program once and collects a `Recording`.
+
+    `echo` gets what the program prints, `talk` what its user should know. `clock` is in seconds,
+    for the script's own limit; its repetitions are timed by the process that makes them.
+    """
 
     def __init__(
         self,
-        python: Path,
-        command: list[str],
-        *,
-        module: bool,
-        cwd: Path,
-        timeout: float,
-        cache: Path,
-        echo: IO[bytes] | None,
-        talk: Callable[[str], None],
-        every_call: bool = False,
-        way: Mapping[str, Any] | None = None,
-        variables: Mapping[str, str] | None = None,
-        reruns: int = 0,
-        gpu: bool = False,
+        program: WatchedProgram,
+        watching: Watching,
+        echo: IO[bytes] | None = None,
+        talk: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`way`: how the target starts the command (see `reporter.recording.entry_points`), where
-        it is no script or module.
-
-        `reruns`: with more than 0, nothing is forked; that many runs of the program at a time
-        answer what is asked. With `gpu`, none of them is started before it is needed while the
-        program itself holds memory there. `clock`: seconds, for the script's own limit; its
-        repetitions are timed by the process that makes them.
-        """
-        self.every_call = every_call
+        self.program = program
+        self.watching = watching
+        self.timeout = watching.timeout
         self.clock = clock
-        self.way = dict(way or {"way": "module" if module else "script"})
-        self.variables = dict(variables or {})
-        self.python = python
-        self.command = command
-        self.cwd = cwd
-        self.timeout = timeout
-        self.cache = cache
         self.echo = echo
         self.talk = talk
         self.recording = Recording(self._folder())
-        self.runs = self._runs(reruns, ahead=not gpu) if reruns else None
+        self.runs = self._runs() if watching.reruns else None
         self._judging = 0.0
         self.standbys = ForkServers(self.recording.folder, self.runs.lab if self.runs else None)
         self.begun: dict[int, Json] = {}
@@ -87,14 +101,16 @@ class RecordingSession:
         """Where the socket and the working files are; its path has to be short."""
         return Path(tempfile.mkdtemp(prefix="br-"))
 
-    def _program(self) -> RerunProgram:
+    def _rerun_program(self) -> RerunProgram:
         # where the tool itself is run by a test, that test is not the program's
-        variables = launch.environment(self.cache) | {"PYTEST_CURRENT_TEST": ""} | self.variables
-        return RerunProgram(self.python, tuple(self.command), self.cwd, variables, self.way)
+        given, unset = self.program, {"PYTEST_CURRENT_TEST": ""}
+        variables = launch.environment(given.cache) | unset | dict(given.variables)
+        return RerunProgram(given.python, given.command, given.cwd, variables, dict(given.way))
 
-    def _runs(self, at_once: int, ahead: bool) -> ProgramRuns:
-        folder = self.recording.folder
-        return ProgramRuns(self._program(), folder, self.cache, at_once, self.timeout, ahead)
+    def _runs(self) -> ProgramRuns:
+        folder, at_once, ahead = self.recording.folder, self.watching.reruns, not self.watching.gpu
+        program, cache = self._rerun_program(), self.program.cache
+        return ProgramRuns(program, folder, cache, at_once, self.timeout, ahead)
 
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen
@@ -116,10 +132,10 @@ class RecordingSession:
         facts: dict[str, Any] = {"socket": f"{folder}/s", "folder": folder}
         if self.runs:
             facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
-        if self.every_call:
+        if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self.clock()
-        process = self._program().start(
+        process = self._rerun_program().start(
             spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         assert process.stdout is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 from reporter.core.settings import Options
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import warm_folder
-from reporter.execution.worker_pool import Isolation, WorkerPool
+from reporter.execution.worker_pool import Isolation, WorkerPool, WorkerSettings
 from reporter.reduce.contrast import ContrastInterpreter
 
 
@@ -72,10 +72,11 @@ class WorkerSet:
             options.jobs,
             launch.environment(),
             self.folder / name,
-            "inductor",
-            memory_limit=int(options.memory * 2**30),
-            isolation=self._isolation,
-            warm_cache=warm,
+            WorkerSettings(
+                memory_limit=int(options.memory * 2**30),
+                isolation=self._isolation,
+                warm_cache=warm,
+            ),
         )
 
     def start(self) -> None:

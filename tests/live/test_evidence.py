@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from reporter.evidence.call import of_call
-from reporter.evidence.repro import of_repro
+from reporter.evidence.repro import ShownFailure, of_repro
 from tests.support import interpreter
 from tests.support.evidence import of_breaks
 from tests.support.scripts import text
@@ -38,10 +38,7 @@ def test_a_repro_that_does_not_end_is_no_evidence() -> None:
     found = of_repro(
         interpreter.WARM,
         "import time\nwhile True:\n    time.sleep(1)\n",
-        kind="hang",
-        layer="inductor",
-        suspects=(),
-        error="",
+        ShownFailure("hang", "inductor"),
         budget=2,
     )
     assert found.excerpt is None and found.no_excerpt == "not done within 2 s"

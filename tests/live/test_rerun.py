@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until
@@ -29,17 +29,9 @@ def record(tmp_path: Path) -> Iterator[Record]:
     def run(name: str) -> Recording:
         script = tmp_path / "script.py"
         script.write_text(text("rerun/wrong") + text(f"rerun/{name}"))
-        session = RecordingSession(
-            interpreter.WARM,
-            [str(script)],
-            module=False,
-            cwd=tmp_path,
-            timeout=PATIENCE,
-            cache=interpreter.session() / "inductor",
-            echo=None,
-            talk=lambda _: None,
-            reruns=2,
-        )
+        cache = interpreter.session() / "inductor"
+        program = WatchedProgram(interpreter.WARM, (str(script),), tmp_path, cache)
+        session = RecordingSession(program, Watching(PATIENCE, reruns=2))
         made.append(session.run())
         return made[-1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reporter.evidence.repro import ReproEvidence, of_repro
+from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE
 
@@ -14,5 +14,5 @@ def of_breaks(python: Path, backend: str, keep: Path, **more: str) -> ReproEvide
     its kind.
     """
     program = text("evidence/breaks").replace("BACKEND", backend)
-    facts = {"kind": "wrong_result", "layer": "aot_autograd", "error": "", **more}
-    return of_repro(python, program, suspects=(), budget=3 * PATIENCE, keep=keep, **facts)
+    failure = ShownFailure(**{"kind": "wrong_result", "layer": "aot_autograd", **more})
+    return of_repro(python, program, failure, 3 * PATIENCE, keep)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support import interpreter, scripts
 
 #: Modules that a script may import from beside it.
@@ -29,18 +29,15 @@ def session(
     """What would watch a command that is started in `folder`, by default with the warm
     interpreter.
     """
-    return RecordingSession(
+    program = WatchedProgram(
         python or interpreter.WARM,
-        command,
-        module=module,
-        cwd=folder,
-        timeout=timeout,
+        tuple(command),
+        folder,
         # one for all: probing the C++ compiler anew would take longer than most tests
-        cache=interpreter.session() / "inductor",
-        echo=None,
-        talk=lambda _: None,
-        clock=clock,
+        interpreter.session() / "inductor",
+        {"way": "module" if module else "script"},
     )
+    return RecordingSession(program, Watching(timeout), clock=clock)
 
 
 def watch(text: str, folder: Path, timeout: float = 600) -> Recording:

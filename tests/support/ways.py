@@ -11,7 +11,7 @@ from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
 from reporter.recording.entry_points import check_early, facts_for, refuse_run, way_of
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession
+from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
@@ -36,18 +36,10 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
     asked = options(folder, *words)
     check_early(asked)
     way = way_of(asked, python)
-    session = RecordingSession(
-        python,
-        list(way.command),
-        module=way.kind == "module",
-        cwd=way.cwd,
-        timeout=timeout,
-        cache=folder / "cache",
-        echo=None,
-        talk=lambda _: None,
-        way=facts_for(way),
-        variables=way.variables(),
+    program = WatchedProgram(
+        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
+    session = RecordingSession(program, Watching(timeout))
     recording = session.run()
     refuse_run(way, recording)
     return recording

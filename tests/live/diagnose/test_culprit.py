@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.signature import Signature, of_assertion
-from reporter.diagnose.culprit import candidates, find
+from reporter.diagnose.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.experiment import (
     Abilities,
     judge_run,
@@ -21,7 +21,7 @@ from reporter.diagnose.experiment import (
 )
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
-from reporter.execution.worker_pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from reporter.recording.call_session import Json
 from tests.support import interpreter
 from tests.support.recorded import recorded
@@ -54,7 +54,10 @@ def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     abilities = lab_abilities(diagnosis.finding.lab, names, RUN)
     experiment = lab_experiment(diagnosis, RUN)
     culprit = find(
-        experiment, diagnosis.layer, diagnosis.kind, SEARCH, 2, lambda _: None, abilities
+        experiment,
+        SuspectedBug(diagnosis.layer, diagnosis.kind),
+        SearchBudget(SEARCH, 2),
+        abilities=abilities,
     )
     assert culprit.subsystem == "aot_eager_decomp_partition/decomposition"
     assert culprit.exact and culprit.operator == "aten.hardswish.default"
@@ -71,10 +74,13 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
     wanted = of_assertion("wrong result: eager is off by 0.0, compiled by 1.0")
     assert wanted is not None
     abilities = Abilities(((SPEC["backend"], SPEC["subsystem"]),), {})
-    with WorkerPool(interpreter.WARM, 2, {}, tmp_path, warm_backend="eager") as pool:
+    with WorkerPool(interpreter.WARM, 2, {}, tmp_path, WorkerSettings("eager")) as pool:
         experiment = pool_experiment(pool, text(FAULTY), wanted)
         culprit = find(
-            experiment, "decomposition", "wrong_result", SEARCH, 2, lambda _: None, abilities
+            experiment,
+            SuspectedBug("decomposition", "wrong_result"),
+            SearchBudget(SEARCH, 2),
+            abilities=abilities,
         )
     assert culprit.stable
     assert culprit.operator == "aten.hardswish.default" and culprit.exact

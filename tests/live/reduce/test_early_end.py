@@ -12,7 +12,7 @@ import pytest
 
 from anonymizer.graph.boilerplate import ReproCheck
 from reporter.execution.compiler_cache import warm_folder
-from reporter.execution.worker_pool import Answer, WorkerPool
+from reporter.execution.worker_pool import Answer, WorkerPool, WorkerSettings
 from reporter.reduce import early_end
 from tests.support import interpreter
 from tests.support.scripts import text
@@ -22,7 +22,9 @@ from tests.support.scripts import text
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     folder = tmp_path_factory.mktemp("early")
     warm = warm_folder(interpreter.WARM, folder)  # as the command does
-    with WorkerPool(interpreter.WARM, 2, dict(os.environ), folder, warm_cache=warm) as made:
+    with WorkerPool(
+        interpreter.WARM, 2, dict(os.environ), folder, WorkerSettings(warm_cache=warm)
+    ) as made:
         yield made
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from reporter.core.candidate import judge
 from reporter.core.signature import Signature
-from reporter.execution.worker_pool import WorkerPool, run_cold
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings, run_cold
 from tests.support import interpreter
 from tests.support.places import ROOT
 from tests.support.scripts import text
@@ -77,7 +77,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pool(notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     env = {**os.environ, "MY_TOKEN": "not for candidates", "NOTES": str(notes)}
     folder = tmp_path_factory.mktemp("pool")
-    with WorkerPool(interpreter.WARM, 2, env, folder, memory_limit=1 << 29) as made:
+    with WorkerPool(interpreter.WARM, 2, env, folder, WorkerSettings(memory_limit=1 << 29)) as made:
         assert made.submit("pass").result(PATIENCE).outcome == "passes"
         yield made
 
@@ -280,8 +280,8 @@ def spawning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
     unsafe.
     """
     folder = tmp_path_factory.mktemp("spawning")
-    given = {"warm_backend": "eager", "isolation": "spawn"}
-    with WorkerPool(interpreter.WARM, 1, dict(os.environ), folder, **given) as made:
+    given = WorkerSettings("eager", isolation="spawn")
+    with WorkerPool(interpreter.WARM, 1, dict(os.environ), folder, given) as made:
         yield made
 
 

@@ -3,8 +3,8 @@ import os
 import sys
 from pathlib import Path
 
-from reporter.execution.worker_pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 
 environment = {**os.environ, "NOTES": sys.argv[2]}
-pool = WorkerPool(Path(sys.argv[1]), 2, environment, Path(sys.argv[2]), warm_backend="eager")
+pool = WorkerPool(Path(sys.argv[1]), 2, environment, Path(sys.argv[2]), WorkerSettings("eager"))
 pool.submit(sys.stdin.read(), timeout=100000).result()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from reporter.diagnose.culprit import BACKENDS, find
+from reporter.diagnose.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.experiment import Abilities, Trial, Variation
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import applicable
@@ -69,7 +69,10 @@ def searched(
 ) -> Culprit:
     budget, kind = 1.0, "wrong_result"
     return find(
-        compiler, layer, kind, budget, jobs, lambda _: None, abilities, clock=compiler.clock
+        compiler,
+        SuspectedBug(layer, kind),
+        SearchBudget(budget, jobs, compiler.clock),
+        abilities=abilities,
     )
 
 
