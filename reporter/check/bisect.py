@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
@@ -31,10 +31,9 @@ from reporter.core.settings import Options
 from reporter.environments import index as listing
 from reporter.environments.release import Release, parse, public
 from reporter.environments.selection import Selection, select_releases
+from reporter.execution.interpreter import probe
 from reporter.store.database import open_store, store_path
-
-if TYPE_CHECKING:
-    from reporter.tracker.preview import Prompt
+from reporter.tracker.preview import Prompt
 
 FOUND, NOTHING = 0, 1
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
@@ -275,7 +274,6 @@ def _public(version: str | None) -> str | None:
 
 def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ...]:
     """The given interpreters, in the order of their torch."""
-    from reporter.execution.interpreter import probe
 
     found = select_releases(Selection(python=request.python), options)
     dated = []

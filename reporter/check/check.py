@@ -10,7 +10,6 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
@@ -30,9 +29,7 @@ from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection, select_releases
 from reporter.store.database import open_store, store_path
-
-if TYPE_CHECKING:
-    from reporter.tracker.preview import Prompt
+from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)

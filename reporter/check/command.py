@@ -8,19 +8,20 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from reporter.check import results
 from reporter.check.check import CheckRequest, check
+from reporter.check.cluster import Cluster
 from reporter.check.engine import Engine
+from reporter.check.notify import notify_issues, refuse_early
 from reporter.check.results import Checked
 from reporter.check.shards import merge
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
+from reporter.publish.rerender import with_checks
 from reporter.tracker.place import parse_issue
-
-if TYPE_CHECKING:
-    from reporter.tracker.preview import Prompt
+from reporter.tracker.preview import Prompt
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,6 @@ def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
     """
     _refuse_contradictions(asked)
     if asked.comment:
-        from reporter.check.notify import refuse_early
-
         refuse_early(person, asked.yes, _addresses(asked))
     for path in (asked.markdown, asked.html, asked.results):
         _refuse_unwritable(path)
@@ -74,7 +73,6 @@ def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
         )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
-    from reporter.publish.rerender import with_checks
 
     checked = replace(checked, notes=(*checked.notes, *with_checks(asked.repros)))
     return _told(checked, person, asked.yes) if asked.comment else checked
@@ -82,7 +80,6 @@ def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
 
 def _told(checked: Checked, person: Prompt, is_sure: bool) -> Checked:
     """The same with what issues were told; the exit code stays that of the check."""
-    from reporter.check.notify import notify_issues
 
     told = tuple(notify_issues(checked.results, person, is_sure))
     notes = (*checked.notes, *(item.line() for item in told))
@@ -127,7 +124,6 @@ def _engine(asked: CheckArguments, options: Options) -> Engine | None:
     """The engine that was named; None is this machine's."""
     if asked.scheduler is None:
         return None
-    from reporter.check.cluster import Cluster
 
     return Cluster(asked.scheduler, options)
 
@@ -144,8 +140,6 @@ def _refuse_unwritable(path: Path | None) -> None:
 
 
 def _write(asked: CheckArguments, checked: Checked) -> None:
-    from reporter.check import results
-
     if asked.markdown is not None:
         _put(asked.markdown, results.markdown(checked))
     if asked.html is not None:

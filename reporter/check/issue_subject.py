@@ -12,23 +12,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reporter.check.judging import RUNS, Decision, Outcome
 from reporter.check.subject import CheckSubject, IssueOrigin, key_of, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.execution import interpreter
+from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.sandbox.limits import GIB
 from reporter.tracker.place import parse_issue
-
-if TYPE_CHECKING:
-    from reporter.execution.interpreter import InterpreterInfo
-    from reporter.tracker.preview import Prompt
-    from reporter.triage.attempt import Attempts
-    from reporter.triage.result import Status
-    from reporter.triage.thread import Thread
-    from reporter.triage.verdict import Judged
+from reporter.tracker.preview import Prompt
+from reporter.tracker.session import TrackerSession
+from reporter.triage.attempt import Attempts, run
+from reporter.triage.cpu_port import on_cpu
+from reporter.triage.decide import decide
+from reporter.triage.extract import Refusal, devices, extract
+from reporter.triage.flow import RUN_SECONDS, lacks
+from reporter.triage.result import Status
+from reporter.triage.service import show
+from reporter.triage.stated import read_stated
+from reporter.triage.thread import Thread, fetch, read_file
+from reporter.triage.verdict import Judged, judge
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")
@@ -66,8 +71,6 @@ def fetch_issue(name: str, trust: bool = False, person: Prompt | None = None) ->
 
     Raises as `named`.
     """
-    from reporter.tracker.session import TrackerSession
-    from reporter.triage.thread import fetch, read_file
 
     address = None if Path(name).exists() else parse_issue(name)
     if address is None:
@@ -82,9 +85,6 @@ def subject_of_thread(
     """The program of a thread, and what the thread says goes wrong; without a program a subject
     that cannot be judged.
     """
-    from reporter.triage.extract import Refusal, extract
-    from reporter.triage.service import show
-    from reporter.triage.stated import read_stated
 
     says, found = read_stated(thread), extract(thread)
     issue = str(thread.address or "")
@@ -114,10 +114,6 @@ def judge_issue(
 
     Raises CannotJudgeError if there is no sandbox, CancelledError once `stopped`.
     """
-    from reporter.triage.cpu_port import on_cpu
-    from reporter.triage.decide import decide
-    from reporter.triage.extract import devices
-    from reporter.triage.flow import lacks
 
     foreign = subject.foreign
     assert foreign is not None
@@ -156,9 +152,6 @@ def _looked_at(
     """The runs of the program as it was posted, and the tool's verdict where they do not say it
     all.
     """
-    from reporter.triage.attempt import run
-    from reporter.triage.flow import RUN_SECONDS
-    from reporter.triage.verdict import judge
 
     says, trust = foreign.stated, foreign.trust
     seconds = min(timeout, RUN_SECONDS) if says.sort == "hangs" else timeout

@@ -23,6 +23,7 @@ from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
 from reporter.core.version import VERSION
 from reporter.store.database import now, transaction
+from templates import render
 
 #: What somebody said this long ago is not recent any more.
 LATELY = timedelta(days=14)
@@ -272,8 +273,6 @@ def _version(check: CheckResult) -> Version:
 
 
 def _text(comment: Comment, detail: str) -> str:
-    from templates import render
-
     check = comment.check
     text = render(
         "announce.md.j2",

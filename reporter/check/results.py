@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
-
-if TYPE_CHECKING:
-    from reporter.check.notifications import Notification
+from templates.matrix import render
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
 
@@ -200,6 +199,4 @@ def html(checked: Checked) -> str:
 
 
 def _rendered(name: str, checked: Checked) -> str:
-    from templates.matrix import render
-
     return render(name, _context(checked))

@@ -15,13 +15,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reporter.core.errors import UsageError
 from reporter.core.signature import Signature, normalise, of_assertion
-
-if TYPE_CHECKING:
-    from reporter.triage.stated import Stated
+from reporter.triage.stated import Raised, Stated
 
 _REPORT, _REPRO = "report.json", "repro.py"
 _CRASHES = ("crash", "crash_on_recompile")
@@ -46,7 +44,6 @@ class IssueOrigin:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> IssueOrigin:
         """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
-        from reporter.triage.stated import Raised, Stated
 
         said = data["stated"]
         raised = tuple(Raised(**item) for item in said["raised"])

@@ -16,6 +16,7 @@ from concurrent.futures import CancelledError
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from reporter.check.issue_subject import judge_issue
 from reporter.check.judging import Decision, Observation, Outcome, observe, settle
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject, signature_of
@@ -26,6 +27,7 @@ from reporter.environments.environments import Environment, Environments, cache_
 from reporter.environments.release import Release, public
 from reporter.execution.compiler_cache import is_ready
 from reporter.execution.fresh_process import run_cold, stop_all
+from reporter.sandbox import run as sandbox
 from reporter.store.database import now
 
 
@@ -140,7 +142,6 @@ class TaskRunner:
         """End what runs, for threads that wait for it; what they then report is not to be
         believed.
         """
-        from reporter.sandbox import run as sandbox
 
         self._stopped.set()
         self.pools.close()
@@ -180,8 +181,6 @@ class TaskRunner:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, sights = task.subject, list[Observation]()
         if subject.foreign is not None:
-            from reporter.check.issue_subject import judge_issue
-
             pools = self.pools
             return judge_issue(
                 subject, place.python, task.timeout, pools.memory, pools.jobs, self._stopped.is_set

@@ -10,6 +10,7 @@ from typing import Any
 
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
+from templates.versions import versions_block
 
 # Runs in the target: the collectors load themselves by location, under a private name.
 _COLLECT = """
@@ -34,7 +35,6 @@ class Versions:
 
     def summary_lines(self) -> list[str]:
         """The lines of the Versions block."""
-        from templates.versions import versions_block
 
         return versions_block(self.environment).splitlines()
 

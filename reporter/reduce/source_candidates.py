@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.source import rewrite
+from anonymizer.source import reduce, rewrite
 from anonymizer.source.program import import_lines
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from reporter.core.candidate import Candidate
@@ -117,7 +117,6 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     it always. So what the whole backend compiles rightly (`_CONTROLS`) each version has to, too;
     one that compiles none of that stays as it is.
     """
-    from anonymizer.source import reduce
 
     before = candidate.check.prelude
     text = backend_text(program)
@@ -169,7 +168,6 @@ def _returns(program: SourceProgram) -> bool:
 
 def reduce_source(seed: Candidate, ask: Questions) -> Candidate:
     """The smallest rewritten source that shows the failure, then the plainest check around it."""
-    from anonymizer.source import reduce
 
     assert isinstance(seed.content, Rewritten)
     best = PlainBackward().run(Calls().run(PlainOptions().run(seed, ask), ask), ask)

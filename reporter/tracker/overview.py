@@ -21,7 +21,8 @@ from reporter.store.filings import (
     known_issue,
     repository_of,
 )
-from reporter.store.reports import StoredReport, find, key_of, reports
+from reporter.store.reports import StoredReport, alike, find, key_of, reports
+from reporter.tracker.sync import refresh
 
 SCHEMA_VERSION = 1
 _KEY_SHOWN = 8
@@ -200,7 +201,6 @@ def show(name: str) -> ReportDetails:
 
     Raises UsageError if there is none or several.
     """
-    from reporter.store.reports import alike
 
     with open_store() as store:
         report = _named(store, name)
@@ -215,7 +215,6 @@ def sync() -> Listing:
     Trouble with one issue is a line, so that the others are still asked. Raises AuthenticationError
     where no question could be asked for want of a token.
     """
-    from reporter.tracker.sync import refresh
 
     changes: list[str] = []
     trouble: list[str] = []

@@ -8,16 +8,13 @@ mention or an instruction.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from reporter.core.labels import labels
 from reporter.core.version import VERSION
 from reporter.tracker.plain_text import plain
+from reporter.triage.result import Triage
 from templates import render
 from templates.text import shorten, tidy_log
-
-if TYPE_CHECKING:
-    from reporter.triage.result import Triage
 
 #: The labels that evidence of ours may suggest; never a priority, never `triaged`.
 ALLOWED = frozenset(
