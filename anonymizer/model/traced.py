@@ -17,7 +17,15 @@ from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
 from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
 from anonymizer.model.flow import connect, prune, readers, splice, unpack
 from anonymizer.model.functions import function
-from anonymizer.model.tree import ROOT, Given, Module, ModuleCall, StandIn, Step, TracedProgram
+from anonymizer.model.tree import (
+    ROOT,
+    Given,
+    Module,
+    ModuleCall,
+    StandIn,
+    Step,
+    TracedProgram,
+)
 
 
 def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedProgram:

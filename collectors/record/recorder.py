@@ -240,7 +240,7 @@ class Recorder:
     def _begin(self, call: Any, number: int, watched: Watched) -> None:
         from ..call import process_groups
         from ..call.forks import fork_from_fresh_thread
-        from . import standby, starting
+        from . import fork_server, starting
 
         again = self.spec.get("isolation") == "rerun"
         unsupported = (
@@ -273,7 +273,7 @@ class Recorder:
 
             call_state.keep(call, os.path.join(self.spec["folder"], "kept-{}.pt".format(number)))
         elif self.watching:
-            server = standby.ForkServer(
+            server = fork_server.ForkServer(
                 call, number, self.spec["socket"], self.spec["folder"], self.spec.get("cache", "")
             )
             self.standbys.append(fork_from_fresh_thread(server.serve))

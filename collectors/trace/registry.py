@@ -20,7 +20,13 @@ from ..dynamo.translator import tensor_meta
 from ..dynamo.value_statistics import literal, statistics
 from ..machine.public_names import NotInGraphError, is_torch_owned
 from .sizes import Size
-from .torch_functions import copy_values, has_dispatch, is_wrapped, new_module, pause_watching
+from .torch_functions import (
+    copy_values,
+    has_dispatch,
+    is_wrapped,
+    new_module,
+    pause_watching,
+)
 
 Json = Dict[str, Any]
 

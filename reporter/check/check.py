@@ -13,12 +13,7 @@ from dataclasses import dataclass, replace
 
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
-from reporter.check.plan import (
-    Plan,
-    compare,
-    refuse_nothing,
-    with_references,
-)
+from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
 from reporter.check.results import Checked, OutcomeChange
 from reporter.check.runs import Cell

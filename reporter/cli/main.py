@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from reporter.core.version import VERSION
 
-# Verb to its line in `bugreport --help`; the verb `create` lives in `reporter.cli.create`.
+# Verb to its line in `bugreport --help`; the verb `create` lives in `reporter.cli.commands.create`.
 COMMANDS = {
     "create": "Turn a failing script into a minimal, verified, anonymised report folder.",
     "anonymize": "Rewrite the whole failing model as public code, and prove that it is the same.",
@@ -106,7 +106,7 @@ def _parser(verb: str) -> Callable[[list[str]], object]:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(
         context_settings={**context, "allow_interspersed_args": verb not in RUNS_SCRIPT},
-    )(importlib.import_module(f"reporter.cli.{verb}").command)
+    )(importlib.import_module(f"reporter.cli.commands.{verb}").command)
     # The bare parser, without the exception hook that a typer app installs.
     parser = typer.main.get_command(app)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
-from reporter.recording.standby_processes import LastCall
+from reporter.recording.fork_servers import LastCall
 
 #: Dynamo's short names of older releases, in words.
 _IN_WORDS = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reporter.recording.call_session import CallSession, Json
-from reporter.recording.standby_processes import LastCall
+from reporter.recording.fork_servers import LastCall
 
 #: What tells most comes first.
 _ORDER = {

@@ -22,8 +22,8 @@ from typing import IO, Any
 from reporter.execution import launch
 from reporter.recording.call_session import Connection, ForkedCallSession, Json
 from reporter.recording.findings import Finding, Recording
+from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
-from reporter.recording.standby_processes import ForkServers
 
 _MAX_FINDINGS = 4
 #: The first calls of a callable that are looked at in any case, where each look means that the

@@ -24,7 +24,7 @@ _CONTEXT.set_forkserver_preload(
         "pytest",
         __name__,
         "reporter.cli.main",
-        "reporter.cli.file",
+        "reporter.cli.commands.file",
         "reporter.tracker.filing",
         "reporter.check.notify",
     ]
