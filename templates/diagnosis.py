@@ -27,6 +27,9 @@ def ladder_lines(report: Mapping[str, Any]) -> list[str]:
     """The rungs with their wall time in seconds, as a table."""
     width = max((len(row["rung"]) for row in report["ladder"]), default=0)
     return [
-        f"  {row['rung']:{width}}  {row['outcome']:8} {row['seconds'] or 0:6.1f} s  {row['detail']}".rstrip()
+        (
+            f"  {row['rung']:{width}}  {row['outcome']:8} {row['seconds'] or 0:6.1f} s"
+            f"  {row['detail']}"
+        ).rstrip()
         for row in report["ladder"]
     ]

@@ -204,7 +204,8 @@ class Emitter(Expressions):
     def _expression(self, node: Node) -> str:
         if node.name in self.matches:
             match = self.matches[node.name]
-            return f"{self._layer(match.layer, node)}({', '.join(self._arg(value) for value in match.data)})"
+            given = ", ".join(self._arg(value) for value in match.data)
+            return f"{self._layer(match.layer, node)}({given})"
         if node.op == "module":
             assert node.layer is not None
             return self._call(node, 0, self._layer(node.layer, node))

@@ -10,14 +10,19 @@ import re
 from anonymizer.graph.ir import Atom, Layer, Node, Ref, Seq, Value
 
 INFIX = {
-    "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/", "operator.floordiv": "//",
-    "operator.mod": "%", "operator.pow": "**", "operator.matmul": "@", "operator.and_": "&", "operator.or_": "|",
-    "operator.xor": "^", "operator.lshift": "<<", "operator.rshift": ">>", "operator.eq": "==", "operator.ne": "!=",
+    "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/",
+    "operator.floordiv": "//",
+    "operator.mod": "%", "operator.pow": "**", "operator.matmul": "@", "operator.and_": "&",
+    "operator.or_": "|",
+    "operator.xor": "^", "operator.lshift": "<<", "operator.rshift": ">>", "operator.eq": "==",
+    "operator.ne": "!=",
     "operator.lt": "<", "operator.le": "<=", "operator.gt": ">", "operator.ge": ">=",
 }  # fmt: skip
 IN_PLACE = {
-    "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=", "operator.ifloordiv": "//=",
-    "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=", "operator.imatmul": "@=",
+    "operator.iadd": "+=", "operator.isub": "-=", "operator.imul": "*=", "operator.itruediv": "/=",
+    "operator.ifloordiv": "//=",
+    "operator.imod": "%=", "operator.iand": "&=", "operator.ior": "|=", "operator.ixor": "^=",
+    "operator.imatmul": "@=",
 }  # fmt: skip
 _PREFIX = {
     "operator.neg": "-",

@@ -23,12 +23,15 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _IPV4 = re.compile(r"(?<![\w.])(?<!\w==)(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 _URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://[^\s\"'<>)\]`]+", re.IGNORECASE)
 _PUBLIC_URL = re.compile(
-    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
+    r"https?://(?:[\w-]+\.)*(?:pytorch\.org|python\.org|meta-pytorch\.github\.io"
+    r"|github\.com/(?:pytorch|triton-lang)|w3\.org)(?:[/:#?]|$)",
     re.IGNORECASE,
 )
 _ROOTS = (
-    "home|Users|root|mnt|tmp|var|opt|data|srv|scratch|private|workspace|workspaces|media|nfs|fsx|shared|"
-    "Volumes|work|build|builds|projects|storage|gpfs|lustre|efs|run|app|content|kaggle|dbfs|export|net|nas"
+    "home|Users|root|mnt|tmp|var|opt|data|srv|scratch|private|workspace|workspaces|media|nfs|fsx"
+    "|shared|"
+    "Volumes|work|build|builds|projects|storage|gpfs|lustre|efs|run|app|content|kaggle|dbfs"
+    "|export|net|nas"
 )
 _PATH = re.compile(
     rf"(?<![\w.<>/~-])/(?:{_ROOTS})(?:/[\w.+@-]+)+|~/[\w.+-]+|\b[A-Za-z]:\\[\w.\\ -]+"
@@ -137,7 +140,8 @@ def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Patter
         if len(name) < 3 or name.lower() in _NOBODY or name.isdigit():
             continue
         if name.lower() in known:
-            account = rf"(?<=[/\\]){re.escape(name)}(?=[/\\])|\b{re.escape(name)}(?=@)|(?<=_){re.escape(name)}(?=/)"
+            text = re.escape(name)
+            account = rf"(?<=[/\\]){text}(?=[/\\])|\b{text}(?=@)|(?<=_){text}(?=/)"
             pattern = account
         else:
             pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"

@@ -118,8 +118,10 @@ def _alike(one: object, other: object) -> bool:
 # ----------------------------------------------------------------------------------------
 
 _JOINS = {
-    "add": "added to", "sub": "subtracted from", "mul": "multiplied into", "div": "dividing", "masked_fill": "masking",
-    "where": "masking", "pow": "raising to a power", "remainder": "modulo", "maximum": "bounding", "minimum": "bounding",
+    "add": "added to", "sub": "subtracted from", "mul": "multiplied into", "div": "dividing",
+    "masked_fill": "masking",
+    "where": "masking", "pow": "raising to a power", "remainder": "modulo", "maximum": "bounding",
+    "minimum": "bounding",
     "addcmul": "added to",
 }  # fmt: skip
 #: Operations that say nothing of how a value came about.
@@ -128,7 +130,23 @@ _PLAIN = frozenset(
     long int contiguous add sub mul div neg getitem size chunk split flatten t mT T getattr clone
     detach type_as expand_as view_as reshape_as abs""".split()
 )
-_NOUNS = {"add": "a bias", "sub": "a bias", "addcmul": "a bias", "mul": "a factor", "div": "a divisor", "masked_fill": "a mask", "where": "a mask"}  # fmt: skip
+_NOUNS = {
+    "add": "a bias",
+    "sub": "a bias",
+    "addcmul": "a bias",
+    "mul": "a factor",
+    "div": "a divisor",
+    "masked_fill": "a mask",
+    "where": "a mask",
+}
+_FORWARD = {
+    "rsub": "sub",
+    "iadd": "add",
+    "imul": "mul",
+    "truediv": "div",
+    "rtruediv": "div",
+    "rpow": "pow",
+}
 _MADE = frozenset(
     "arange zeros ones full linspace triu tril eye rand randn randint randperm tensor empty"
     " scalar_tensor one_hot cumsum logspace".split()
@@ -138,7 +156,7 @@ _MADE = frozenset(
 def short(target: str) -> str:
     """`torch.nn.functional.silu` as `silu`, `__rsub__` as `sub`."""
     name = target.rsplit(".", 1)[-1].strip("_")
-    return {"rsub": "sub", "iadd": "add", "imul": "mul", "truediv": "div", "rtruediv": "div", "rpow": "pow"}.get(name, name)  # fmt: skip
+    return _FORWARD.get(name, name)
 
 
 def describe(program: TracedProgram, item: NonStockOperation) -> str:

@@ -11,12 +11,15 @@ from anonymizer.graph.expressions import Expressions
 from anonymizer.graph.ir import Node, Value
 
 _INFIX_METHODS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&", "__or__": "|", "__xor__": "^",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//", "remainder": "%",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&",
+    "__or__": "|", "__xor__": "^",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//",
+    "remainder": "%",
     "__truediv__": "/", "__lshift__": "<<", "__rshift__": ">>",
 }  # fmt: skip
 _SWAPPED = {
-    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//", "__rmatmul__": "@", "__rmod__": "%",
+    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//",
+    "__rmatmul__": "@", "__rmod__": "%",
     "__rlshift__": "<<", "__rrshift__": ">>",
 }  # fmt: skip
 _PREFIX = {"neg": "-", "bitwise_not": "~"}

@@ -129,7 +129,8 @@ class Ownership:
         """
         taken = [name for name in call.takes if not self.reaches(call.module, name)]
         if call.module == ROOT:
-            return tuple(n for n in self.program.given if self.program.given[n].kind == "input" and n in self.homes)  # fmt: skip
+            given = self.program.given
+            return tuple(n for n in given if given[n].kind == "input" and n in self.homes)
         return (*taken, *self._modules(call))
 
     def _modules(self, call: ModuleCall) -> tuple[str, ...]:

@@ -71,7 +71,8 @@ class Step:
         if self.function is not None or self.stand_in is not None:
             return True
         marked = short.endswith("_") and not short.endswith("__")
-        return marked or short in ("__setitem__", "setitem") or dict(self.node.kwargs).get("out") is not None  # fmt: skip
+        writes = short in ("__setitem__", "setitem")
+        return marked or writes or dict(self.node.kwargs).get("out") is not None
 
     @property
     def changes(self) -> bool:

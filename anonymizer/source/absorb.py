@@ -30,8 +30,12 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
         found = []
         for owner in _classes(each):
             for node in _constructor(owner):
-                made = _only(node.value) if isinstance(node, ast.Assign) else None
-                if made is not None and isinstance(node.targets[0], ast.Attribute):  # type: ignore[attr-defined]
+                if not isinstance(node, ast.Assign) or not isinstance(
+                    node.targets[0], ast.Attribute
+                ):
+                    continue
+                made = _only(node.value)
+                if made is not None:
                     found.append((each, node, made))
         return found
 

@@ -135,7 +135,9 @@ class ObjectBuilder(ObjectTexts):
             return []
         made = ast.parse("\n".join(lines)).body
         if self.public.get(key) == "Repro":
-            made[0].body += self.ties("self", next(i for i, r in self.world.gathered["instances"].items() if r is live))  # type: ignore[attr-defined]
+            instances = self.world.gathered["instances"]
+            number = next(i for i, record in instances.items() if record is live)
+            made[0].body += self.ties("self", number)  # type: ignore[attr-defined]
         return list(made)
 
     def _parent(

@@ -239,9 +239,12 @@ def blocks(program: SourceProgram) -> Iterator[SourceProgram]:
         return [
             node
             for node in ast.walk(each.definitions)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and len(node.args) == 1
-            and isinstance(node.args[0], ast.Constant) and node.args[0].value not in (1, 0)
-        ]  # fmt: skip
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "range"
+            and len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and node.args[0].value not in (1, 0)
+        ]
 
     def change(node: ast.Call) -> None:
         node.args[0] = ast.Constant(1)

@@ -190,7 +190,9 @@ def _inputs(builder: ObjectBuilder, args: list[Ref]) -> ast.Module:
     listed = ", ".join(values) + ("," if len(values) == 1 else "")
     seed = ["torch.manual_seed(0)"] if lines else []
     text = "\n".join([*seed, *lines, f"return ({listed})"])
-    return ast.Module(ast.parse("def inputs():\n" + "\n".join("    " + line for line in text.splitlines())).body[0].body, [])  # type: ignore[attr-defined]
+    body = "\n".join("    " + line for line in text.splitlines())
+    (function,) = ast.parse("def inputs():\n" + body).body
+    return ast.Module(function.body, [])  # type: ignore[attr-defined]
 
 
 class _Inputs:

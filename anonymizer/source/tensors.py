@@ -17,7 +17,8 @@ def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
     `exact` keeps the values of a tiny tensor of small whole numbers.
     """
     if spec.get("layout", "strided") != "strided":
-        return f"torch.zeros({_shape(spec['shape'])}).to_{'sparse' if 'sparse' in spec['layout'] else 'dense'}()"
+        layout = "sparse" if "sparse" in spec["layout"] else "dense"
+        return f"torch.zeros({_shape(spec['shape'])}).to_{layout}()"
     text, leaf = _laid_out(spec, exact)
     if spec.get("requires_grad") and not spec.get("is_parameter"):
         text = text[:-1] + ", requires_grad=True)" if leaf else text + ".requires_grad_()"
@@ -125,7 +126,8 @@ def _values(spec: Mapping[str, Any], exact: bool) -> str:
     options = "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
     typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options
     if exact and stats.get("small") is not None:
-        return f"torch.tensor({_nested(stats['small'], shape, dtype)}{typed if dtype not in ('int64', 'bool') else options})"
+        more = typed if dtype not in ("int64", "bool") else options
+        return f"torch.tensor({_nested(stats['small'], shape, dtype)}{more})"
     if prod(shape) == 0:
         return f"torch.empty({_shape(shape)}{typed})"
     patterned = _patterned(shape, stats, dtype, typed)

@@ -80,7 +80,7 @@ class _Repro:
         self.backward = ".backward(" in text
 
     # -- as it is
-    # --------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def results(self) -> Optional[Tuple[List[Any], List[Any], Optional[List[Any]]]]:
         """What eager, compiled and (if the repro asks for it) float64 gave; None where not both

@@ -112,7 +112,14 @@ def constructor(module: nn.Module) -> Dict[str, Any]:
 #: Arguments of which a number means the same as a tuple of that number.
 _EQUAL_SIZES = ("kernel_size", "stride", "padding", "dilation", "output_padding")
 
-_RNN = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}  # fmt: skip
+_RNN = {
+    "num_layers": 1,
+    "bias": True,
+    "batch_first": False,
+    "dropout": 0.0,
+    "bidirectional": False,
+    "proj_size": 0,
+}
 
 
 def _attribute(module: nn.Module, argument: str, parameter: inspect.Parameter) -> Any:

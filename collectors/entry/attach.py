@@ -1,9 +1,9 @@
 """A program that runs already asks for a report itself: it starts the tool, and from then on is
 watched like a script.
 
-The compiled callables of such a program go through a `RecorderSwitch`, which hands their calls to the
-recorder of the moment, if there is one. The tool is another process, found by `BUGREPORT_COMMAND`,
-on PATH, or beside this file.
+The compiled callables of such a program go through a `RecorderSwitch`, which hands their calls to
+the recorder of the moment, if there is one. The tool is another process, found by
+`BUGREPORT_COMMAND`, on PATH, or beside this file.
 """
 
 from __future__ import annotations

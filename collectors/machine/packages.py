@@ -21,13 +21,18 @@ _PUBLIC_BUILD = re.compile(
     r"cpu(\.cxx11\.abi)?|cu\d+(\.with\.pypi\.cudnn)?|rocm[\d.]+|xpu|git[0-9a-f]{7,40}"
 )
 _PUBLIC = re.compile(
-    r"torch|torch-bugreport|torchvision|torchaudio|torchtext|torchdata|torchao|torchtune|torchtitan|torchrec|torchcodec|torchmetrics"
-    r"|torch-(?:xla|tensorrt|geometric|scatter|sparse|cluster|c-dlpack-ext)|functorch|fbgemm-gpu|executorch"
-    r"|intel-extension-for-pytorch|pytorch-(?:lightning|triton|triton-rocm|triton-xpu|cuda|mutex)|pytorch"
+    r"torch|torch-bugreport|torchvision|torchaudio|torchtext|torchdata|torchao|torchtune"
+    r"|torchtitan|torchrec|torchcodec|torchmetrics"
+    r"|torch-(?:xla|tensorrt|geometric|scatter|sparse|cluster|c-dlpack-ext)|functorch|fbgemm-gpu"
+    r"|executorch"
+    r"|intel-extension-for-pytorch|pytorch-(?:lightning|triton|triton-rocm|triton-xpu|cuda"
+    r"|mutex)|pytorch"
     r"|triton|triton-(?:rocm|xpu|windows)|numpy|numpy-base|mypy|mypy[-_]extensions|flake8|optree"
-    r"|onnx|onnxruntime|onnxruntime-gpu|onnxscript|onnx-ir|mkl|mkl-(?:include|static|service)|mkl_fft|mkl_random"
+    r"|onnx|onnxruntime|onnxruntime-gpu|onnxscript|onnx-ir|mkl|mkl-(?:include|static|service)"
+    r"|mkl_fft|mkl_random"
     r"|intel-openmp|libtorch|libblas|magma-cuda\d*|cudatoolkit|tbb|blas|dpcpp-cpp-rt|intel-\w+-rt"
-    r"|nvidia-(?:cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt"
+    r"|nvidia-(?:cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver"
+    r"|cusparse|cusparselt"
     r"|nccl|nvjitlink|nvshmem|nvtx|cutlass-dsl)(?:-cu\d+)?"
 )
 

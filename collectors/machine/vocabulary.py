@@ -158,18 +158,21 @@ def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
 
 # Parameters of functions written in C++, whose signatures Python cannot read.
 _SIGNATURES = """
-input other dim dims keepdim keepdims out dtype layout device requires_grad pin_memory memory_format generator size
-sizes stride strides storage_offset start end step steps base fill_value value values alpha beta mat1 mat2 vec vec1 vec2
-batch1 batch2 min max p q k n m largest sorted descending stable return_inverse return_counts unique_dim side right
-out_int32 boundaries correction unbiased equal_nan rtol atol diagonal offset dim1 dim2 dim0 axis axis0 axis1 source
-destination index src reduce include_self accumulate indices mask tensors tensor shifts shift_amount rounding_mode
-condition self weight weights minlength bins density normalized onesided center pad_mode win_length hop_length n_fft
-window return_complex length periodic upper transpose unitriangular left hermitian driver full_matrices compute_uv
-some eigenvectors get_infos pivot check_errors ord split_size_or_sections chunks sections repeats output_size equation
-operands path indexing reps decimals nan posinf neginf exponent low high num_samples replacement mean std mu sigma
-lambd negative_slope threshold inplace training train momentum eps cudnn_enabled running_mean running_var
-kernel_size padding dilation groups output_padding ceil_mode count_include_pad divisor_override return_indices
-scale_factor mode align_corners recompute_scale_factor antialias approximate attn_mask dropout_p is_causal scale
-enable_gqa non_blocking copy memory_format as_tuple device_type cache_enabled enabled backend fullgraph dynamic
-options disable gradient retain_graph create_graph seed set_to_none
+input other dim dims keepdim keepdims out dtype layout device requires_grad pin_memory memory_format
+generator size sizes stride strides storage_offset start end step steps base fill_value value values
+alpha beta mat1 mat2 vec vec1 vec2 batch1 batch2 min max p q k n m largest sorted descending stable
+return_inverse return_counts unique_dim side right out_int32 boundaries correction unbiased
+equal_nan rtol atol diagonal offset dim1 dim2 dim0 axis axis0 axis1 source destination index src
+reduce include_self accumulate indices mask tensors tensor shifts shift_amount rounding_mode
+condition self weight weights minlength bins density normalized onesided center pad_mode win_length
+hop_length n_fft window return_complex length periodic upper transpose unitriangular left hermitian
+driver full_matrices compute_uv some eigenvectors get_infos pivot check_errors ord
+split_size_or_sections chunks sections repeats output_size equation operands path indexing reps
+decimals nan posinf neginf exponent low high num_samples replacement mean std mu sigma lambd
+negative_slope threshold inplace training train momentum eps cudnn_enabled running_mean running_var
+kernel_size padding dilation groups output_padding ceil_mode count_include_pad divisor_override
+return_indices scale_factor mode align_corners recompute_scale_factor antialias approximate
+attn_mask dropout_p is_causal scale enable_gqa non_blocking copy memory_format as_tuple device_type
+cache_enabled enabled backend fullgraph dynamic options disable gradient retain_graph create_graph
+seed set_to_none
 """

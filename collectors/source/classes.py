@@ -118,10 +118,14 @@ class ObjectRecords:
             name for name in value.__dict__ if any(hasattr(base, name) for base in foreign)
         )
         if record["shape"] == "enum":
-            record["fields"] = [[member.name, self.ref(member.value)] for member in value]  # type: ignore[attr-defined]
+            members: Any = value
+            record["fields"] = [[member.name, self.ref(member.value)] for member in members]
         elif record["shape"] == "namedtuple":
             given = getattr(value, "_field_defaults", {})
-            record["fields"] = [[name, self.ref(given[name]) if name in given else None] for name in value._fields]  # type: ignore[attr-defined]
+            fields = value._fields  # type: ignore[attr-defined]
+            record["fields"] = [
+                [name, self.ref(given[name]) if name in given else None] for name in fields
+            ]
         elif record["shape"] == "dataclass":
             record["fields"] = [[name, None] for name, _, _ in kinds.fields(value)]
             record["frozen"] = bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
@@ -171,7 +175,8 @@ class ObjectRecords:
             return self.opaque("an object of " + cls.__name__)
         self.with_instances.add(record["class"]["id"])
         if hasattr(value, "_fields") and isinstance(value, tuple):
-            record["state"] = {name: self.ref(each) for name, each in zip(value._fields, value)}  # type: ignore[attr-defined]
+            names = value._fields  # type: ignore[attr-defined]
+            record["state"] = {name: self.ref(each) for name, each in zip(names, value)}
             return {"kind": "instance", "id": key}
         state = dict(getattr(value, "__dict__", {}))
         for base in cls.__mro__:

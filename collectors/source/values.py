@@ -161,7 +161,8 @@ def _arguments(module: nn.Module, layer: type) -> Optional[Dict[str, Any]]:
     if special is not None:
         return special(module)
     arguments: Dict[str, Any] = {}
-    for name, parameter in inspect.signature(layer.__init__).parameters.items():  # type: ignore[misc]
+    made: Any = layer.__init__  # type: ignore[misc]
+    for name, parameter in inspect.signature(made).parameters.items():
         if name in _SKIPPED or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         if not hasattr(module, name):

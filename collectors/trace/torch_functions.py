@@ -33,7 +33,8 @@ SILENT = frozenset(
 
 #: Defaults of functions whose signature Python cannot read.
 _BUILT_IN: Dict[str, Dict[str, Any]] = {
-    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
+    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False,
+    "scale": None, "enable_gqa": False},
     "gelu": {"approximate": "none"},
 }  # fmt: skip
 _CPU = torch.device("cpu")

@@ -22,8 +22,8 @@ class CompilerReached(BaseException):
 
 
 def at_compiler() -> None:
-    """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is no way
-    back.
+    """Raise `CompilerReached` from now on where this process would start a C++ compiler; there is
+    no way back.
     """
     sys.addaudithook(_heard)
 

@@ -46,7 +46,8 @@ class Search:
         for point, check in ((0, first), (last, final)):
             if self.known[point] is Mark.UNKNOWN:
                 raise CannotJudgeError(
-                    f"torch {check.release} cannot be an end of the search: {describe(check)}; choose"
+                    f"torch {check.release} cannot be an end of the search: {describe(check)};"
+                    f" choose"
                     " another one"
                 )
         if self.known[0] is Mark.BEFORE and self.known[last] is Mark.AFTER:

@@ -35,12 +35,15 @@ _GONE = re.compile(
     r"(?:\bno longer|\bnot|n['’]t|\bcannot|\bunable to|\bfail(?:s|ed)?"
     r" to)\s+(?:\w+\s+){0,2}?(?:repro\w*|happen\w*|fail\w*|occur\w*)"
     r"|\b(?:fixed|gone|resolved|works)\s+(?:now|for"
-    r" me|on|in|with|by)\b|\b(?:is|was|got|been|seems|looks)\s+(?:now\s+)?(?:fixed|resolved|gone)\b",
+    r" me|on|in|with|by)\b|\b(?:is|was|got|been|seems|looks)\s+(?:now\s+)?(?:fixed|resolved"
+    r"|gone)\b",
     re.IGNORECASE,
 )
 _STILL = re.compile(
-    r"\brepro(?:duce[sd]?|ducible|s)?\b|\b(?:still|also|again)\s+(?:\w+\s+){0,2}?(?:happen\w*|fail\w*|occur\w*|see\w*|there|broken|present)"
-    r"|\bsame\s+(?:error|failure|problem|issue)\b|\b(?:fails|failing|broken)\s+(?:on|in|with|for)\b",
+    r"\brepro(?:duce[sd]?|ducible|s)?\b|\b(?:still|also|again)\s+(?:\w+\s+){0,2}?(?:happen\w*"
+    r"|fail\w*|occur\w*|see\w*|there|broken|present)"
+    r"|\bsame\s+(?:error|failure|problem|issue)\b|\b(?:fails|failing|broken)\s+(?:on|in|with"
+    r"|for)\b",
     re.IGNORECASE,
 )
 

@@ -17,7 +17,10 @@ from reporter.core.answer import Answer, is_about_memory
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
-_RANDOM = r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
+_RANDOM = (
+    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson"
+    r"|rrelu\w*|exponential_)\("
+)
 
 
 class Content(Protocol):

@@ -23,8 +23,10 @@ _RAISES = frozenset({"crash", "crash_on_recompile"})
 #: Frames through which every compilation goes, or every exception is raised: they tell nothing of
 #: this one.
 _EVERYWHERE = re.compile(
-    r":(?:_fn|wrapper|inner|__call__|_call_impl|_wrapped_call_impl|time_wrapper|compile_wrapper|_TorchDynamoContext"
-    r"|catch_errors|run|step|transform|unimplemented\w*|_compile_fx_inner|decorate_context|<module>|main)$"
+    r":(?:_fn|wrapper|inner|__call__|_call_impl|_wrapped_call_impl|time_wrapper|compile_wrapper"
+    r"|_TorchDynamoContext"
+    r"|catch_errors|run|step|transform|unimplemented\w*|_compile_fx_inner|decorate_context"
+    r"|<module>|main)$"
 )
 #: A compiler's refusal is known by what it says; the frames above it are the same for all.
 _COMPILERS_WORDS = re.compile(r"^(?:error|fatal error):")

@@ -252,7 +252,7 @@ class _Bench:
         return (above & usable) - cleared - {first}
 
     # -- asking
-    # ----------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def measure(self, positions: Iterable[int | None]) -> None:
         """Measures positions (None: the whole graph) side by side, as far as the time goes."""

@@ -50,7 +50,8 @@ facts["prefix"] = os.path.realpath(sys.prefix)
 try:
     import torch
 except ImportError as error:
-    missing = getattr(error, "name", None) == "torch" and type(error).__name__ == "ModuleNotFoundError"
+    missing = getattr(error, "name", None) == "torch"
+    missing = missing and type(error).__name__ == "ModuleNotFoundError"
     answer(missing=missing, error="%s: %s" % (type(error).__name__, error), **facts)
 except BaseException as error:
     answer(missing=False, error="%s: %s" % (type(error).__name__, error), **facts)

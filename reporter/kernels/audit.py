@@ -1,5 +1,5 @@
-"""The audit of a Triton kernel's report: the same files as any other, from a document whose ladder is made of
-targets.
+"""The audit of a Triton kernel's report: the same files as any other, from a document whose ladder
+is made of targets.
 
 The leak check has Triton's own words instead of torch's, since it is Triton's sources that a
 traceback quotes. Numbers of the private kernel that the failure needs are listed, as sizes are

@@ -17,7 +17,8 @@ _VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
 _ASSERTING = (*_VALUE_KINDS, "wrong_metadata", "accepts_invalid")
 _COMPARING = ("same", "allclose", "assert_close", "isclose")
 _RANDOM = re.compile(
-    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*|exponential_)\("
+    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"
+    r"|exponential_)\("
 )
 #: Backends that draw random numbers as eager mode does.
 _NOT_LOWERED = re.compile(r"""\bbackend=["'](?:eager|aot_eager\w*)["']""")

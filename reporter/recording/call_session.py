@@ -1,7 +1,8 @@
 """Where experiments on a recorded call are made: a standby process, asked over its socket.
 
-A `CallSession` answers requests about one call — run it under a rung, compare two runs, capture its graph —
-and hides whether a fork of the recorded moment or a re-run of the whole script does the work.
+A `CallSession` answers requests about one call — run it under a rung, compare two runs, capture its
+graph — and hides whether a fork of the recorded moment or a re-run of the whole script does the
+work.
 """
 
 from __future__ import annotations

@@ -53,9 +53,11 @@ except Exception as error:
     answer(problem="%s: %s" % (type(error).__name__, error))
 else:
     answer(
-        problem=None, processes=config.nproc_per_node, nodes=config.max_nodes, target=args.training_script,
-        arguments=list(args.training_script_args), module=bool(args.module), python=not args.no_python,
-        local_rank=not getattr(args, "use_env", True), restarts=config.max_restarts, run=str(config.run_id),
+        problem=None, processes=config.nproc_per_node, nodes=config.max_nodes,
+        target=args.training_script, arguments=list(args.training_script_args),
+        module=bool(args.module), python=not args.no_python,
+        local_rank=not getattr(args, "use_env", True), restarts=config.max_restarts,
+        run=str(config.run_id),
     )
 """
 

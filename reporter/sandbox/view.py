@@ -32,6 +32,8 @@ _SYSTEM = (
 _PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg", "nvvm", "targets")
 _ASK = """
 import importlib.util, os, site, sys
+SITES = ("site-packages", "dist-packages")
+PACKAGES = ("torch", "torchgen", "functorch", "triton")
 def place(name):
     try: spec = importlib.util.find_spec(name)
     except (ImportError, ValueError): return []
@@ -39,8 +41,8 @@ def place(name):
     return list(spec.submodule_search_locations or ([spec.origin] if spec.origin else []))
 answer(
     prefixes=[sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
-    sites=[path for path in sys.path if os.path.basename(path.rstrip("/")) in ("site-packages", "dist-packages")],
-    packages=[path for name in ("torch", "torchgen", "functorch", "triton") for path in place(name)],
+    sites=[path for path in sys.path if os.path.basename(path.rstrip("/")) in SITES],
+    packages=[path for name in PACKAGES for path in place(name)],
 )
 """
 

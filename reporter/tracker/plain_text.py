@@ -11,7 +11,8 @@ import unicodedata
 # other two-character escape.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*["
-    r" -/]*[@-~]?|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b."
+    r" -/]*[@-~]?|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b."
 )
 _KEPT = frozenset("\n\t")
 

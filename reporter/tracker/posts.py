@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import github
 from github.Issue import Issue
@@ -53,11 +54,13 @@ class IssuePost:
 
     def send(self) -> Landed:
         with self.session.calling(f"create the issue in {self.repository}", writes=True):
+            more: dict[str, Any] = {}
+            if self.labels:
+                more["labels"] = list(self.labels)
+            if self.assignees:
+                more["assignees"] = list(self.assignees)
             issue = self.project.create_issue(
-                title=self.parcel.title,
-                body=self.parcel.body,
-                **({"labels": list(self.labels)} if self.labels else {}),  # type: ignore[arg-type]
-                **({"assignees": list(self.assignees)} if self.assignees else {}),  # type: ignore[arg-type]
+                title=self.parcel.title, body=self.parcel.body, **more
             )
             return _landed(issue.number, issue.html_url)
 

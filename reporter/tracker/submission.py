@@ -193,7 +193,8 @@ def _fitted(parcel: Submission) -> Submission:
         return parcel
     found = _LOGS.search(parcel.body)
     if found and found["log"].strip():
-        body = f"{parcel.body[: found.start('log')]}\n{_IN_COMMENT}\n\n{parcel.body[found.end('log') :]}"
+        before, after = parcel.body[: found.start("log")], parcel.body[found.end("log") :]
+        body = f"{before}\n{_IN_COMMENT}\n\n{after}"
         parcel = replace(parcel, body=body, log=parcel.log or _unfenced(found["log"]))
     if size(parcel.body) > BODY_LIMIT:
         raise UsageError(

@@ -100,7 +100,8 @@ _SIGNALS = {
 }
 _DEATH = re.compile("|".join(pattern.pattern for pattern in _SIGNALS.values()), re.IGNORECASE)
 _RAISED = re.compile(
-    r"\b(?:CppCompileError|InductorError|LoweringException|BackendCompilerFailed|TorchRuntimeError|InternalTorchDynamoError)\b|^(?:[\w.]+\.)?(?:exc\.)?Unsupported:",
+    r"\b(?:CppCompileError|InductorError|LoweringException|BackendCompilerFailed"
+    r"|TorchRuntimeError|InternalTorchDynamoError)\b|^(?:[\w.]+\.)?(?:exc\.)?Unsupported:",
     re.MULTILINE,
 )
 

@@ -54,11 +54,11 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
 
 def _is_regression(result: Triage) -> bool:
     """An earlier release was run and is right, a later one is not."""
-    rows = []
+    rows: list[tuple[tuple[int, ...], str]] = []
     for runs in result.runs:
-        outcome = runs.telling.outcome
+        outcome: str = runs.telling.outcome
         if result.minimal is not None:
-            outcome = result.minimal.seen.get(runs.torch, "cannot_judge")  # type: ignore[assignment]
+            outcome = result.minimal.seen.get(runs.torch, "cannot_judge")
         rows.append((_order(runs.torch), outcome))
     right = [release for release, outcome in rows if outcome == "passes"]
     wrong = [release for release, outcome in rows if outcome in ("fails", "dies", "hangs")]

@@ -20,9 +20,13 @@ SEED = "/seed"
 #: Lends the run what a warm-up found out about the C++ compiler, as
 #: `reporter.execution.fresh_process` does; the cache stays its own.
 _LEND = """
-for part in /seed/??; do [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null; done
+for part in /seed/??; do
+    [ -d "$part" ] && cp -r "$part" "$TORCHINDUCTOR_CACHE_DIR"/ 2>/dev/null
+done
 headers="$TMPDIR/torchinductor_$USER/precompiled_headers"
-if [ -d /seed/precompiled_headers ]; then mkdir -p "$headers" && ln -s /seed/precompiled_headers/*.h* "$headers"/; fi
+if [ -d /seed/precompiled_headers ]; then
+    mkdir -p "$headers" && ln -s /seed/precompiled_headers/*.h* "$headers"/
+fi
 exec "$@"
 """
 

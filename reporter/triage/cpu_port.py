@@ -14,7 +14,8 @@ from reporter.triage.extract import devices
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
 #: Calls that only keep an accelerator's house, and do nothing without one.
 _HOUSE = re.compile(
-    r"^\s*torch\.(?:cuda|xpu|mps)\.(?:synchronize|empty_cache|set_device|manual_seed\w*)\([^()]*\)\s*$"
+    r"^\s*torch\.(?:cuda|xpu|mps)\.(?:synchronize|empty_cache|set_device"
+    r"|manual_seed\w*)\([^()]*\)\s*$"
 )
 
 

@@ -24,7 +24,8 @@ _ELSEWHERE = re.compile(
 )
 _REQUEST_TITLE = re.compile(
     r"^\W*(?:feature"
-    r" request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking|umbrella|meta)\s*[\]:)]",
+    r" request|feature|rfc|proposal|enhancement|question|discussion|docs?|tracker|tracking"
+    r"|umbrella|meta)\s*[\]:)]",
     re.IGNORECASE,
 )
 _REQUEST_HEADING = re.compile(r"feature, motivation and pitch|^🚀", re.IGNORECASE)
@@ -38,7 +39,8 @@ _REQUEST_LABELS = {
 }
 _PICTURE = re.compile(r"!\[[^\]\n]{0,300}\]\(|<img\b", re.IGNORECASE)
 _LINK = re.compile(
-    r"https?://(?:colab\.research|gist\.github|www\.kaggle|drive\.google|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
+    r"https?://(?:colab\.research|gist\.github|www\.kaggle|drive\.google"
+    r"|github\.com/[\w.-]+/[\w.-]+/(?:blob|tree))"
 )
 _DEVICES = ("cuda", "xpu", "mps", "hpu", "npu", "tpu", "xla", "musa")
 

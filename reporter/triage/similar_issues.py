@@ -52,9 +52,17 @@ def _parcel(result: Triage) -> Submission:
     text = minimal.text if minimal else ""
     mark = Fingerprint.from_json(judged.fingerprint).value
     stored = StoredReport(
-        key_of(text or result.thread.name), now(), "", result.thread.title, judged.kind, judged.layer,
-        judged.signature, mark, result.runs[0].torch, text,
-    )  # fmt: skip
+        key_of(text or result.thread.name),
+        now(),
+        "",
+        result.thread.title,
+        judged.kind,
+        judged.layer,
+        judged.signature,
+        mark,
+        result.runs[0].torch,
+        text,
+    )
     operators = judged.operators or (operators_of(result.repro.text) if result.repro else ())
     document = {
         "verdict": {"exception": judged.exception, "message": judged.message},

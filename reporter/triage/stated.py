@@ -19,12 +19,14 @@ from reporter.triage.thread import Thread
 Sort = Literal["raises", "wrong", "dies", "hangs", "unknown"]
 Match = Literal["same", "different", "unclear"]
 _LINE = re.compile(
-    r"^(?:E\s{1,8})?(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Failed|Failure|Unsupported|Interrupt|Violation\w*|Limit\w*|Exit)|Unsupported|UserError))"
+    r"^(?:E\s{1,8})?(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Failed|Failure"
+    r"|Unsupported|Interrupt|Violation\w*|Limit\w*|Exit)|Unsupported|UserError))"
     r"(?:: ?(?P<message>.*))?$"
 )
 #: The same within a sentence or a title.
 _INLINE = re.compile(
-    r"(?<![\w.])(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Failed)|Unsupported))\b[`'\"]?:"
+    r"(?<![\w.])(?P<name>(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Failed)"
+    r"|Unsupported))\b[`'\"]?:"
     r" ?(?P<message>[^`\n]{4,300})"
 )
 #: Where a log says that the exception was raised.
@@ -43,7 +45,8 @@ _HANGS = re.compile(
 )
 _WRONG = re.compile(
     r"\b(?:wrong|incorrect|different|inconsistent|mismatch\w*|diverg\w+|inaccura\w+|silent\w*|not"
-    r" (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*|miscompil\w*|out[-"
+    r" (?:close|equal|match\w*)|discrepan\w+|unequal|accuracy|differs?|NaNs?|garbage|corrupt\w*"
+    r"|miscompil\w*|out[-"
     r" ]of[- ]bounds? (?:read|write|access)\w*)\b",
     re.IGNORECASE,
 )

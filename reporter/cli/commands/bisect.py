@@ -15,11 +15,13 @@ WORDS = (
     Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
     Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
     Word("find_fix", "--find-fix", None, "Look for what fixed it, after --bad."),
-    Word("python", "--python", "PATH", "Search in these interpreters instead of releases; repeatable.", many=True),
+    Word("python", "--python", "PATH",
+         "Search in these interpreters instead of releases; repeatable.", many=True),
     Word("nightly", "--nightly", None, "Go on among the nightlies between the two releases."),
     Word("index", "--index", "URL", "Package index that lists the builds to search."),
     Word("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ..."),
-    Word("trust", "--trust", None, "Run the program of an issue without a sandbox, since you have read it."),
+    Word("trust", "--trust", None,
+         "Run the program of an issue without a sandbox, since you have read it."),
 )  # fmt: skip
 
 

@@ -11,14 +11,18 @@ from reporter.core.settings import Options
 
 #: What `check` alone has; the names are those of `reporter.check.command.Asked`.
 WORDS = (
-    Word("repros", "", "REPRO...", "Repro files, report folders, or issues (OWNER/REPO#N).", many=True),
-    Word("torch", "--torch", "V", "A release: 2.6.0, 2.6, latest, nightly, or a wheel; repeatable.", many=True),
+    Word("repros", "", "REPRO...",
+         "Repro files, report folders, or issues (OWNER/REPO#N).", many=True),
+    Word("torch", "--torch", "V",
+         "A release: 2.6.0, 2.6, latest, nightly, or a wheel; repeatable.", many=True),
     Word("python", "--python", "PATH", "An interpreter that has a torch; repeatable.", many=True),
     Word("all", "--all", None, "Every report of the store; a REPRO may be a folder of repros."),
-    Word("backend", "--torch-backend", "NAME", "Build to install: cpu, cu126, ...  [default: what suits the machine]"),
+    Word("backend", "--torch-backend", "NAME",
+         "Build to install: cpu, cu126, ...  [default: what suits the machine]"),
     Word("index", "--index", "URL", "Package index of the releases, such as a nightly one."),
     Word("fresh", "--fresh", None, "Fresh processes only, no warm workers."),
-    Word("skip_known", "--skip-known", None, "Leave out what cannot have changed: a release or commit on which it was judged."),
+    Word("skip_known", "--skip-known", None,
+         "Leave out what cannot have changed: a release or commit on which it was judged."),
     Word("markdown", "--markdown", "FILE", "Write the matrix as Markdown.", kind=Path),
     Word("html", "--html", "FILE", "Write the matrix as a page.", kind=Path),
     Word("results", "--results", "FILE", "Write the results for `check --merge`.", kind=Path),
@@ -28,7 +32,8 @@ WORDS = (
     Word("scheduler", "--scheduler", "ADDRESS", "A Dask scheduler, tcp://HOST:PORT."),
     Word("comment", "--comment", None, "Tell the issues what has changed, after a yes."),
     Word("yes", "--yes", None, "Tell them without asking."),
-    Word("trust", "--trust", None, "Run programs of issues without a sandbox, since you have read them."),
+    Word("trust", "--trust", None,
+         "Run programs of issues without a sandbox, since you have read them."),
 )  # fmt: skip
 
 
