@@ -140,8 +140,8 @@ def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[Patter
         if len(name) < 3 or name.lower() in _NOBODY or name.isdigit():
             continue
         if name.lower() in known:
-            text = re.escape(name)
-            account = rf"(?<=[/\\]){text}(?=[/\\])|\b{text}(?=@)|(?<=_){text}(?=/)"
+            own = re.escape(name)
+            account = rf"(?<=[/\\]){own}(?=[/\\])|\b{own}(?=@)|(?<=_){own}(?=/)"
             pattern = account
         else:
             pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
