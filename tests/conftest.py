@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support import interpreter
 
@@ -25,6 +26,11 @@ _HOMES = {
     "XDG_DATA_HOME": "data",
     "XDG_STATE_HOME": "state",
 }
+
+
+# A limit of real seconds for one example would be a test of how busy the machine is.
+settings.register_profile("bugreport", deadline=None)
+settings.load_profile("bugreport")
 
 
 def pytest_configure(config: pytest.Config) -> None:

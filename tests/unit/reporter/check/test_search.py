@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.check.search import Mark, between, bracket, probes, turns
@@ -31,7 +31,6 @@ def search(size: int, oracle: Oracle, width: int) -> tuple[dict[int, Mark], int]
     return known, rounds
 
 
-@settings(deadline=None)
 @given(st.integers(2, 300), st.data(), st.integers(1, 5))
 def test_one_change_is_found_in_logarithmically_many_rounds(
     size: int, data: st.DataObject, width: int
@@ -44,7 +43,6 @@ def test_one_change_is_found_in_logarithmically_many_rounds(
     assert turns(known) == [(first - 1, first)] and not between(known)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([B, A, U]), max_size=60), st.integers(1, 5))
 def test_any_answers_give_neighbours_that_were_answered_so(middle: list[Mark], width: int) -> None:
     truth = [B, *middle, A]
@@ -59,7 +57,6 @@ def test_any_answers_give_neighbours_that_were_answered_so(middle: list[Mark], w
     assert all(mark is not B for point, mark in known.items() if point > found.before)
 
 
-@settings(deadline=None)
 @given(st.integers(3, 80), st.data(), st.integers(1, 4))
 def test_unknown_points_hide_no_more_than_they_must(
     size: int, data: st.DataObject, width: int
@@ -75,7 +72,6 @@ def test_unknown_points_hide_no_more_than_they_must(
     assert found.after == min(p for p in range(first, size) if p not in unknown)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_answers_by_chance_end_the_search_too(size: int, random: object, width: int) -> None:
     def chance(_: int) -> Mark:
@@ -86,7 +82,6 @@ def test_answers_by_chance_end_the_search_too(size: int, random: object, width: 
     assert found is not None and known[found.before] is B and known[found.after] is A
 
 
-@settings(deadline=None)
 @given(st.integers(2, 100), st.data())
 def test_a_search_goes_on_from_what_is_known(size: int, data: st.DataObject) -> None:
     first = data.draw(st.integers(1, size - 1))

@@ -33,7 +33,6 @@ sets = st.frozensets(st.integers(0, 59), max_size=6)
 
 
 @given(st.integers(0, 60), st.lists(sets, min_size=1, max_size=3))
-@settings(deadline=None)
 def test_result_is_interesting_and_no_item_can_go(n: int, cores: list[frozenset[int]]) -> None:
     whole = list(range(n))
     oracle = Oracle([*cores, frozenset(whole)])
@@ -45,7 +44,6 @@ def test_result_is_interesting_and_no_item_can_go(n: int, cores: list[frozenset[
 
 
 @given(st.integers(1, 40), st.integers(0, 2**40))
-@settings(deadline=None)
 def test_one_minimal_for_predicates_that_are_not_monotone(n: int, noise: int) -> None:
     def interesting(items: Sequence[int]) -> bool:
         return len(items) == n or hash((noise, *items)) % 3 == 0
@@ -59,7 +57,7 @@ def test_one_minimal_for_predicates_that_are_not_monotone(n: int, noise: int) ->
 
 
 @given(st.integers(1, 5000), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_single_culprit_takes_logarithmically_many_questions(n: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, n - 1))
     oracle = Oracle([frozenset([culprit])])
@@ -73,7 +71,6 @@ def test_empty_list_is_found() -> None:
 
 
 @given(st.integers(0, 3000), st.data(), st.integers(1, 9))
-@settings(deadline=None)
 def test_bisect_finds_the_step_whatever_the_number_of_workers(
     n: int, data: st.DataObject, workers: int
 ) -> None:
@@ -103,14 +100,12 @@ def test_bisect_finds_the_step_whatever_the_number_of_workers(
 
 
 @given(st.integers(0, 3000), st.data())
-@settings(deadline=None)
 def test_bisect_suffix_mirrors(n: int, data: st.DataObject) -> None:
     step = data.draw(st.integers(0, n))
     assert bisect_suffix(n, lambda start, hints: start <= step, workers=3) == step
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=50))
-@settings(deadline=None)
 def test_bisect_without_order_still_ends_at_a_step(answers: list[bool]) -> None:
     n = len(answers)
 

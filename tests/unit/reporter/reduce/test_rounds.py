@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.graph import emit
@@ -31,7 +31,6 @@ def reduce_by(
 
 
 @given(st.integers(2, 60), st.data())
-@settings(deadline=None)
 def test_one_culprit_is_isolated_wherever_it_is(length: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(0, length - 1))
     reduced, _ = reduce_by(chain(length, culprit), lambda text: "torch.sinh" in text)
