@@ -27,8 +27,7 @@ class SourceProgram:
 
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
-    public word → private one) stay on the machine; `kept_numbers` are the numbers that are neither
-    small nor simple; `problems` say what could not be rebuilt. `tensors` are those of
+    public word → private one) stay on the machine; `problems` say what could not be rebuilt. `tensors` are those of
     `source_paths`, for the program as it was first written.
     """
 
@@ -66,20 +65,6 @@ class SourceProgram:
             if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             for part in ast.walk(statement)
         )
-
-    @property
-    def kept_numbers(self) -> tuple[float, ...]:
-        """Numbers an audit should look at."""
-        found = {
-            part.value
-            for tree in (self.definitions, self.inputs)
-            for part in ast.walk(tree)
-            if isinstance(part, ast.Constant)
-            and isinstance(part.value, (int, float))
-            and not isinstance(part.value, bool)
-            and not is_simple(part.value)
-        }
-        return tuple(sorted(found))
 
 
 def is_simple(value: float) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import os
 from typing import Any, Callable, Dict, List, Tuple
 
 _MAX = 32
@@ -198,8 +197,3 @@ def _one_configuration() -> None:
         return self.fn.run(*args, **{**kwargs, **settings})
 
     autotuner.Autotuner.run = run
-
-
-def interpreting() -> bool:
-    """Whether Triton interprets in this process; it looks once, when a kernel is defined."""
-    return os.environ.get("TRITON_INTERPRET") == "1"

@@ -79,20 +79,6 @@ class GraphBreakReport:
         """Everything, with the user's places: for the private folder."""
         return asdict(self)
 
-    def public_json(self) -> Json:
-        """The same in torch's own words only: no files, functions or values of the user's."""
-        breaks: Counter[str] = Counter()
-        for item in self.graph_breaks:
-            breaks[item.public or "…"] += item.count
-        guards = Counter(item.public or "…" for item in self.recompiles)
-        return {
-            "graphs": self.graphs,
-            "graph_breaks": [{"reason": text, "count": n} for text, n in breaks.items()],
-            "recompiles": [{"guard": text, "count": n} for text, n in guards.items()],
-            "limit": self.limit,
-            "limit_hit": self.limit_hit,
-        }
-
     def summary(self) -> str:
         """One sentence for the user, with the first place of each kind."""
         parts = []
