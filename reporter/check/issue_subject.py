@@ -14,9 +14,10 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
-from reporter.check.judging import RUNS, Decision, Outcome
+from reporter.check.judging import RUNS, Decision
 from reporter.check.subject import CheckSubject, IssueOrigin, key_of, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.kinds import CheckOutcome
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
@@ -37,7 +38,7 @@ from reporter.triage.verdict import Judged, judge
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.
 _TEXTS = (".md", ".markdown", ".json")
-_OUTCOMES: dict[Status, Outcome] = {
+_OUTCOMES: dict[Status, CheckOutcome] = {
     "reproduces": "reproduces",
     "not_reproduced": "fixed",
     "different": "different",

@@ -13,13 +13,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure as shown_by
+from reporter.core.kinds import CheckOutcome, Kind
 from reporter.core.signature import Signature, same_failure
 
-Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
 #: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
 #: go.
 RUNS, MOST_RUNS = 3, 10
@@ -54,7 +53,7 @@ class Observation:
     `signature` is the failure, if it was one; `cold` says whether a fresh process showed it.
     """
 
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str = ""
     signature: Signature | None = None
     cold: bool = True
@@ -64,7 +63,7 @@ class Observation:
 class Decision:
     """What all runs together say; `runs` = (runs that showed it, runs)."""
 
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str
     signature: Signature | None
     runs: tuple[int, int]
@@ -132,12 +131,14 @@ def same(wanted: Signature, found: Signature) -> bool:
     Of a message that the repro's own code composed only the class is compared: torch's frames
     around it differ from release to release. A report that tells no frames is taken at its words.
     """
-    if wanted.kind == "crash_on_recompile":
-        wanted = replace(wanted, kind="crash")
+    if wanted.kind == Kind.CRASH_ON_RECOMPILE:
+        wanted = replace(wanted, kind=Kind.CRASH)
     if same_failure(wanted, found):
         return True
     is_own = found.message is None and (wanted.message is None or not wanted.frames)
-    return wanted.kind == found.kind == "crash" and wanted.exception == found.exception and is_own
+    return (
+        wanted.kind == found.kind == Kind.CRASH and wanted.exception == found.exception and is_own
+    )
 
 
 def describe(answer: Answer, found: Signature | None) -> str:
@@ -154,7 +155,7 @@ def describe(answer: Answer, found: Signature | None) -> str:
 
 def settle(
     sights: Sequence[Observation],
-    expected: Outcome | None,
+    expected: CheckOutcome | None,
     reported: tuple[int, int] = (0, 0),
     is_known: bool = True,
 ) -> Decision | None:

@@ -21,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 
 from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
+from reporter.core.kinds import CheckOutcome
 from reporter.core.version import VERSION
 from reporter.store.database import now, transaction
 from templates import render
@@ -190,7 +191,7 @@ def tell(
     return told
 
 
-def confirms(text: str, outcome: str) -> bool:
+def confirms(text: str, outcome: CheckOutcome) -> bool:
     """Whether a comment says, by its mark or in words, what `outcome` says; what it quotes does not
     count.
     """

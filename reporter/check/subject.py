@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
+from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import Signature, normalise, of_assertion
 from reporter.triage.stated import Raised, Stated
 
 _REPORT, _REPRO = "report.json", "repro.py"
-_CRASHES = ("crash", "crash_on_recompile")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CheckSubject:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
-        """The subject of a `to_json` document; raises KeyError, TypeError."""
+        """The subject of a `to_json` document; raises KeyError, TypeError, ValueError."""
         wanted = signature_of(data["wanted"]) if data["wanted"] else None
         foreign = IssueOrigin.from_json(data["foreign"]) if data["foreign"] else None
         return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
@@ -149,7 +149,7 @@ def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
         text = str(row["repro"])
         folder = Path(row["folder"])
         document = _document(folder)
-        wanted = wanted_of(document) if document else _of_text(row["kind"], row["signature"])
+        wanted = wanted_of(document, str(folder)) if document else _of_row(row)
         seen = _reproduced(document) if document else (0, 0)
         yield CheckSubject(
             row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
@@ -162,7 +162,7 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     if document is None:
         return CheckSubject(name, key_of(text), text)
     seen, torch = _reproduced(document), document.get("torch")
-    return CheckSubject(name, key_of(text), text, wanted_of(document), seen, torch)
+    return CheckSubject(name, key_of(text), text, wanted_of(document, name), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -195,39 +195,48 @@ def _reproduced(document: Mapping[str, Any]) -> tuple[int, int]:
         return 0, 0
 
 
-def wanted_of(document: Mapping[str, Any]) -> Signature | None:
+def wanted_of(document: Mapping[str, Any], place: str = "the report") -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
+
+    Raises UsageError, with the `place` of the report, where it has words that are not known.
     """
     shown = document.get("failure")
     if isinstance(shown, Mapping) and "kind" in shown:
+        Kind.read(shown["kind"], place)
         return signature_of(shown)
     verdict = document["verdict"]
-    kind, message = str(verdict.get("kind")), verdict.get("message")
-    if kind in _CRASHES:
+    kind, message = Kind.read(verdict.get("kind"), place), verdict.get("message")
+    if kind in CRASHES:
         line = normalise(str(message)) if message else None
-        return Signature("crash", verdict.get("layer"), verdict.get("exception"), line)
-    if kind == "process_death":
+        layer = Layer.read(verdict.get("layer"), place)
+        return Signature(Kind.CRASH, layer, verdict.get("exception"), line)
+    if kind == Kind.PROCESS_DEATH:
         return Signature(kind, signal=verdict.get("exception"))
-    if kind == "hang":
+    if kind == Kind.HANG:
         return Signature(kind)
     return of_assertion(str(message)) or _of_text(kind, str(verdict.get("signature", "")))
 
 
-def _of_text(kind: str, text: str) -> Signature | None:
+def _of_row(row: sqlite3.Row) -> Signature | None:
+    kind = Kind.read(row["kind"], f"the report {row['key']} of the store")
+    return _of_text(kind, row["signature"])
+
+
+def _of_text(kind: Kind | None, text: str) -> Signature | None:
     """As much of a signature as its one line holds."""
     parts = text.split(" · ")
-    if kind == "wrong_metadata":
+    if kind == Kind.WRONG_METADATA:
         return Signature(kind, property=parts[-1] if len(parts) > 1 else None)
-    if kind == "process_death":
+    if kind == Kind.PROCESS_DEATH:
         return Signature(
             kind, signal=next((part for part in parts if part.startswith("SIG")), None)
         )
-    if kind in _CRASHES:
+    if kind is None or kind in CRASHES:
         return None  # a class alone would take any crash for this one; the first one seen says more
     return Signature(kind)
 
 
 def signature_of(data: Mapping[str, Any]) -> Signature:
-    """The signature of a `to_json` document; raises TypeError."""
+    """The signature of a `to_json` document; raises TypeError, ValueError."""
     return Signature.from_json(data)

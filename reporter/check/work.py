@@ -17,11 +17,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from reporter.check.issue_subject import judge_issue
-from reporter.check.judging import Decision, Observation, Outcome, observe, settle
+from reporter.check.judging import Decision, Observation, observe, settle
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject, signature_of
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import CheckOutcome
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, cache_folder
 from reporter.environments.release import Release, public
@@ -43,7 +44,7 @@ class Task:
 
     subject: CheckSubject
     release: Release
-    expected: Outcome | None = None
+    expected: CheckOutcome | None = None
     fresh: bool = False
     few: bool = False
     timeout: float = 300.0
@@ -65,7 +66,7 @@ class Task:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Task:
-        """The task of a `to_json` document; raises KeyError, TypeError."""
+        """The task of a `to_json` document; raises KeyError, TypeError, ValueError."""
         subject = CheckSubject.from_json(data["subject"])
         release = Release.from_json(data["release"])
         alike = tuple(CheckResult.from_json(check) for check in data["alike"])
@@ -86,7 +87,7 @@ class CheckResult:
     release: str
     torch: str
     python: str
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str
     seconds: float
     runs: tuple[int, int] = (0, 0)
@@ -108,7 +109,7 @@ class CheckResult:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CheckResult:
-        """The check of a `to_json` document; raises KeyError, TypeError."""
+        """The check of a `to_json` document; raises KeyError, TypeError, ValueError."""
         shown = signature_of(data["signature"]) if data.get("signature") else None
         return cls(**{**data, "runs": tuple(data["runs"]), "signature": shown})
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-Outcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
+AnswerOutcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
 
 #: The target side's entry point; it is run by location and imports nothing of the host's.
 MAIN = Path(__file__).resolve().parents[2] / "collectors" / "entry" / "worker_main.py"
@@ -34,7 +34,7 @@ class Answer:
     undefined.
     """
 
-    outcome: Outcome
+    outcome: AnswerOutcome
     failure: Mapping[str, Any] | None = None
     signal: str | None = None
     exit: int = 0
@@ -44,6 +44,13 @@ class Answer:
     seconds: float = 0.0
     bisect: Mapping[str, Any] | None = None
     undefined: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the program raised, died or did not end; None of the other outcomes tells
+        anything of a failure.
+        """
+        return self.outcome in ("fails", "died", "timeout")
 
     @property
     def out_of_memory(self) -> bool:
@@ -72,7 +79,7 @@ class Answer:
         Raises KeyError, TypeError.
         """
         return cls(
-            outcome=cast(Outcome, str(data["outcome"])),
+            outcome=cast(AnswerOutcome, str(data["outcome"])),
             failure=data.get("failure"),
             signal=data.get("signal"),
             exit=int(data.get("exit", 0)),

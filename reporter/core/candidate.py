@@ -14,6 +14,7 @@ from anonymizer.graph import boilerplate, emit
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from reporter.core.answer import Answer, is_about_memory
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
@@ -91,9 +92,9 @@ class Candidate:
 def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
     if answer.outcome == "died":
-        return Signature("process_death", signal=answer.signal)
+        return Signature(Kind.PROCESS_DEATH, signal=answer.signal)
     if answer.outcome == "timeout":
-        return Signature("hang")
+        return Signature(Kind.HANG)
     if answer.outcome != "fails" or answer.failure is None:
         return None
     failure = answer.failure
@@ -101,7 +102,7 @@ def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | Non
         own = of_assertion(str(failure.get("message", "")))
         if own is not None:
             return replace(own, undefined=answer.undefined)
-    return of_crash("crash", None, failure)
+    return of_crash(Kind.CRASH, None, failure)
 
 
 def judge(wanted: Signature) -> Callable[[Answer], bool]:
@@ -110,7 +111,7 @@ def judge(wanted: Signature) -> Callable[[Answer], bool]:
     A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised
     the wanted class, shows nothing, unless running out of memory is the wanted failure.
     """
-    plain = replace(wanted, kind="crash") if wanted.kind == "crash_on_recompile" else wanted
+    plain = replace(wanted, kind=Kind.CRASH) if wanted.kind == Kind.CRASH_ON_RECOMPILE else wanted
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
     def interesting(answer: Answer) -> bool:

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import frames_of, normalise
 
 VERSION = 1
 _FRAMES = 3
-_RAISES = frozenset({"crash", "crash_on_recompile"})
 #: Frames through which every compilation goes, or every exception is raised: they tell nothing of
 #: this one.
 _EVERYWHERE = re.compile(
@@ -66,8 +66,8 @@ class Fingerprint:
 
 
 def fingerprint(
-    kind: str,
-    layer: str,
+    kind: Kind,
+    layer: Layer,
     operators: Sequence[str],
     failure: Mapping[str, Any] | None = None,
     signal: str | None = None,
@@ -79,7 +79,7 @@ def fingerprint(
         failure: what a fresh process said of it (`collectors.call.failure.describe`).
         signal: what killed the process, if something did.
     """
-    if kind in _RAISES:
+    if kind in CRASHES:
         return _of_exception(layer, failure or {})
     names = sorted(set(operators))
     if not names:
@@ -87,7 +87,7 @@ def fingerprint(
     return Fingerprint((kind, layer, *([signal] if signal else []), *names))
 
 
-def _of_exception(layer: str, failure: Mapping[str, Any]) -> Fingerprint:
+def _of_exception(layer: Layer, failure: Mapping[str, Any]) -> Fingerprint:
     exception = str(failure.get("exception") or "")
     first_line = str(failure.get("first_line") or "")
     if exception and _COMPILERS_WORDS.match(first_line):

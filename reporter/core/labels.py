@@ -5,23 +5,28 @@ Never a priority: that is theirs.
 
 from __future__ import annotations
 
-_SILENT = frozenset(
-    {"wrong_result", "wrong_gradient", "wrong_metadata", "accepts_invalid", "stale_graph"}
-)
-_LAYERS = {
-    "dynamo": "module: dynamo",
-    "aot_autograd": "module: pt2-dispatcher",
+from collections.abc import Mapping
+
+from reporter.core.kinds import SILENT, Kind, Layer
+
+#: The component that a layer belongs to, or None.
+COMPONENTS: Mapping[Layer, str | None] = {
+    Layer.DYNAMO: "module: dynamo",
+    Layer.AOT_AUTOGRAD: "module: pt2-dispatcher",
     # The backend without inductor's decompositions passes, so by the rubric the fault is
     # inductor's.
-    "decomposition": "module: inductor",
-    "inductor": "module: inductor",
-    "triton": "module: inductor",
+    Layer.DECOMPOSITION: "module: inductor",
+    Layer.INDUCTOR: "module: inductor",
+    Layer.TRITON: "module: inductor",
+    Layer.BACKEND: None,
+    Layer.EAGER: None,
+    Layer.NONE: None,
 }
 
 
 def labels(
-    kind: str,
-    layer: str,
+    kind: Kind,
+    layer: Layer,
     is_bug: bool,
     *,
     cpu_only: bool = False,
@@ -40,16 +45,17 @@ def labels(
     if not is_bug:
         return []
     found: list[str] = []
+    component = COMPONENTS[layer]
     if dynamic_false_fixes:
         found.append("module: dynamic shapes")
-    elif layer in _LAYERS:
-        found.append(_LAYERS[layer])
+    elif component is not None:
+        found.append(component)
         if cpu_only and found == ["module: inductor"]:
             found.append("oncall: cpu inductor")
-    if kind == "process_death" or signal:
+    if kind == Kind.PROCESS_DEATH or signal:
         found.append("module: crash")
     if earlier_release_right:
         found.append("module: regression")
-    if kind in _SILENT:
+    if kind in SILENT:
         found.append("module: correctness (silent)")
     return found

@@ -6,6 +6,7 @@ import ast
 import re
 
 from anonymizer.source.program import CONTAINER_METHODS
+from reporter.core.kinds import Layer
 
 _SIGNS: dict[type[ast.operator], str] = {
     ast.MatMult: "torch.matmul",
@@ -35,11 +36,11 @@ _WORDS: dict[type[ast.AST], str] = {
 _MOST_WORDS = 2
 
 
-def name_operators(text: str, layer: str) -> tuple[str, ...]:
+def name_operators(text: str, layer: Layer) -> tuple[str, ...]:
     """What a report names its repro by: the operations, and before them, if Dynamo is at fault,
     what of Python it has to follow.
     """
-    return (*(python_words(text) if layer == "dynamo" else ()), *operators(text))
+    return (*(python_words(text) if layer == Layer.DYNAMO else ()), *operators(text))
 
 
 def python_words(text: str) -> tuple[str, ...]:

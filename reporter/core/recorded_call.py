@@ -16,6 +16,7 @@ from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.errors import UsageError
+from reporter.core.kinds import Kind, Layer
 from reporter.core.report_folder import write_private
 from reporter.core.signature import Signature
 
@@ -33,8 +34,8 @@ class Recorded:
     in, and those that a candidate must pass in.
     """
 
-    kind: str
-    layer: str
+    kind: Kind
+    layer: Layer
     summary: str
     is_bug: bool
     signature: Signature | None
@@ -85,6 +86,7 @@ class Recorded:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data.pop("version") != _VERSION:
                 raise ValueError("another version")
+            data["kind"], data["layer"] = Kind(data["kind"]), Layer(data["layer"])
             data["signature"] = _signature(data["signature"])
             data["check"] = _check(data["check"])
             data["ladder"] = tuple(data["ladder"])

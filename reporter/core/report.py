@@ -10,7 +10,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
 from typing import Any
+
+from reporter.core.kinds import Kind, Layer, RungOutcome
 
 SCHEMA_VERSION = 1
 
@@ -23,8 +26,8 @@ class Verdict:
     repetitions. `explanation` says what the kind means, `command` repeats the measurement.
     """
 
-    kind: str
-    layer: str
+    kind: Kind
+    layer: Layer
     is_bug: bool
     summary: str
     signature: str = ""
@@ -37,19 +40,24 @@ class Verdict:
 
 @dataclass(frozen=True)
 class RungRow:
-    """One variation of the recorded call. `outcome`: ok, raises, differs, died, timeout or skipped.
+    """One variation of the recorded call.
 
     Errors are absolute: `max_abs_error` against eager, the other two, as root mean squares, against
     eager in float64. `seconds` is the wall time of the run.
     """
 
     rung: str
-    outcome: str
+    outcome: RungOutcome
     detail: str = ""
     max_abs_error: float | None = None
     error_vs_fp64: float | None = None
     eager_error_vs_fp64: float | None = None
     seconds: float | None = None
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> RungRow:
+        """Of a row of the document. Raises TypeError, ValueError, KeyError for anything else."""
+        return cls(**{**row, "outcome": RungOutcome(row["outcome"])})
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,8 @@ class Report:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reporter.core.kinds import Kind, Layer, assert_never
+
 VERSION = 1
 #: A wrong value must stay this many times farther from float64 than eager is, or it is rounding
 #: noise.
@@ -39,8 +41,8 @@ class Signature:
     beside the failure.
     """
 
-    kind: str
-    layer: str | None = None
+    kind: Kind
+    layer: Layer | None = None
     exception: str | None = None
     message: str | None = None
     frames: tuple[str, ...] = ()
@@ -52,13 +54,20 @@ class Signature:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dictionary with every field."""
-        return {**asdict(self), "frames": list(self.frames), "undefined": list(self.undefined)}
+        return {
+            **asdict(self),
+            "kind": str(self.kind),
+            "layer": str(self.layer) if self.layer is not None else None,
+            "frames": list(self.frames),
+            "undefined": list(self.undefined),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Signature:
-        """Reads what `to_json` gave. Raises TypeError for anything else."""
+        """Reads what `to_json` gave. Raises TypeError or ValueError for anything else."""
         lists = {name: tuple(data.get(name) or ()) for name in ("frames", "undefined")}
-        return cls(**{**data, **lists})
+        layer = Layer(data["layer"]) if data.get("layer") else None
+        return cls(**{**data, **lists, "kind": Kind(data.get("kind")), "layer": layer})
 
     def text(self) -> str:
         """One line for people and logs."""
@@ -90,7 +99,7 @@ def frames_of(failure: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(reversed(names))[:_FRAMES]
 
 
-def of_crash(kind: str, layer: str | None, failure: Mapping[str, Any]) -> Signature:
+def of_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> Signature:
     """The signature of an exception raised by compiling or running the compiled code.
 
     A message that user code composed (a backend of the user's own, say) names the user's program,
@@ -140,27 +149,44 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
     """
     if wanted.kind != seen.kind:
         return False
-    if wanted.kind in ("crash", "crash_on_recompile"):
-        return same_crash(wanted, seen)
-    if wanted.kind == "process_death":
-        return wanted.signal == seen.signal
-    if wanted.kind == "wrong_metadata":
-        return wanted.property == seen.property
-    if wanted.kind in ("wrong_result", "wrong_gradient", "stale_graph"):
-        # a smaller program must not fail by what it may do, where the larger one did not do such
-        # things
-        stands_out = seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
-        return stands_out and set(seen.undefined) <= set(wanted.undefined)
-    return True
+    match wanted.kind:
+        case Kind.CRASH | Kind.CRASH_ON_RECOMPILE:
+            return same_crash(wanted, seen)
+        case Kind.PROCESS_DEATH:
+            return wanted.signal == seen.signal
+        case Kind.WRONG_METADATA:
+            return wanted.property == seen.property
+        case Kind.WRONG_RESULT | Kind.WRONG_GRADIENT | Kind.STALE_GRAPH:
+            # a smaller program must not fail by what it may do, where the larger one did not do
+            # such things
+            stands_out = seen.error_ratio is None or seen.error_ratio >= STANDS_OUT
+            return stands_out and set(seen.undefined) <= set(wanted.undefined)
+        case Kind.ACCEPTS_INVALID | Kind.HANG:
+            return True
+        case (
+            Kind.GRAPH_BREAK
+            | Kind.RECOMPILES
+            | Kind.INVALID_PROGRAM
+            | Kind.NONDETERMINISTIC
+            | Kind.RNG
+            | Kind.PRECISION_CAST
+            | Kind.ROUNDING
+            | Kind.ILL_CONDITIONED
+            | Kind.UNDEFINED_VALUE
+            | Kind.UNINITIALIZED_MEMORY
+            | Kind.NOT_REPRODUCED
+        ):
+            return True
+    assert_never(wanted.kind)
 
 
 #: Fixed beginnings of the assertion messages of a repro, and the kind each one shows.
 PREFIXES = {
-    "wrong result": "wrong_result",
-    "wrong gradient": "wrong_gradient",
-    "wrong metadata": "wrong_metadata",
-    "accepts invalid": "accepts_invalid",
-    "stale graph": "stale_graph",
+    "wrong result": Kind.WRONG_RESULT,
+    "wrong gradient": Kind.WRONG_GRADIENT,
+    "wrong metadata": Kind.WRONG_METADATA,
+    "accepts invalid": Kind.ACCEPTS_INVALID,
+    "stale graph": Kind.STALE_GRAPH,
 }
 
 

@@ -8,10 +8,11 @@ own backend too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.core.delta_debugging import minimise_list
+from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, Kind, Layer
 from reporter.diagnose import switches as table
 from reporter.diagnose.experiment import (
     USUAL,
@@ -27,12 +28,9 @@ from reporter.diagnose.variation_search import Located, Runner, locate
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
 #: own.
-BACKENDS = {
-    "dynamo": "eager",
-    "aot_autograd": "aot_eager",
-    "decomposition": "aot_eager_decomp_partition",
+BACKENDS: Mapping[Layer, Backend] = {
+    layer: backend for layer, backend in BACKEND_OF.items() if layer != Layer.INDUCTOR
 }
-_CRASHES = ("crash", "crash_on_recompile")
 #: The share of the time that the search for the application may take before the switches have their
 #: turn.
 _BISECTION_SHARE = 0.5
@@ -42,8 +40,8 @@ _BISECTION_SHARE = 0.5
 class SuspectedBug:
     """What is looked for: `mode` is the user's `mode=` of torch.compile, if any."""
 
-    layer: str
-    kind: str
+    layer: Layer
+    kind: Kind
     device: str = "cpu"
     mode: str | None = None
 
@@ -71,7 +69,7 @@ def find(
     return _Search(experiment, bug, budget, say, abilities).find()
 
 
-def candidates(layer: str, kind: str) -> list[str]:
+def candidates(layer: Layer, kind: Kind) -> list[str]:
     """The names of the settings that `find` may change for such a bug: what to ask a release
     about.
     """
@@ -98,7 +96,7 @@ class _Search:
         self.abilities = abilities
         self.switches = table.applicable(bug.layer, bug.device, abilities.settings, bug.mode)
         self.switches += _changes(abilities, self.switches)
-        if bug.kind in _CRASHES:
+        if bug.kind in CRASHES:
             self.switches.append(table.SUPPRESS)
         self.base = Variation("control")
         self.tried: dict[ConfigSwitch, Trial] = {}
@@ -114,7 +112,7 @@ class _Search:
         if not self.tried:  # else the cache is to blame
             culprit = self._bisected(culprit)
             self._singles(culprit)
-            if culprit.subsystem is None and self.layer == "inductor":
+            if culprit.subsystem is None and self.layer == Layer.INDUCTOR:
                 culprit = self._by_operator(culprit)
         chosen, minimal = self._workaround()
         confirmed = None
@@ -353,8 +351,8 @@ def _price(switch: ConfigSwitch) -> tuple[int, bool]:
     return switch.cost, not switch.directed
 
 
-def _belongs(backend: str, layer: str) -> bool:
-    return backend == ("inductor" if layer == "inductor" else BACKENDS.get(layer))
+def _belongs(backend: str, layer: Layer) -> bool:
+    return backend == BACKEND_OF.get(layer)
 
 
 def _absent(trial: Trial) -> bool:

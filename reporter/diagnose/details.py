@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.kinds import OUTSIDE, WRONG_VALUES, Backend, Kind, Layer, RungOutcome, Symptom
 from reporter.diagnose import culprit, divergence, graph_breaks, guards
 from reporter.diagnose.experiment import lab_abilities, lab_experiment
 from reporter.diagnose.ladder import reference
@@ -20,7 +21,7 @@ from reporter.recording.findings import Recording
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis.
 BUDGETS = (90.0, 60.0)
-_VALUES = ("wrong_result", "wrong_gradient", "stale_graph")
+
 _NUMBERS = (
     "where",
     "property",
@@ -85,7 +86,7 @@ class _Gatherer:
 
     def guard(self) -> None:
         finding = self.diagnosis.finding
-        if self.diagnosis.kind == "stale_graph" and finding is not None:
+        if self.diagnosis.kind == Kind.STALE_GRAPH and finding is not None:
             found = guards.find(finding, self.timeout)
             if found is not None:
                 self.add("missing_guard", found.to_json(), found.text())
@@ -97,29 +98,29 @@ class _Gatherer:
         found = graph_breaks.collect(self.recording, self.timeout)
         if found is None:
             return None
-        nothing_else = self.diagnosis.kind == "not_reproduced" and self.recording.exit == 0
+        nothing_else = self.diagnosis.kind == Kind.NOT_REPRODUCED and self.recording.exit == 0
         seen = self.recording.rejected or any(
-            finding.symptom != "suspicious" for finding in self.recording.findings
+            finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings
         )
         quiet = nothing_else and not seen and not self.checked
-        kind = "recompiles" if found.limit_hit else "graph_break" if found.graph_breaks else None
-        if quiet and kind is not None:
+        if quiet and (found.limit_hit or found.graph_breaks):
+            kind = Kind.RECOMPILES if found.limit_hit else Kind.GRAPH_BREAK
             self.add("complaints", found.to_json(), "")
             summary = f"{self.diagnosis.summary} But: {found.summary()}."
-            return Diagnosis(kind, "dynamo", summary)
+            return Diagnosis(kind, Layer.DYNAMO, summary)
         self.add("complaints", found.to_json(), f"Also seen: {found.summary()}.")
         return None
 
     def divergence(self) -> None:
         diagnosis = self.diagnosis
         finding, ladder = diagnosis.finding, diagnosis.ladder
-        if diagnosis.kind not in _VALUES or finding is None or ladder is None:
+        if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
             return
-        forced = ladder["fallback_random"].outcome == "differs"
+        forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
         found = divergence.profile(
             finding,
-            grads=diagnosis.kind == "wrong_gradient",
-            backend="aot_eager" if diagnosis.layer == "aot_autograd" else None,
+            grads=diagnosis.kind == Kind.WRONG_GRADIENT,
+            backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
             budget_seconds=BUDGETS[1],
             timeout=self.timeout,
@@ -131,7 +132,7 @@ class _Gatherer:
 
     def culprit(self) -> None:
         diagnosis = self.diagnosis
-        if diagnosis.finding is None or diagnosis.layer in ("backend", "eager", "none"):
+        if diagnosis.finding is None or diagnosis.layer in OUTSIDE:
             return
         mode = diagnosis.finding.options.get("mode")
         names = culprit.candidates(diagnosis.layer, diagnosis.kind)

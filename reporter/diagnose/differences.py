@@ -8,6 +8,7 @@ right when compiled afresh is stale.
 
 from __future__ import annotations
 
+from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import (
     AGAIN,
@@ -41,10 +42,10 @@ _AS_FAR = 0.5
 #: Eager may be off float64 by so much of the values' size before a verdict says so.
 _FAR_OFF = 0.1
 _SUMMARIES = {
-    "wrong_metadata": "The compiled result has other metadata than eager's",
-    "wrong_gradient": "The compiled backward pass returns wrong gradients",
-    "wrong_result": "The compiled call returns wrong values without an error",
-    "stale_graph": (
+    Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",
+    Kind.WRONG_GRADIENT: "The compiled backward pass returns wrong gradients",
+    Kind.WRONG_RESULT: "The compiled call returns wrong values without an error",
+    Kind.STALE_GRAPH: (
         "A compiled graph that is reused for other inputs returns wrong values; compiled afresh it"
         " is right"
     ),
@@ -69,7 +70,10 @@ def difference(climber: Climber) -> Diagnosis:
         if excuse:
             return excuse
         forced = ladder["fallback_random"]
-        compiled = ladder["aot_eager"] if forced.good else forced if forced.comparison else compiled
+        if forced.good:
+            compiled = ladder[Backend.AOT_EAGER]
+        elif forced.comparison:
+            compiled = forced
     if compiled.comparison is None or compiled.good:
         own = None if facts.get("random") else climber.own_call()
         if own is None or own.good:
@@ -81,30 +85,32 @@ def difference(climber: Climber) -> Diagnosis:
                 f" {seen[1] - 1} repetitions did."
             )
             return make_diagnosis(
-                climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen
+                climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",), reproduced=seen
             )
         return _excused(climber, own) or _wrong(climber, own, seen)
     return _excused(climber, compiled) or _wrong(climber, compiled)
 
 
 def _differs(rung: MeasuredRung) -> bool:
-    return rung.outcome == "differs"
+    return rung.outcome == RungOutcome.DIFFERS
 
 
 def _eager_twice(climber: Climber) -> Diagnosis | None:
     again, facts = climber.ladder[AGAIN], climber.ladder.facts
     names = ", ".join(facts.get("uninitialized") or ())
     filled = climber.measure(FILLED) if names else again
-    if names and filled.outcome == "differs" and _moves(filled, climber.finding.comparison):
+    if names and _differs(filled) and _moves(filled, climber.finding.comparison):
         summary = (
             f"The result depends on memory that {names} hands out and nothing writes to: filling"
             f" that memory changes eager's own result ({climber.ladder[FILLED].detail})."
         )
-        return make_diagnosis(climber, "uninitialized_memory", "eager", summary, (EAGER, FILLED))
-    if again.outcome != "differs" or not _moves(again, climber.finding.comparison):
+        return make_diagnosis(
+            climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED)
+        )
+    if not _differs(again) or not _moves(again, climber.finding.comparison):
         return None
     summary = f"Eager differs from eager: {again.detail}."
-    return make_diagnosis(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
+    return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
 
 
 def _moves(rung: MeasuredRung, comparison: Json | None) -> bool:
@@ -126,14 +132,14 @@ def _place(item: Json) -> str:
 
 def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """NumPy's random numbers are torch's in compiled code unless it is told otherwise."""
-    if "numpy" not in climber.ladder.facts["streams"] or compiled.outcome != "differs":
+    if "numpy" not in climber.ladder.facts["streams"] or not _differs(compiled):
         return None
     if not climber.measure(NUMPY).good:
         return None
     return make_diagnosis(
         climber,
-        "rng",
-        "none",
+        Kind.RNG,
+        Layer.NONE,
         "The difference is NumPy's random stream, which compiled code replaces by torch's: with"
         " torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result"
         f" agrees with eager (without: {compiled.detail}).",
@@ -145,25 +151,25 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
 def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone."""
     differs = compiled.comparison and not compiled.comparison["same"]
-    if climber.own_name() != "inductor" or not differs:
+    if climber.own_name() != Backend.INDUCTOR or not differs:
         return None
     forced = climber.measure("fallback_random")
-    if not forced.good or climber.ladder["aot_eager"].outcome == "differs":
+    if not forced.good or _differs(climber.ladder[Backend.AOT_EAGER]):
         return None  # aot_eager draws as eager does: no excuse
     return make_diagnosis(
         climber,
-        "rng",
-        "none",
+        Kind.RNG,
+        Layer.NONE,
         "The difference is the random stream: with torch._inductor.config.fallback_random = True"
         f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
-        (EAGER, "inductor", "fallback_random"),
+        (EAGER, Backend.INDUCTOR.value, "fallback_random"),
         comparison=compiled.comparison,
     )
 
 
 def _emulated(climber: Climber) -> bool:
     """Whether the results agree once fused code rounds to half precision where eager does."""
-    if not climber.ladder.facts.get("coarse") or climber.own_name() != "inductor":
+    if not climber.ladder.facts.get("coarse") or climber.own_name() != Backend.INDUCTOR:
         return False
     emulated = climber.measure("emulate_precision_casts")
     return emulated.comparison is not None and bool(emulated.comparison["tight"])
@@ -172,12 +178,12 @@ def _emulated(climber: Climber) -> bool:
 def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Diagnosis:
     return make_diagnosis(
         climber,
-        "precision_cast",
-        "none",
+        Kind.PRECISION_CAST,
+        Layer.NONE,
         "Fused code keeps float32 where eager rounds to half precision in between; with"
         " torch._inductor.config.emulate_precision_casts = True the results agree (without:"
         f" {text}).",
-        (EAGER, EXACT, "inductor", "emulate_precision_casts"),
+        (EAGER, EXACT, Backend.INDUCTOR.value, "emulate_precision_casts"),
         comparison=comparison,
     )
 
@@ -193,13 +199,13 @@ def _harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
         summary = (
             f"The results differ only in which of several tied values an index names ({text})."
         )
-    elif climber.ladder[EXACT].outcome == "ok" and (far := _eager_far_off(comparison)):
+    elif climber.ladder[EXACT].good and (far := _eager_far_off(comparison)):
         summary = (
             f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
             f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
             " is wrong."
         )
-    elif climber.ladder[EXACT].outcome == "ok":
+    elif climber.ladder[EXACT].good:
         summary = (
             "The results differ by rounding only: the compiled one is as close to float64 as eager"
             f" ({text})."
@@ -209,9 +215,8 @@ def _harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
             "The results differ by rounding only, within the tolerance that torch's own comparison"
             f" allows ({text}); {reference(climber.ladder)}."
         )
-    return make_diagnosis(
-        climber, "rounding", "none", summary, (EAGER, EXACT, "compiled"), comparison=comparison
-    )
+    cited = (EAGER, EXACT, "compiled")
+    return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
 def _eager_far_off(comparison: Json | None) -> float | None:
@@ -238,9 +243,9 @@ def _excused(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
             " others that it writes to the same places; which of them stays is undefined"
             f" ({compiled.detail})."
         )
-        cited = (EAGER, "aot_eager", "compiled", REORDERED)
+        cited = (EAGER, Backend.AOT_EAGER.value, "compiled", REORDERED)
         return make_diagnosis(
-            climber, "undefined_value", "none", summary, cited, comparison=comparison
+            climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
         )
     if facts.get("undefined_casts") and _recast(climber, comparison):
         cast = facts["undefined_casts"][0]
@@ -248,9 +253,9 @@ def _excused(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
             f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when"
             f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
         )
-        cited = (EAGER, "aot_eager", "compiled", RECAST)
+        cited = (EAGER, Backend.AOT_EAGER.value, "compiled", RECAST)
         return make_diagnosis(
-            climber, "undefined_value", "none", summary, cited, comparison=comparison
+            climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
         )
     if _emulated(climber):
         return _precision_cast(climber, compiled.detail, comparison)
@@ -270,17 +275,17 @@ def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
     )
     cited = (EAGER, AGAIN, "compiled")
     return make_diagnosis(
-        climber, "nondeterministic", "eager", summary, cited, comparison=comparison
+        climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
     )
 
 
 def _recast(climber: Climber, comparison: Json) -> bool:
     """Whether what differs depends on casts that C++ leaves undefined."""
-    if not climber.ladder["aot_eager"].good:
+    if not climber.ladder[Backend.AOT_EAGER].good:
         return False
     changed = climber.measure(RECAST)
     return (
-        changed.outcome == "raises"
+        changed.outcome == RungOutcome.RAISES
         or changed.comparison is not None
         and _moves(changed, comparison)
     )
@@ -308,7 +313,7 @@ def _shift(moved: MeasuredRung, comparison: Json) -> float | None:
 
 
 def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
-    if climber.ladder["aot_eager"].outcome == "differs":
+    if _differs(climber.ladder[Backend.AOT_EAGER]):
         return None
     shift = _shift(climber.measure(PERTURBED), comparison)
     name = PERTURBED if shift is not None else OTHERWISE
@@ -325,12 +330,12 @@ def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
         )
         cited = (EAGER, AGAIN, "compiled", name)
         return make_diagnosis(
-            climber, "nondeterministic", "eager", summary, cited, comparison=comparison
+            climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
         )
     return make_diagnosis(
         climber,
-        "ill_conditioned",
-        "none",
+        Kind.ILL_CONDITIONED,
+        Layer.NONE,
         f"A change of the inputs by one unit in the last place moves eager's result by {shift:.3g},"
         f" as far as the compiled result is off ({describe(comparison)}).",
         (EAGER, "compiled", name),
@@ -347,10 +352,10 @@ def _wrong(
     seen = seen or steadiness(climber, _differs)
     kind, name = _kind(comparison)
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
-    if kind == "wrong_result" and climber.finding.replay and not climber.finding.grads:
+    if kind == Kind.WRONG_RESULT and climber.finding.replay and not climber.finding.grads:
         cited.append("fresh compile")
         if climber.measure("fresh compile").good:
-            kind = "stale_graph"
+            kind = Kind.STALE_GRAPH
             climber.measure("dynamic=False")
     return make_diagnosis(
         climber,
@@ -370,11 +375,11 @@ def _undefined(climber: Climber) -> tuple[str, ...]:
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 
-def _kind(comparison: Json) -> tuple[str, str | None]:
+def _kind(comparison: Json) -> tuple[Kind, str | None]:
     """The kind of a difference, and for metadata the property."""
     minded = [item for item in comparison["values"] if not item["same"]]
     if comparison["metadata"]:
-        return "wrong_metadata", str(comparison["metadata"][0]["property"])
+        return Kind.WRONG_METADATA, str(comparison["metadata"][0]["property"])
     if minded and all(item["property"] == "gradient" for item in minded):
-        return "wrong_gradient", None
-    return "wrong_result", None
+        return Kind.WRONG_GRADIENT, None
+    return Kind.WRONG_RESULT, None

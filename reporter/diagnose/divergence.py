@@ -18,6 +18,7 @@ from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from reporter.core.kinds import Backend
 from reporter.recording.call_session import CallSession, Json
 from reporter.recording.findings import Finding
 
@@ -130,7 +131,7 @@ def profile(
     source: Finding | CallSession,
     *,
     grads: bool,
-    backend: str | None,
+    backend: Backend | None,
     config: Mapping[str, Any],
     budget_seconds: float,
     timeout: float,

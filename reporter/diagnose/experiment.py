@@ -19,6 +19,7 @@ from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
+from reporter.core.kinds import CRASHES, WRONG_OUTPUTS, Backend, Kind, RungOutcome, assert_never
 from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.switches import UNSET, ConfigSwitch, Settings
@@ -26,7 +27,6 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording.call_session import CallSession, Json
 
-_CRASHES = ("crash", "crash_on_recompile")
 _RANDOM = "torch._inductor.config.fallback_random"
 
 
@@ -43,7 +43,7 @@ class Variation:
     threads: int | None = None
     fallback: tuple[str, ...] = ()
     undecomposed: tuple[str, ...] = ()
-    backend: str | None = None
+    backend: Backend | None = None
     bisect: tuple[str, str, int | None] | None = None
     fresh: bool = True
 
@@ -103,7 +103,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
     wanted = diagnosis.signature or Signature(diagnosis.kind)
     eager = ladder[EAGER]
-    forced = ladder["fallback_random"].outcome == "differs"
+    forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
 
     def experiment(variation: Variation) -> Future[Trial]:
         path = finding.lab.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
@@ -115,7 +115,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             "op": "compare",
             "reference": eager.snapshot,
             "actual": str(path),
-            "exact": ladder[EXACT].snapshot if ladder[EXACT].outcome == "ok" else None,
+            "exact": ladder[EXACT].snapshot if ladder[EXACT].good else None,
             "origin": "torch.bfloat16" if ladder.facts.get("coarse") else None,
             "random": bool(ladder.facts.get("random") or ladder.facts.get("streams")),
         }
@@ -130,7 +130,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
 
         def ran(future: Future[Json]) -> None:
             answer = future.result()
-            if answer["outcome"] != "ok" or eager.outcome != "ok":
+            if answer["outcome"] != RungOutcome.OK or not eager.good:
                 conclude(answer, None)
                 return
             second = finding.lab.submit(comparison, timeout)
@@ -146,40 +146,51 @@ def judge_run(
     wanted: Signature, run: Json, comparison: Json | None, eager_failure: Json | None
 ) -> tuple[bool | None, str]:
     """Whether one run of the recorded call shows the wanted bug, and the outcome in a word."""
-    outcome, kind = str(run["outcome"]), wanted.kind
-    if outcome == "raises":
-        failure = run.get("failure") or {}
-        if kind in _CRASHES:
-            same = same_crash(wanted, of_crash(kind, None, failure))
-            return (True, "raises") if same else (None, "another exception")
-        if eager_failure is not None and _refuses(failure, eager_failure):
-            return False, "refuses the call as eager does"
-        return None, "another exception"
-    if outcome == "died":
-        same = kind == "process_death" and run.get("signal") == wanted.signal
-        return (True, "dies") if same else (None, "another death")
-    if outcome == "timeout":
-        return (True, "does not end") if kind == "hang" else (None, "timeout")
-    if outcome != "ok":
-        return None, "not in this release" if outcome == "skipped" else outcome
-    if kind == "accepts_invalid":
-        return True, "accepts the call"
-    if comparison is None:
-        return None, "not compared"
-    if comparison["same"]:
-        return False, "agrees with eager"
-    return _difference(wanted, comparison)
+    outcome, kind = RungOutcome(run["outcome"]), wanted.kind
+    match outcome:
+        case RungOutcome.RAISES:
+            return _exception(wanted, run.get("failure") or {}, eager_failure)
+        case RungOutcome.DIED:
+            same = kind == Kind.PROCESS_DEATH and run.get("signal") == wanted.signal
+            return (True, "dies") if same else (None, "another death")
+        case RungOutcome.TIMEOUT:
+            return (True, "does not end") if kind == Kind.HANG else (None, "timeout")
+        case RungOutcome.SKIPPED:
+            return None, "not in this release"
+        case RungOutcome.DIFFERS | RungOutcome.ERROR | RungOutcome.BROKEN:
+            return None, outcome.value
+        case RungOutcome.OK:
+            if kind == Kind.ACCEPTS_INVALID:
+                return True, "accepts the call"
+            if comparison is None:
+                return None, "not compared"
+            if comparison["same"]:
+                return False, "agrees with eager"
+            return _difference(wanted, comparison)
+    assert_never(outcome)
+
+
+def _exception(
+    wanted: Signature, failure: Json, eager_failure: Json | None
+) -> tuple[bool | None, str]:
+    """What an exception of the varied call says."""
+    if wanted.kind in CRASHES:
+        same = same_crash(wanted, of_crash(wanted.kind, None, failure))
+        return (True, "raises") if same else (None, "another exception")
+    if eager_failure is not None and _refuses(failure, eager_failure):
+        return False, "refuses the call as eager does"
+    return None, "another exception"
 
 
 def _difference(wanted: Signature, comparison: Json) -> tuple[bool | None, str]:
     properties = {item["property"] for item in comparison["metadata"]}
     minded = [item for item in comparison["values"] if not item["same"]]
-    if wanted.kind == "wrong_metadata":
+    if wanted.kind == Kind.WRONG_METADATA:
         same = wanted.property in properties or (wanted.property is None and bool(properties))
-    elif wanted.kind == "wrong_gradient":
+    elif wanted.kind == Kind.WRONG_GRADIENT:
         same = any(item["property"] == "gradient" for item in minded)
     else:
-        same = wanted.kind in ("wrong_result", "stale_graph") and bool(minded)
+        same = wanted.kind in WRONG_OUTPUTS and bool(minded)
     return (True, "differs") if same else (None, "differs in another way")
 
 
@@ -247,11 +258,11 @@ class Abilities:
 #: Where nobody can ask: what a release lacks among these answers that it does.
 USUAL = Abilities(
     (
-        ("aot_eager_decomp_partition", "decomposition"),
-        ("inductor", "pre_grad_passes"),
-        ("inductor", "joint_graph_passes"),
-        ("inductor", "post_grad_passes"),
-        ("inductor", "lowerings"),
+        (Backend.AOT_EAGER_DECOMP_PARTITION.value, "decomposition"),
+        (Backend.INDUCTOR.value, "pre_grad_passes"),
+        (Backend.INDUCTOR.value, "joint_graph_passes"),
+        (Backend.INDUCTOR.value, "post_grad_passes"),
+        (Backend.INDUCTOR.value, "lowerings"),
     )
 )
 

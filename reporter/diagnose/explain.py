@@ -5,103 +5,105 @@ measurement.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
+from reporter.core.kinds import Kind
 from reporter.core.settings import Options
 from reporter.diagnose.ladder import RUNGS
 
 #: By kind: what it means, then what to do.
-_EXPLANATIONS = {
-    "crash": (
+_EXPLANATIONS: Mapping[Kind, str] = {
+    Kind.CRASH: (
         "The same call on the same inputs runs in eager mode, so the program is valid and the"
         " compiler fails on it."
     ),
-    "crash_on_recompile": (
+    Kind.CRASH_ON_RECOMPILE: (
         "The first call compiles and runs; compiling again for another shape fails, though the same"
         " call compiled by itself does not. Dynamic shapes are at fault, not this shape."
     ),
-    "wrong_result": (
+    Kind.WRONG_RESULT: (
         "Eager mode agrees with itself and with float64, and the compiled result is farther from"
         " float64 than rounding explains. No error tells you; do not trust what was trained or"
         " served with it."
     ),
-    "wrong_gradient": (
+    Kind.WRONG_GRADIENT: (
         "The forward pass agrees; given the same gradients of its outputs, the compiled backward"
         " pass returns others than eager's. Training with it goes wrong without an error."
     ),
-    "wrong_metadata": (
+    Kind.WRONG_METADATA: (
         "The values agree, but a property of a tensor (dtype, shape, stride, aliasing,"
         " requires_grad) is another than in eager mode, so code that relies on it breaks later."
     ),
-    "accepts_invalid": (
+    Kind.ACCEPTS_INVALID: (
         "Eager mode refuses these inputs with an error; the compiled call skips the check and"
         " returns something."
     ),
-    "process_death": (
+    Kind.PROCESS_DEATH: (
         "No Python exception reaches the program: the process is gone. Python's stack at that"
         " moment is in the report."
     ),
-    "hang": (
+    Kind.HANG: (
         "Eager mode ends, the compiled call was stopped after the limit; the stack tells whether it"
         " was still compiling. If it may be merely slow, give it more time with --timeout."
     ),
-    "stale_graph": (
+    Kind.STALE_GRAPH: (
         "A graph that was compiled for earlier inputs is used for these, for which it does not"
         " hold: a guard is missing. Compiled afresh for these inputs the result is right."
     ),
-    "recompiles": (
+    Kind.RECOMPILES: (
         "The program is right, but compiled again and again; at the limit torch goes on in eager"
         " mode, or fails if it was asked to. The guard that failed tells which argument or"
         " attribute changes."
     ),
-    "graph_break": (
+    Kind.GRAPH_BREAK: (
         "The program is right, but it is not compiled as one graph: at each break Python takes"
         " over."
     ),
-    "invalid_program": (
+    Kind.INVALID_PROGRAM: (
         "Without torch.compile the program fails too, so there is nothing to report about the"
         " compiler."
     ),
-    "nondeterministic": (
+    Kind.NONDETERMINISTIC: (
         "Eager mode does not give the same result twice, so a difference to the compiled result"
         " proves nothing. Seed the random numbers, make copies of what is changed in place, and try"
         " again."
     ),
-    "rng": (
+    Kind.RNG: (
         "Compiled code draws its random numbers in another order. With fallback_random they are"
         " drawn as in eager mode, and then the results agree. Compare statistics, or set"
         " fallback_random for the comparison."
     ),
-    "precision_cast": (
+    Kind.PRECISION_CAST: (
         "In half precision the compiler keeps intermediate results in float32 where eager mode"
         " rounds each one. That is more accurate and intended; emulate_precision_casts makes both"
         " round alike."
     ),
-    "rounding": (
+    Kind.ROUNDING: (
         "Floating-point operations done in another order round differently; measured against"
         " float64, where that is possible, the compiled result is as good as eager's. Compare with"
         " tolerances, as torch.testing.assert_close does."
     ),
-    "ill_conditioned": (
+    Kind.ILL_CONDITIONED: (
         "The program magnifies rounding: moving the inputs by one unit in the last place moves"
         " eager's own result as far as the compiled result is off, so neither of the two is the"
         " right one."
     ),
-    "undefined_value": (
+    Kind.UNDEFINED_VALUE: (
         "The result depends on what C++ or torch leave undefined: a float cast to an integer type"
         " whose range it is outside of, or two values written to one place. Both answers are"
         " allowed; clamp before the cast, name each place once."
     ),
-    "uninitialized_memory": (
+    Kind.UNINITIALIZED_MEMORY: (
         "The program reads memory that it never wrote (torch.empty and its kin), so results depend"
         " on what was there before. Initialise it."
     ),
-    "not_reproduced": (
+    Kind.NOT_REPRODUCED: (
         "In this run no compiled call did anything else than eager mode does with the same inputs."
     ),
 }
 
 
-def explanation(kind: str) -> str:
+def explanation(kind: Kind) -> str:
     """A few sentences for a person who has never read the compiler's source."""
     return _EXPLANATIONS[kind]
 

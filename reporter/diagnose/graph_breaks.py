@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.core.kinds import Backend
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
@@ -150,7 +151,7 @@ def _ask(last: LastCall, timeout: float) -> dict[str, Any] | None:
     """
     answer = last.lab.request({"op": "complaints"}, timeout)
     if answer.get("outcome") != "ok" or answer.get("raised"):
-        again = last.lab.request({"op": "complaints", "backend": "eager"}, timeout)
+        again = last.lab.request({"op": "complaints", "backend": Backend.EAGER.value}, timeout)
         if again.get("outcome") == "ok":
             answer = again
     return answer.get("complaints")

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import stacks
 from reporter.diagnose.differences import difference
@@ -56,7 +57,7 @@ def judge(
     """
     explained: Diagnosis | None = None
     for finding in recording.findings:
-        harmless = finding.symptom == "suspicious" and not script_failed(recording)
+        harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
         if harmless and explained is None and tight(finding):
             continue
         diagnosis = _judge_finding(finding, timeout, progress, rungs)
@@ -81,9 +82,8 @@ def without_finding(recording: Recording) -> Diagnosis:
     raised, rejected = recording.script_exception, recording.rejected
     if raised and recording.calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
-        return Diagnosis(
-            "invalid_program", "eager", f"The program fails without the compiler: {line}."
-        )
+        summary = f"The program fails without the compiler: {line}."
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
     if recording.calls == 0 and recording.stopped:
         raise CannotJudgeError(
             "the script was stopped after its time limit and had compiled nothing by then; give it"
@@ -91,20 +91,20 @@ def without_finding(recording: Recording) -> Diagnosis:
         )
     if recording.calls == 0:
         return Diagnosis(
-            "not_reproduced",
-            "none",
+            Kind.NOT_REPRODUCED,
+            Layer.NONE,
             "Nothing was compiled: the script made no call of a compiled function.",
         )
     if rejected and script_failed(recording):
         line = f"{rejected['exception']}: {rejected['first_line']}"
-        return Diagnosis("invalid_program", "eager", f"Eager fails as well: {line}.")
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
     if not recording.compared:
         raise CannotJudgeError(
             f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
             " inputs or outputs cannot be copied, or eager takes too long), so nothing can be said"
             " about them"
         )
-    return Diagnosis("not_reproduced", "none", _all_agree(recording))
+    return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
 
 
 def _all_agree(recording: Recording) -> str:
@@ -142,19 +142,24 @@ def _judge_finding(
 
 def _verdict(climber: Climber) -> Diagnosis:
     finding, eager = climber.finding, climber.ladder[EAGER]
-    if eager.outcome in ("died", "timeout"):
+    if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
-        return make_diagnosis(climber, "invalid_program", "eager", summary, (EAGER,))
-    ended_badly = finding.symptom in ("died", "hang", "raised")
-    if finding.symptom == "accepts" or eager.outcome == "raises" and ended_badly:
+        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
+    ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
+    if eager.outcome == RungOutcome.RAISES and ended_badly:
         return _rejected_by_eager(climber)
-    if finding.symptom == "died":
-        return _death(climber)
-    if finding.symptom == "hang":
-        return _hang(climber)
-    if finding.symptom == "raised":
-        return _crash(climber)
-    return difference(climber)
+    match finding.symptom:
+        case Symptom.ACCEPTS:
+            return _rejected_by_eager(climber)
+        case Symptom.DIED:
+            return _death(climber)
+        case Symptom.HANG:
+            return _hang(climber)
+        case Symptom.RAISED:
+            return _crash(climber)
+        case Symptom.DIFFERS | Symptom.GRADIENT | Symptom.SUSPICIOUS:
+            return difference(climber)
+    assert_never(finding.symptom)
 
 
 def _rejected_by_eager(climber: Climber) -> Diagnosis:
@@ -162,26 +167,28 @@ def _rejected_by_eager(climber: Climber) -> Diagnosis:
     finding = climber.finding
     names = climb(climber)
     compiled, eager = climber.ladder["compiled"], climber.ladder[EAGER]
-    if finding.symptom == "died" or compiled.outcome == "died":
+    if finding.symptom == Symptom.DIED or compiled.outcome == RungOutcome.DIED:
         return _death(climber)
-    if compiled.outcome != "ok":
+    if not compiled.good:
         summary = f"Eager fails as well: {eager.detail}."
-        return make_diagnosis(climber, "invalid_program", "eager", summary, (EAGER, "compiled"))
-    if climber.ladder[AGAIN].outcome != "raises":
+        return make_diagnosis(
+            climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, "compiled")
+        )
+    if climber.ladder[AGAIN].outcome != RungOutcome.RAISES:
         summary = "Eager raises in one run and returns in another."
-        return make_diagnosis(climber, "nondeterministic", "eager", summary, (EAGER, AGAIN))
-    layer = first_bad(climber, lambda rung: rung.outcome == "ok")
+        return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+    layer = first_bad(climber, lambda rung: rung.good)
     assert eager.failure is not None
     return make_diagnosis(
         climber,
-        "accepts_invalid",
+        Kind.ACCEPTS_INVALID,
         layer,
         f"Eager refuses the call with {eager.failure['exception']}; the compiled call returns a"
         " result.",
         (EAGER, AGAIN, *names),
-        signature=Signature("accepts_invalid", layer, exception=eager.failure["exception"]),
+        signature=Signature(Kind.ACCEPTS_INVALID, layer, exception=eager.failure["exception"]),
         failure=eager.failure,
-        reproduced=steadiness(climber, lambda rung: rung.outcome == "ok"),
+        reproduced=steadiness(climber, lambda rung: rung.good),
     )
 
 
@@ -189,7 +196,7 @@ def _unseen(climber: Climber, what: str, seen: tuple[int, int]) -> Diagnosis:
     """The verdict on a failure that nothing but the script's own call has shown."""
     summary = f"The script's compiled call {what}, but none of {seen[1] - 1} repetitions did."
     return make_diagnosis(
-        climber, "not_reproduced", "none", summary, ("compiled",), reproduced=seen
+        climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",), reproduced=seen
     )
 
 
@@ -198,10 +205,10 @@ def _death(climber: Climber) -> Diagnosis:
     names = climb(climber)
 
     def died(rung: MeasuredRung) -> bool:
-        return rung.outcome == "died"
+        return rung.outcome == RungOutcome.DIED
 
     seen = steadiness(climber, died)
-    if nowhere_else(climber, seen) and climber.finding.symptom == "died":
+    if nowhere_else(climber, seen) and climber.finding.symptom == Symptom.DIED:
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
     dead = next((rung for rung in climber.ladder.rungs.values() if died(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
@@ -213,11 +220,11 @@ def _death(climber: Climber) -> Diagnosis:
     where = f" {place.text()}" if place else ""
     return make_diagnosis(
         climber,
-        "process_death",
+        Kind.PROCESS_DEATH,
         layer,
         f"The compiled call ends the process with {name}{where}{memory}; {other}{often(seen)}.",
         (EAGER, *names),
-        signature=Signature("process_death", layer, signal=name),
+        signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
         place=place,
         reproduced=seen,
     )
@@ -227,35 +234,36 @@ def _hang(climber: Climber) -> Diagnosis:
     """The compiled call did not end within its limit."""
     names = climb(climber)
     stuck = climber.ladder["compiled"]
-    if stuck.outcome == "died":
+    if stuck.outcome == RungOutcome.DIED:
         return _death(climber)
-    if stuck.outcome in ("raises", "differs"):
+    if stuck.outcome in (RungOutcome.RAISES, RungOutcome.DIFFERS):
         # the call was slow, not stuck, and what comes of it in the end is the bug
-        symptom = "raised" if stuck.outcome == "raises" else "differs"
+        raised = stuck.outcome == RungOutcome.RAISES
+        symptom = Symptom.RAISED if raised else Symptom.DIFFERS
         climber.finding = replace(
             climber.finding, symptom=symptom, failure=stuck.failure, comparison=stuck.comparison
         )
         climber.own_call_shows_it = False
         return _verdict(climber)
-    if stuck.outcome != "timeout":
+    if stuck.outcome != RungOutcome.TIMEOUT:
         summary = (
             "The script's compiled call was slower than the limit, but ends when repeated"
             f" ({stuck.seconds:.0f} s); give it more time with --timeout."
         )
-        return make_diagnosis(climber, "not_reproduced", "none", summary, ("compiled",))
-    layer = first_bad(climber, lambda rung: rung.outcome == "timeout")
+        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",))
+    layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
     place = stacks.place(stuck.stack)
     where = f" It is stuck {place.text()}." if place else ""
     return make_diagnosis(
         climber,
-        "hang",
+        Kind.HANG,
         layer,
         f"The compiled call does not end within {climber.timeout:.0f} s; eager takes "
         f"{climber.ladder[EAGER].seconds:.1f} s.{where}",
         (EAGER, *names),
-        signature=Signature("hang", layer),
+        signature=Signature(Kind.HANG, layer),
         place=place,
-        reproduced=steadiness(climber, lambda rung: rung.outcome == "timeout"),
+        reproduced=steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
     )
 
 
@@ -280,21 +288,21 @@ def _crash(climber: Climber) -> Diagnosis:
             f"The program asks torch to fail instead of compiling again ({request}), and this call"
             " would need that; eager runs."
         )
-        return make_diagnosis(climber, "recompiles", "dynamo", summary, (EAGER, *names))
+        return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
 
     def raises(rung: MeasuredRung) -> bool:
-        return rung.outcome == "raises"
+        return rung.outcome == RungOutcome.RAISES
 
     seen = steadiness(climber, raises)
     if nowhere_else(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
-    kind, layer = "crash", first_bad(climber, raises)
-    if finding.replay and climber.ladder[own].outcome == "raises":
+    kind, layer = Kind.CRASH, first_bad(climber, raises)
+    if finding.replay and raises(climber.ladder[own]):
         alone = [
             climber.measure(name) for name in ("fresh compile", "dynamic=True", "mark_dynamic")
         ]
-        if all(rung.outcome == "ok" for rung in alone):
-            kind = "crash_on_recompile"
+        if all(rung.good for rung in alone):
+            kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else "Compiling"
     return make_diagnosis(

@@ -15,10 +15,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from reporter.core.kinds import BELOW_INDUCTOR, Backend, RungOutcome, Symptom
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Finding
 
-BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition")
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
 OTHERWISE = "eager mode one ulp the other way"
@@ -26,6 +26,8 @@ FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 NUMPY = "use_numpy_random_stream"
+#: The rung of a backend that is a callable.
+CUSTOM = "custom"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
 #: calls.
 RUNGS: Mapping[str, Json] = {
@@ -38,10 +40,8 @@ RUNGS: Mapping[str, Json] = {
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
     "compiled": {"how": "reused"},
-    "eager": {"how": "compiled", "backend": "eager"},
-    "aot_eager": {"how": "compiled", "backend": "aot_eager"},
-    "aot_eager_decomp_partition": {"how": "compiled", "backend": "aot_eager_decomp_partition"},
-    "inductor": {"how": "compiled"},
+    **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
+    Backend.INDUCTOR.value: {"how": "compiled"},
     "fallback_random": {
         "how": "compiled",
         "config": {"torch._inductor.config.fallback_random": True},
@@ -62,18 +62,19 @@ RUNGS: Mapping[str, Json] = {
     "dynamic=False": {"how": "compiled", "dynamic": False},
     "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
 }
+_ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 
 
 @dataclass(frozen=True)
 class MeasuredRung:
-    """What one rung showed. `outcome`: ok, differs, raises, died, timeout or skipped.
+    """What one rung showed.
 
     `snapshot` is the file of its results, `stack` Python's stacks when it died or was stopped;
     seconds are wall time.
     """
 
     name: str
-    outcome: str
+    outcome: RungOutcome
     detail: str = ""
     comparison: Json | None = None
     failure: Json | None = None
@@ -86,7 +87,7 @@ class MeasuredRung:
     @property
     def good(self) -> bool:
         """Ran, and agrees with eager by the receiving side's rule."""
-        return self.outcome == "ok"
+        return self.outcome == RungOutcome.OK
 
 
 @dataclass
@@ -97,7 +98,7 @@ class Ladder:
     facts: Json = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> MeasuredRung:
-        return self.rungs.get(name) or MeasuredRung(name, "skipped")
+        return self.rungs.get(name) or MeasuredRung(name, RungOutcome.SKIPPED)
 
 
 class _Flight:
@@ -129,7 +130,7 @@ class Climber:
     def __init__(self, finding: Finding, timeout: float, progress: Callable[[str], None]) -> None:
         self.finding = finding
         self.own_call_shows_it = True
-        ended = finding.symptom != "hang"
+        ended = finding.symptom != Symptom.HANG
         # what took the script long takes a fork beside others longer, and is no hang
         self.timeout = max(timeout, min(2 * timeout, 2 * finding.seconds)) if ended else timeout
         self.progress = progress
@@ -143,26 +144,26 @@ class Climber:
         eager = self._run(EAGER)
         self.progress(AGAIN)
         again = self._run(AGAIN)
-        if again.outcome == "ok" and eager.outcome == "ok":
+        if again.good and eager.good:
             self._judge(again)
         path = self._path("probe")
         rung = {"how": "probe", "snapshot": path}
         probe = self.finding.lab.request({"op": "run", "rung": rung}, self.timeout)
         self.ladder.facts = dict(probe.get("facts") or {})
         self._ties = path if self.ladder.facts.get("ties") else None
-        if eager.outcome == "ok":
+        if eager.good:
             exact = self._run(EXACT)
-            self._exact = exact.snapshot if exact.outcome == "ok" else None
+            self._exact = exact.snapshot if exact.good else None
         return self.ladder
 
     def own_name(self) -> str:
         """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
         callable.
         """
-        backend = self.finding.options.get("backend", "inductor")
+        backend = self.finding.options.get("backend", Backend.INDUCTOR.value)
         if isinstance(backend, dict):
-            return "custom"
-        return str(backend) if backend not in BACKENDS else "inductor"
+            return CUSTOM
+        return str(backend) if backend not in BELOW_INDUCTOR else Backend.INDUCTOR.value
 
     def measure(self, name: str) -> MeasuredRung:
         """Measures one rung of `RUNGS` (or the user's own backend) once, and compares it with
@@ -189,9 +190,9 @@ class Climber:
         if it did not return.
         """
         returned = self.finding.returned
-        if returned is None or self.ladder[EAGER].outcome != "ok":
+        if returned is None or not self.ladder[EAGER].good:
             return None
-        return self._judge(MeasuredRung("script", "ok", snapshot=returned))
+        return self._judge(MeasuredRung("script", RungOutcome.OK, snapshot=returned))
 
     def repeats(self, count: int) -> list[MeasuredRung]:
         """The user's compiled call, `count` more times side by side, to tell a flaky failure from a
@@ -201,7 +202,7 @@ class Climber:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            way = self._way("inductor" if fresh else "compiled")
+            way = self._way(Backend.INDUCTOR if fresh else "compiled")
             self._ahead[name] = self._submit(name, **way)
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]
@@ -217,7 +218,7 @@ class Climber:
     def _run(self, name: str) -> MeasuredRung:
         flight = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
         answer = flight.answer.result(timeout=self.timeout + 60)
-        outcome = str(answer["outcome"])
+        outcome = RungOutcome(answer["outcome"])
         failure = answer.get("failure")
         detail = (
             f"{failure['exception']}: {failure['first_line']}"
@@ -233,7 +234,7 @@ class Climber:
             answer.get("signal"),
             answer.get("snapshot"),
             round(float(answer.get("seconds") or flight.seconds()), 2),
-            str(answer.get("detail") or "") if outcome in ("died", "timeout") else "",
+            str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
             str(answer.get("phase") or ""),
         )
         self.ladder.rungs[name] = measured
@@ -241,7 +242,7 @@ class Climber:
 
     def _judge(self, rung: MeasuredRung) -> MeasuredRung:
         reference = self.ladder[EAGER]
-        if rung.outcome != "ok" or reference.outcome != "ok":
+        if not (rung.good and reference.good):
             return rung
         answer = self.finding.lab.request(
             {
@@ -256,10 +257,10 @@ class Climber:
             self.timeout,
         )
         comparison = answer.get("comparison")
-        outcome = "ok" if comparison is None or comparison["same"] else "differs"
+        same = comparison is None or comparison["same"]
         judged = MeasuredRung(
             rung.name,
-            outcome,
+            RungOutcome.OK if same else RungOutcome.DIFFERS,
             describe(comparison),
             comparison,
             None,
@@ -274,7 +275,7 @@ class Climber:
 def reference(ladder: Ladder) -> str:
     """What the compared numbers were held against, in words that name nothing of the program."""
     exact = ladder[EXACT]
-    if exact.outcome == "ok":
+    if exact.good:
         return "eager in float64, dtypes named inside the program and autocast included"
     failed = exact.failure["exception"] if exact.failure else exact.outcome
     if exact.failure and not hasattr(builtins, failed):

@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from reporter.core.kinds import BELOW_INDUCTOR, Backend, Kind, Layer, RungOutcome, layer_of
 from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 
-LAYERS = {
-    "eager": "dynamo",
-    "aot_eager": "aot_autograd",
-    "aot_eager_decomp_partition": "decomposition",
-    "inductor": "inductor",
-    "custom": "backend",
-}
 #: How often a failure that does not come back at once is tried again.
 REPEATS = 5
 #: Seconds of the script's own call from which on rungs that cannot change the verdict are left out.
@@ -27,7 +21,12 @@ LONG = 30.0
 
 
 def make_diagnosis(
-    climber: Climber, kind: str, layer: str, summary: str, cited: Iterable[str] = (), **details: Any
+    climber: Climber,
+    kind: Kind,
+    layer: Layer,
+    summary: str,
+    cited: Iterable[str] = (),
+    **details: Any,
 ) -> Diagnosis:
     """A verdict on the climber's finding; `cited` are the rungs that show it."""
     return Diagnosis(
@@ -46,8 +45,8 @@ def climb(climber: Climber) -> tuple[str, ...]:
     rungs' names.
     """
     own = climber.own_name()
-    middle = ("aot_eager", "aot_eager_decomp_partition") if own == "inductor" else ()
-    return _measured(climber, ("compiled", "eager", *middle, own))
+    below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
+    return _measured(climber, ("compiled", *(backend.value for backend in below), own))
 
 
 def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
@@ -58,10 +57,10 @@ def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
     been through.
     """
     finding = climber.finding
-    if finding.seconds < LONG or finding.replay or climber.own_name() != "inductor":
+    if finding.seconds < LONG or finding.replay or climber.own_name() != Backend.INDUCTOR:
         return climb(climber)
     exact = climber.own_name() if finding.grads else "compiled"
-    names = _measured(climber, (exact, "aot_eager_decomp_partition"))
+    names = _measured(climber, (exact, Backend.AOT_EAGER_DECOMP_PARTITION.value))
     return names if climber.ladder[names[-1]].good else climb(climber)
 
 
@@ -72,15 +71,15 @@ def _measured(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> str:
+def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
     """The layer of the lowest rung that shows the symptom; the top one if only the user's exact
     call does.
     """
     own = climber.own_name()
-    for name in ("eager", "aot_eager", "aot_eager_decomp_partition", own):
+    for name in (*BELOW_INDUCTOR, own):
         if bad(climber.ladder[name]):
-            return LAYERS.get(name, "backend")
-    return LAYERS.get(own, "backend")
+            return layer_of(name)
+    return layer_of(own)
 
 
 def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[int, int]:
@@ -90,7 +89,7 @@ def steadiness(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> tuple[i
     Where no repetition has shown it yet, it is repeated a few times more.
     """
     own = [climber.ladder[name] for name in ("compiled", climber.own_name())]
-    runs = [rung for rung in own if rung.outcome != "skipped"]
+    runs = [rung for rung in own if rung.outcome != RungOutcome.SKIPPED]
     if climber.finding.grads:  # the reused call was made without the gradients that show it
         runs = runs[1:] or runs
     if not any(bad(rung) for rung in runs):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reporter.core.kinds import Layer
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -25,7 +27,7 @@ class Culprit:
     Every text in it is public.
     """
 
-    layer: str
+    layer: Layer
     stable: bool
     subsystem: str | None = None
     application: int | None = None

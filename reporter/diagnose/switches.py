@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.kinds import Layer
+
 INDUCTOR = "torch._inductor.config."
 FUNCTORCH = "torch._functorch.config."
 DYNAMO = "torch._dynamo.config."
@@ -293,17 +295,17 @@ DEFAULT_MODE = ConfigSwitch("mode default", "the default mode", mode="default")
 
 #: What is tried for a bug of each layer; a later layer's bug may also depend on what the earlier
 #: ones hand it.
-SWITCHES: dict[str, tuple[ConfigSwitch, ...]] = {
-    "dynamo": (*_DYNAMIC, *_DYNAMO),
-    "aot_autograd": (*_DYNAMIC, *_AOT, *_DYNAMO),
-    "decomposition": (*_DYNAMIC, *_AOT),
-    "inductor": _INDUCTOR[:3] + _DYNAMIC + (_THREADS,) + _INDUCTOR[3:] + _AOT[:4],
-    "backend": _DYNAMIC,
+SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
+    Layer.DYNAMO: (*_DYNAMIC, *_DYNAMO),
+    Layer.AOT_AUTOGRAD: (*_DYNAMIC, *_AOT, *_DYNAMO),
+    Layer.DECOMPOSITION: (*_DYNAMIC, *_AOT),
+    Layer.INDUCTOR: _INDUCTOR[:3] + _DYNAMIC + (_THREADS,) + _INDUCTOR[3:] + _AOT[:4],
+    Layer.BACKEND: _DYNAMIC,
 }
 
 
 def applicable(
-    layer: str, device: str, settings: dict[str, Any] | None, mode: str | None = None
+    layer: Layer, device: str, settings: dict[str, Any] | None, mode: str | None = None
 ) -> list[ConfigSwitch]:
     """The switches worth trying; `settings` holds the present values of those a release has (None:
     not known).

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reporter.core.kinds import BUGS, Kind, Layer
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import TorchFrame
 from reporter.recording.call_session import Json
 from reporter.recording.findings import Finding
-
-BUGS = frozenset(
-    (
-        "crash",
-        "wrong_result",
-        "wrong_gradient",
-        "wrong_metadata",
-        "accepts_invalid",
-        "process_death",
-        "hang",
-        "stale_graph",
-        "crash_on_recompile",
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -33,8 +20,8 @@ class Diagnosis:
     `place` where the process was when it died or was stopped.
     """
 
-    kind: str
-    layer: str
+    kind: Kind
+    layer: Layer
     summary: str
     signature: Signature | None = None
     failure: Json | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 Json = dict[str, Any]
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
@@ -22,7 +22,7 @@ class Collected:
     """
 
     name: str
-    outcome: str
+    outcome: Literal["ok", "skipped"]
     facts: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     seconds: float = 0.0

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.answer import clean_environment, kill_group
+from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, Json, read_answer, trim
@@ -95,8 +96,8 @@ class ShownFailure:
     blames, and what the failure printed.
     """
 
-    kind: str
-    layer: str
+    kind: Kind
+    layer: Layer
     suspects: tuple[str, ...] = ()
     error: str = ""
 
@@ -188,20 +189,35 @@ def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
     """What of the compiler's own output explains this failure: inductor's kernel, or the graph
     AOTAutograd made.
     """
-    kind, layer = failure.kind, failure.layer
-    if layer == "inductor":
-        graphs = sorted(
-            (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py")),
-            key=lambda path: (
-                int(path.rpartition(".")[2]) if path.rpartition(".")[2].isdigit() else 0
-            ),
-        )
-        found = kernels(folder, graphs)
-        backward = kind == "wrong_gradient"
-        return kernel_excerpt(found, failure.error, failure.suspects, backward)
-    if layer in ("aot_autograd", "decomposition") and not kind.startswith("crash"):
-        return _graph(folder / "logs" / "aot_graphs.log", kind == "wrong_gradient")
-    return f"a failure in {layer} is explained by its traceback"
+    backward = failure.kind == Kind.WRONG_GRADIENT
+    match failure.layer:
+        case Layer.INDUCTOR:
+            found = kernels(folder, _graphs_of(folder))
+            return kernel_excerpt(found, failure.error, failure.suspects, backward)
+        case Layer.AOT_AUTOGRAD | Layer.DECOMPOSITION if failure.kind not in CRASHES:
+            return _graph(folder / "logs" / "aot_graphs.log", backward)
+        case (
+            Layer.AOT_AUTOGRAD
+            | Layer.DECOMPOSITION
+            | Layer.DYNAMO
+            | Layer.BACKEND
+            | Layer.TRITON
+            | Layer.EAGER
+            | Layer.NONE
+        ):
+            return f"a failure in {failure.layer} is explained by its traceback"
+    assert_never(failure.layer)
+
+
+def _graphs_of(folder: Path) -> list[str]:
+    """The folders below `folder` that inductor wrote its code for a graph to, in its order."""
+
+    def number(path: str) -> int:
+        ending = path.rpartition(".")[2]
+        return int(ending) if ending.isdigit() else 0
+
+    found = (str(path.parent.relative_to(folder)) for path in folder.rglob("output_code.py"))
+    return sorted(found, key=number)
 
 
 def _graph(path: Path, backward: bool) -> Excerpt | str:

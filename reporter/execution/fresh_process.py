@@ -18,12 +18,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reporter.core.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
+from reporter.core.answer import MAIN, Answer, AnswerOutcome, clean_environment, kill_group, tail
 from reporter.execution.compiler_cache import lend_headers, prefill
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
 _RUNNING: set[int] = set()
-_ENDINGS: dict[int, Outcome] = {0: "passes", 125: "cannot_judge"}
+_ENDINGS: dict[int, AnswerOutcome] = {0: "passes", 125: "cannot_judge"}
 
 
 def run_cold(

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from reporter.core.answer import MAIN, Answer, Outcome, clean_environment, kill_group, tail
+from reporter.core.answer import MAIN, Answer, clean_environment, kill_group, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 
-__all__ = ["Answer", "Isolation", "Outcome", "WorkerPool", "run_cold"]
+__all__ = ["Answer", "Isolation", "WorkerPool", "run_cold"]
 
 Isolation = Literal["fork", "spawn"]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
 from reporter.core.fingerprint import Fingerprint
+from reporter.core.kinds import Layer
 from reporter.core.report import AuditSummary, Report
 from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
@@ -29,8 +30,6 @@ from reporter.publish.write import Destination, Outgoing
 from reporter.recording.call_session import Json
 from reporter.store.reports import key_of
 from templates.evidence import Evidence
-
-_LAYER = "triton"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     environment = collect(info.path).environment
     public = public_values(environment, environment.get("git"), info.torch_git)
     gate = AllowList(terms, _strings(finished.compiled.get("internals")), public)
-    form = chosen(options, _LAYER)
+    form = chosen(options, Layer.TRITON)
     report = replace(
         finished.report,
         labels=form.allowed(("bug",)),
@@ -128,7 +127,7 @@ def _fingerprint(report: Report) -> Fingerprint:
         return Fingerprint()
     # the same pass has a name of its own in each backend
     place = re.sub(r"AMD|NVIDIA", "", str(triton.get("pass") or ""))
-    return Fingerprint((_LAYER, verdict.kind, str(verdict.exception), place, words))
+    return Fingerprint((Layer.TRITON, verdict.kind, str(verdict.exception), place, words))
 
 
 def launch_text(launch: Json) -> str:

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.formatting import format_program
+from reporter.core.kinds import RungOutcome
 from reporter.core.report_folder import write_private
 from reporter.kernels.ask import ask, has_gpu
+from reporter.kernels.verdict import REFUSED
 from reporter.recording.call_session import Json
 from templates.kernel import render_repro
 
-_BROKEN = ("raises", "died")
-_FAILED = (*_BROKEN, "refused")
+_BROKEN = (RungOutcome.RAISES, RungOutcome.DIED)
+_FAILED = (*_BROKEN, REFUSED)
 
 
 def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -> Json:

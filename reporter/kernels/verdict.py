@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.kinds import Kind, RungOutcome
 from reporter.recording.call_session import Json
 
-_KINDS = {"raises": "crash", "died": "process_death"}
+#: The outcome of a compilation that the front end refuses, beside those of a rung.
+REFUSED = "refused"
+_KINDS = {RungOutcome.RAISES: Kind.CRASH, RungOutcome.DIED: Kind.PROCESS_DEATH}
 _ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")
 
 
@@ -25,7 +28,7 @@ class KernelVerdict:
     on one target does.
     """
 
-    kind: str
+    kind: Kind
     is_bug: bool
     summary: str
     launch: Json | None = None
@@ -49,31 +52,32 @@ def judge(
                 f"The assembler refuses the kernel's own inline assembly for {item['target']}:"
                 f" {item['message']}."
             )
-            return KernelVerdict("invalid_program", False, text, row, item)
+            return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
         return KernelVerdict(_KINDS[item["outcome"]], True, _failure(row, item), row, item)
-    refused = next(((row, item) for row, item in answers if item["outcome"] == "refused"), None)
+    refused = next(((row, item) for row, item in answers if item["outcome"] == REFUSED), None)
     if refused is not None:
         row, item = refused
-        where = [other["target"] for other in row["targets"] if other["outcome"] == "refused"]
-        fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+        where = [other["target"] for other in row["targets"] if other["outcome"] == REFUSED]
+        fine = [other["target"] for other in row["targets"] if other["outcome"] == RungOutcome.OK]
         only = f" for {', '.join(where)}, but not for {', '.join(fine)}" if fine else ""
         text = f"Triton refuses the kernel `{row['kernel']}`{only}: {item['message']}."
-        return KernelVerdict("invalid_program", False, text, row, item)
-    late = [item["target"] for _, item in answers if item["outcome"] == "timeout"]
+        return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
+    late = [item["target"] for _, item in answers if item["outcome"] == RungOutcome.TIMEOUT]
     if late:  # large kernels legitimately take minutes
         text = (
             f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so"
             " nothing can be said about it."
         )
-        return KernelVerdict("not_reproduced", False, text)
+        return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
     return _values(interpreted, [item["target"] for _, item in answers])
 
 
 def _failure(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+    fine = [other["target"] for other in row["targets"] if other["outcome"] == RungOutcome.OK]
     how = {
-        "raises": f"fails with {item['exception']}: {item['message']}",
-        "died": f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else ""),
+        RungOutcome.RAISES: f"fails with {item['exception']}: {item['message']}",
+        RungOutcome.DIED: f"dies with {item['signal']}"
+        + (f": {item['message']}" if item["message"] else ""),
     }[item["outcome"]]
     place = f" in the pass {item['pass']}" if item["pass"] else ""
     rest = f"; it compiles for {', '.join(fine)}" if fine else ""
@@ -86,7 +90,7 @@ def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict
     if ending is None:
         reason = interpreted.get("skipped", "it was not run")
         text = f"Each kernel {where}; its values could not be judged: {reason}."
-        return KernelVerdict("not_reproduced", False, text)
+        return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
     if ending["exit"]:
         error = (
             f"{ending.get('exception', 'exit code ' + str(ending['exit']))}:"
@@ -97,17 +101,26 @@ def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict
                 f"Each kernel {where}; the interpreter lacks something that it needs ({error}), so"
                 " its values could not be judged."
             )
-            return KernelVerdict("not_reproduced", False, text)
+            return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
         text = (
             "The kernel itself is at fault: under Triton's interpreter, which shares no code with"
             f" the compiler, the script ends with {error}, too; each kernel {where}."
         )
-        return KernelVerdict("invalid_program", False, text)
+        return KernelVerdict(Kind.INVALID_PROGRAM, False, text)
     text = (
         f"Each kernel {where}, and under the interpreter the script ends well. What only a GPU"
         " shows cannot be seen here."
     )
-    return KernelVerdict("not_reproduced", False, text)
+    return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
+
+
+def outcome_of(answer: Mapping[str, Any]) -> RungOutcome:
+    """What a compilation showed, as a rung has it: a refusal is an exception like any other.
+
+    Raises ValueError for an outcome that no compilation has.
+    """
+    word = answer["outcome"]
+    return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)
 
 
 def same_failure(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:

@@ -8,13 +8,13 @@ import ast
 import re
 from collections.abc import Iterator
 
+from reporter.core.kinds import SILENT, WRONG_VALUES
 from reporter.lint.rule import Hit, Rule
 from reporter.lint.subject import LintSubject
 
 #: Lines that are not blank, and operations, that the receiving side minimises to.
 LINES, STATEMENTS = 100, 20
-_VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
-_ASSERTING = (*_VALUE_KINDS, "wrong_metadata", "accepts_invalid")
+
 _COMPARING = ("same", "allclose", "assert_close", "isclose")
 _RANDOM = re.compile(
     r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"
@@ -57,7 +57,7 @@ def _asserts(subject: LintSubject) -> Iterator[Hit]:
         return
     calls = {_last_name(node.func) for node in subject.nodes() if isinstance(node, ast.Call)}
     compares = bool(calls & set(_COMPARING))
-    if subject.kind in _ASSERTING or (subject.kind is None and compares):
+    if subject.kind in SILENT or (subject.kind is None and compares):
         told = "assert_close" in calls or any(
             isinstance(node, ast.Assert)
             or isinstance(node, ast.Raise)
@@ -83,7 +83,7 @@ def _tolerances(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _referee(subject: LintSubject) -> Iterator[Hit]:
-    if subject.kind not in _VALUE_KINDS or subject.tree is None:
+    if subject.kind not in WRONG_VALUES or subject.tree is None:
         return
     if _whole_numbers(subject) or _shared_memory(subject):
         return
@@ -143,7 +143,7 @@ def _seeds(subject: LintSubject) -> Iterator[Hit]:
 
 def _fallback(subject: LintSubject) -> Iterator[Hit]:
     text = subject.repro or ""
-    if subject.kind not in _VALUE_KINDS or "fallback_random" in text or _NOT_LOWERED.search(text):
+    if subject.kind not in WRONG_VALUES or "fallback_random" in text or _NOT_LOWERED.search(text):
         return
     for function in subject.program():
         if _RANDOM.search(ast.unparse(function)):
@@ -151,7 +151,7 @@ def _fallback(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _edges(subject: LintSubject) -> Iterator[Hit]:
-    if subject.kind not in _VALUE_KINDS:
+    if subject.kind not in WRONG_VALUES:
         return
     for node in subject.nodes():
         if isinstance(node, ast.FunctionDef) and node.name == "inputs":
@@ -160,7 +160,7 @@ def _edges(subject: LintSubject) -> Iterator[Hit]:
 
 
 def _indices(subject: LintSubject) -> Iterator[Hit]:
-    if subject.kind not in _VALUE_KINDS:
+    if subject.kind not in WRONG_VALUES:
         return
     for function in subject.program():
         bound = {

@@ -18,6 +18,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
+from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.operators import operators
 from reporter.core.recorded_call import Recorded
 from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
@@ -85,7 +86,9 @@ class ReproBuilder:
         self.places = workers.places
         self.as_whole = recorded.whole is not None
         self.wanted = recorded.signature
-        self.backend = source_candidates.backend(recorded) if recorded.layer == "backend" else None
+        self.backend = (
+            source_candidates.backend(recorded) if recorded.layer == Layer.BACKEND else None
+        )
         self.others = Others(self.wanted)
         self.size = ""
         self.refusals = Refusals(self.places, judge(self.wanted))
@@ -104,7 +107,7 @@ class ReproBuilder:
             ),
         )
         self.ask = Questions(self.scheduler, self._shrunk)
-        if recorded.kind == "hang":
+        if recorded.kind == Kind.HANG:
             self.pool.patience = min(self.pool.patience, _HANGS)
 
     def _count(self, counts: Counts) -> None:
@@ -271,7 +274,7 @@ class ReproBuilder:
         if self.as_whole:
             yield lambda: self.ask.first(traced_model.candidates(self.recorded, self._check()))
             return
-        yield from (sources, graphs) if self.recorded.layer == "dynamo" else (graphs, sources)
+        yield from (sources, graphs) if self.recorded.layer == Layer.DYNAMO else (graphs, sources)
 
     def _slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
@@ -347,7 +350,7 @@ class ReproBuilder:
         limit = self._limit()
         python = Path(self.recorded.python)
         # what hangs is waited for, and that costs the same for three
-        jobs = COLD_RUNS if self.recorded.kind == "hang" else min(COLD_RUNS, self.options.jobs)
+        jobs = COLD_RUNS if self.recorded.kind == Kind.HANG else min(COLD_RUNS, self.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [
                 threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
@@ -361,14 +364,14 @@ class ReproBuilder:
         One that hangs takes all of them, so it gets what tells it from a slow one.
         """
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
-        return ample if self.recorded.kind != "hang" else min(ample, 3 * self.pool.time_limit)
+        return ample if self.recorded.kind != Kind.HANG else min(ample, 3 * self.pool.time_limit)
 
     def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
         itself.
         """
-        layer = self.wanted.layer or ""
-        if layer not in LAYERS:
+        layer = self.wanted.layer
+        if layer is None or layer not in LAYERS:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
@@ -391,7 +394,7 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
     values = {
         "exception": (
             failure.get("exception")
-            if recorded.kind.startswith("crash")
+            if recorded.kind in CRASHES
             else (recorded.failure or {}).get("exception")
         ),
         "property": recorded.signature.property if recorded.signature else "metadata",

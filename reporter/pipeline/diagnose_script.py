@@ -16,6 +16,7 @@ from typing import IO, Any
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.kinds import ROUNDED
 from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
@@ -131,7 +132,7 @@ def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:
     """Whether rounding excuses the whole call of a script that itself says it fails: a part of the
     graph may be wrong.
     """
-    excused = not diagnosis.is_bug and diagnosis.kind in ("rounding", "precision_cast")
+    excused = not diagnosis.is_bug and diagnosis.kind in ROUNDED
     return excused and script_failed(recording)
 
 

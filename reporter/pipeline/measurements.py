@@ -17,6 +17,7 @@ from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
+from reporter.core.kinds import WRONG_VALUES
 from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
@@ -58,8 +59,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
     """
     kind = repro.report["verdict"]["kind"]
     limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
-    values = kind in ("wrong_result", "wrong_gradient", "stale_graph")
-    wanted = {"values": values, "positions": POSITIONS, "seconds": 0.7 * limit}
+    wanted = {"values": kind in WRONG_VALUES, "positions": POSITIONS, "seconds": 0.7 * limit}
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
         looking = threads.submit(look_cold, repro.python, repro.text, limit, wanted, repro.warm)
         test, shown = _test(repro, timeout)

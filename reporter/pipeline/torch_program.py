@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.kinds import INDUCTOR_LAYERS
 from reporter.core.recorded_call import Recorded
 from reporter.core.report import Report, RungRow, Verdict
 from reporter.core.settings import Options
@@ -203,7 +204,7 @@ class TorchProgram:
             keep=private / "repro",
             warm=self.workers.warm,
         )
-        if recorded.layer not in ("inductor", "decomposition"):
+        if recorded.layer not in INDUCTOR_LAYERS:
             return found
         run.progress.stage("triton", "inductor's kernels, compiled for GPUs that need not be there")
         kernels = generated.of_repro(
@@ -256,7 +257,7 @@ def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
         explanation(recorded.kind),
         recorded.command,
     )
-    ladder = tuple(RungRow(**row) for row in recorded.ladder)
+    ladder = tuple(map(RungRow.from_json, recorded.ladder))
     return Report(
         verdict,
         ladder,

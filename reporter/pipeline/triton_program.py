@@ -14,13 +14,14 @@ from anonymizer.triton import KernelNotPublic, rebuild
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.report import Report, ReproInfo, RungRow, Verdict
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.audit import Finished, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
-from reporter.kernels.verdict import KernelVerdict, judge, same_failure
+from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.run import Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Destination, Outgoing
@@ -29,19 +30,19 @@ from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3
 _EXPLANATIONS = {
-    "crash": (
+    Kind.CRASH: (
         "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
         " fails is the compiler behind it."
     ),
-    "process_death": (
+    Kind.PROCESS_DEATH: (
         "The compiler ends the process while it works on a kernel that its front end has accepted;"
         " no Python exception reaches the program."
     ),
-    "invalid_program": (
+    Kind.INVALID_PROGRAM: (
         "The kernel does not say what its author means, so there is nothing to report about"
         " Triton's compiler."
     ),
-    "not_reproduced": (
+    Kind.NOT_REPRODUCED: (
         "Neither the interpreter nor the compiler for any target does anything wrong with these"
         " kernels."
     ),
@@ -143,7 +144,7 @@ class TritonProgram:
     def diagnose(self, recorded: KernelAnswers) -> DiagnosedKernel | None:
         """The verdict; None where the kernels are right and torch.compile may be at fault."""
         verdict = judge(recorded.interpreted, recorded.compiled, recorded.source)
-        if verdict.kind == "not_reproduced" and "torch.compile" in recorded.source:
+        if verdict.kind == Kind.NOT_REPRODUCED and "torch.compile" in recorded.source:
             return None
         report = _report(verdict, recorded.interpreted, recorded.compiled, self.info)
         return DiagnosedKernel(recorded, verdict, report)
@@ -262,7 +263,7 @@ class TritonProgram:
         }
         found = self._ask(spec)
         answers: list[Json] = found.get("answers", [])
-        answers += [{"outcome": "broken", "message": ""}] * (len(kernels) - len(answers))
+        answers += [{"outcome": RungOutcome.BROKEN, "message": ""}] * (len(kernels) - len(answers))
         for kernel, answer in zip(kernels, answers):
             if target == self.target and same_failure(self.wanted, answer):
                 self._shrunk(kernel)
@@ -283,14 +284,12 @@ class TritonProgram:
         for rung in report.ladder:
             if rung.rung == "interpreter":
                 continue
-            if rung.outcome == "skipped":
+            if rung.outcome == RungOutcome.SKIPPED:
                 rungs.append(rung)
                 continue
             answer = self._asked([kernel], rung.rung)[0]
-            outcome = "raises" if answer["outcome"] == "refused" else str(answer["outcome"])
-            rungs.append(
-                RungRow(rung.rung, outcome, str(answer["message"]), seconds=answer.get("seconds"))
-            )
+            said, seconds = str(answer["message"]), answer.get("seconds")
+            rungs.append(RungRow(rung.rung, outcome_of(answer), said, seconds=seconds))
         return tuple(rungs)
 
     def _cold(self, text: str) -> Answer:
@@ -298,7 +297,7 @@ class TritonProgram:
 
     def _shows(self, answer: Answer) -> bool:
         """Whether a fresh process failed, with what the compiler said before."""
-        if self.wanted["outcome"] == "died":
+        if self.wanted["outcome"] == RungOutcome.DIED:
             return answer.outcome == "died" and answer.signal == self.wanted["signal"]
         said = str(self.wanted["exception"] or "")
         return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
@@ -312,7 +311,7 @@ class TritonProgram:
         """What the verdict says, in words of ours and of the compiler."""
         how = (
             f"dies with {self.wanted['signal']}"
-            if self.wanted["outcome"] == "died"
+            if self.wanted["outcome"] == RungOutcome.DIED
             else f"fails with {self.wanted['exception']}"
         )
         where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""
@@ -372,7 +371,7 @@ def _report(
     return Report(
         Verdict(
             verdict.kind,
-            "triton",
+            Layer.TRITON,
             verdict.is_bug,
             verdict.summary,
             signature=f"{verdict.kind} in triton" if verdict.is_bug else "",
@@ -395,18 +394,20 @@ def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[R
     """
     ending = interpreted.get("ending")
     if ending is None:
-        rows = [RungRow("interpreter", "skipped", str(interpreted.get("skipped", "")))]
+        why = str(interpreted.get("skipped", ""))
+        rows = [RungRow("interpreter", RungOutcome.SKIPPED, why)]
     else:
         raised = str(ending.get("exception", ""))
         if raised and raised not in _PUBLIC_ERRORS:
             raised = "an exception of the script's own"
-        rows = [RungRow("interpreter", "raises" if ending["exit"] else "ok", raised)]
+        outcome = RungOutcome.RAISES if ending["exit"] else RungOutcome.OK
+        rows = [RungRow("interpreter", outcome, raised)]
     launch = verdict.launch or compiled["launches"][0]
     for item in launch["targets"]:
-        outcome = "raises" if item["outcome"] == "refused" else item["outcome"]
-        rows.append(RungRow(item["target"], outcome, item["message"], seconds=item["seconds"]))
-    rows += [RungRow(name, "skipped", why) for name, why in compiled.get("unsupported", {}).items()]
-    return rows
+        row = RungRow(item["target"], outcome_of(item), item["message"], seconds=item["seconds"])
+        rows.append(row)
+    unsupported = compiled.get("unsupported", {})
+    return rows + [RungRow(name, RungOutcome.SKIPPED, why) for name, why in unsupported.items()]
 
 
 def _lines(report: Report) -> list[str]:

@@ -5,13 +5,14 @@ fault.
 from __future__ import annotations
 
 from reporter.core.errors import UsageError
+from reporter.core.kinds import Layer
 from reporter.core.settings import Options
 from templates import forms
 from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def chosen(options: Options, layer: str = "") -> IssueForm:
+def chosen(options: Options, layer: Layer = Layer.NONE) -> IssueForm:
     """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
     try:
         return forms.load(options.template or forms.for_layer(layer))

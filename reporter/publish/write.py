@@ -17,6 +17,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
 from reporter.core.fingerprint import Fingerprint, fingerprint
 from reporter.core.formatting import format_program
+from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Kind, RungOutcome
 from reporter.core.labels import labels
 from reporter.core.operators import name_operators, operators
 from reporter.core.recorded_call import Recorded
@@ -168,7 +169,7 @@ def _report(
     ]
     return Report(
         verdict=_verdict(recorded, built),
-        ladder=tuple(RungRow(**row) for row in built.ablation),
+        ladder=tuple(map(RungRow.from_json, built.ablation)),
         torch=info.torch,
         python=info.version,
         device=device_of(recorded),
@@ -202,7 +203,7 @@ def _shown(recorded: Recorded, built: BuiltRepro) -> Json:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
-    if recorded.kind not in ("crash", "crash_on_recompile"):
+    if recorded.kind not in CRASHES:
         return {}
     found = next((shown_failure(answer) for answer in built.cold if answer.failure), None)
     return {"failure": found.to_json()} if found is not None else {}
@@ -240,9 +241,9 @@ def _signal(built: BuiltRepro) -> str | None:
 
 def _verdict(recorded: Recorded, built: BuiltRepro) -> Verdict:
     failure = _failure(built)
-    crash = recorded.kind in ("crash", "crash_on_recompile")
+    crash = recorded.kind in CRASHES
     summary, message = built.summary, str(failure.get("message", "")) or None
-    if recorded.kind == "process_death":
+    if recorded.kind == Kind.PROCESS_DEATH:
         summary, message = _death(built)
     return Verdict(
         kind=recorded.kind,
@@ -283,8 +284,8 @@ def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
         True,
         cpu_only="cpp" in json.dumps(failure.get("frames", []))
         or _message(failure).startswith("error:"),
-        dynamic_false_fixes=right == "ok"
-        and wrong not in ("ok", "skipped")
+        dynamic_false_fixes=right == RungOutcome.OK
+        and wrong not in (RungOutcome.OK, RungOutcome.SKIPPED)
         and given.get("dynamic") == "True",
         earlier_release_right=bool(regressions(torch, built.differs_from)),
         signal=_signal(built),
@@ -382,7 +383,7 @@ def _workaround(report: Report, built: BuiltRepro) -> str:
     right = [
         row.rung
         for row in report.ladder
-        if row.outcome == "ok" and row.rung in ("aot_eager_decomp_partition", "aot_eager", "eager")
+        if row.outcome == RungOutcome.OK and row.rung in BELOW_INDUCTOR
     ]
     return f'`torch.compile(backend="{right[-1]}")` is right' if right else ""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.core.report import Report, Verdict
 from reporter.core.settings import Options
 from reporter.recording.call_session import Json
@@ -21,8 +22,6 @@ from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 
 _CONNECT_SECONDS = 60.0
-#: What is not equal, but within what rounding explains.
-_ROUNDING = "suspicious"
 
 
 class Attached(RecordingSession):
@@ -66,7 +65,7 @@ class Attached(RecordingSession):
         """Whether the program is gone, or stuck in a call for longer than one run may take."""
         call, since = self.open_call, self.open_since
         if call is not None and self.clock() - since > self.timeout:
-            self._add(call, "hang")
+            self._add(call, Symptom.HANG)
             return True
         try:
             os.kill(int(self.hello["pid"]), 0)
@@ -74,7 +73,7 @@ class Attached(RecordingSession):
             # how it died is not for a stranger to know; if it was the call, its repetitions will
             # show the same
             if call is not None and self.recording.exit is None:
-                self._add(call, "died")
+                self._add(call, Symptom.DIED)
             return True
         except PermissionError:
             pass
@@ -91,8 +90,8 @@ class Attached(RecordingSession):
         """Whether a verdict is wanted only if something was found: tests and long runs."""
         return self.hello.get("mode") != "capture"
 
-    def _add(self, call: int, symptom: str, **details: Any) -> None:
-        if self.only_findings and symptom == _ROUNDING:
+    def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
+        if self.only_findings and symptom == Symptom.SUSPICIOUS:
             self.standbys.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
             super()._add(call, symptom, **details)
@@ -104,7 +103,7 @@ class Attached(RecordingSession):
             super()._reply(**answer)
 
     def _found(self) -> bool:
-        return any(finding.symptom != _ROUNDING for finding in self.recording.findings)
+        return any(finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings)
 
     def nothing(self) -> Report | None:
         """The document of a run in which nothing was found and only findings were wanted; else
@@ -122,7 +121,7 @@ class Attached(RecordingSession):
             )
         calls, compared = recording.calls, recording.compared
         summary = f"{compared} of {calls} compiled calls were compared with eager; none differs."
-        verdict = Verdict("not_reproduced", "none", False, summary, "", None, None, (0, 0), "", "")
+        verdict = Verdict(Kind.NOT_REPRODUCED, Layer.NONE, False, summary)
         return Report(verdict, (), str(self.hello["torch"]), str(self.hello["python"]), "cpu")
 
 

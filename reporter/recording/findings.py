@@ -8,18 +8,19 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reporter.core.kinds import Symptom
 from reporter.recording.call_session import CallSession, Json
 from reporter.recording.fork_servers import LastCall
 
 #: What tells most comes first.
 _ORDER = {
-    "raised": 0,
-    "died": 0,
-    "hang": 1,
-    "accepts": 2,
-    "differs": 3,
-    "gradient": 4,
-    "suspicious": 9,
+    Symptom.RAISED: 0,
+    Symptom.DIED: 0,
+    Symptom.HANG: 1,
+    Symptom.ACCEPTS: 2,
+    Symptom.DIFFERS: 3,
+    Symptom.GRADIENT: 4,
+    Symptom.SUSPICIOUS: 9,
 }
 
 
@@ -27,14 +28,12 @@ _ORDER = {
 class Finding:
     """A call that needs an explanation.
 
-    `symptom`: raised, died, hang, accepts, differs, gradient or suspicious.
-
     `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
     script's own call.
     """
 
     call: int
-    symptom: str
+    symptom: Symptom
     lab: CallSession
     options: Json
     context: Json
@@ -83,8 +82,8 @@ class Recording:
         Returns whether its call is needed.
         """
         found, rank = self.findings, _ORDER[finding.symptom]
-        if finding.symptom == "suspicious" and any(
-            f.symptom == "suspicious" and bool(f.grads) == bool(finding.grads) for f in found
+        if finding.symptom == Symptom.SUSPICIOUS and any(
+            f.symptom == Symptom.SUSPICIOUS and bool(f.grads) == bool(finding.grads) for f in found
         ):
             return any(f.call == finding.call for f in found)
         found[:] = [f for f in found if f.call != finding.call or _ORDER[f.symptom] < rank]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from reporter.core.kinds import RungOutcome, Symptom
 from reporter.execution import launch
 from reporter.recording.call_session import Connection, ForkedCallSession, Json
 from reporter.recording.findings import Finding, Recording
@@ -172,7 +173,7 @@ class RecordingSession:
                     call = self.open_call
                 launch.kill_group(process)
                 if call is not None:
-                    self._add(call, "hang")
+                    self._add(call, Symptom.HANG)
                 else:
                     self.recording.stopped = True
                     self.talk(f"the script was stopped after {self.timeout:.0f} s (--timeout)")
@@ -231,10 +232,9 @@ class RecordingSession:
 
     def _reply(self, **answer: Any) -> None:
         assert self._script is not None
-        enough = (
-            len([f for f in self.recording.findings if f.symptom != "suspicious"]) >= _MAX_FINDINGS
-        )
-        fatal = any(f.symptom in ("raised", "died") for f in self.recording.findings)
+        symptoms = [finding.symptom for finding in self.recording.findings]
+        enough = len(symptoms) - symptoms.count(Symptom.SUSPICIOUS) >= _MAX_FINDINGS
+        fatal = Symptom.RAISED in symptoms or Symptom.DIED in symptoms
         self._script.send({"watch": not enough and not fatal, **answer})
 
     def _event(self, message: Json) -> None:
@@ -310,13 +310,13 @@ class RecordingSession:
         """What eager and compiled left behind compared, with float64 where that may excuse it; None
         if it cannot be.
         """
-        if eager["outcome"] != "ok":
+        if eager["outcome"] != RungOutcome.OK:
             return None
         comparison = self._compare(call, eager["snapshot"], actual)
         if comparison is None or comparison["same"] or comparison["metadata"]:
             return comparison
         exact = self._run(call, f"fp64-{name}", how="eager", fp64=True, **rung)
-        if exact["outcome"] != "ok":
+        if exact["outcome"] != RungOutcome.OK:
             return comparison
         return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
 
@@ -325,19 +325,19 @@ class RecordingSession:
         if message["checked"]:
             eager = self._run(call, "eager", how="eager")
             self.recording.compared += 1
-            both = eager["outcome"] == "raises"
+            both = eager["outcome"] == RungOutcome.RAISES
             if both:
                 self.recording.rejected = eager["failure"]
                 self.standbys.drop(call)
             else:
-                self._add(call, "raised", failure=message["failure"])
+                self._add(call, Symptom.RAISED, failure=message["failure"])
         self._reply()
 
     def _returned(self, message: Json) -> None:
         call, path = int(message["call"]), str(message["path"])
         eager = self._run(call, "eager", how="eager")
-        if eager["outcome"] == "raises" and not _limit_of_forks(eager):
-            self._add(call, "accepts", failure=eager["failure"])
+        if eager["outcome"] == RungOutcome.RAISES and not _limit_of_forks(eager):
+            self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply(keep=False)
             return
         comparison = self._judged(call, "eager", eager, path)
@@ -347,9 +347,9 @@ class RecordingSession:
         self.recording.compared += 1
         keep = bool(message["differentiable"])
         if not comparison["same"]:
-            self._add(call, "differs", comparison=comparison, returned=path)
+            self._add(call, Symptom.DIFFERS, comparison=comparison, returned=path)
         elif not comparison["equal"]:
-            self._add(call, "suspicious", comparison=comparison, returned=path)
+            self._add(call, Symptom.SUSPICIOUS, comparison=comparison, returned=path)
         elif not keep:
             self.standbys.drop(call)
         self._reply(keep=keep)
@@ -359,21 +359,19 @@ class RecordingSession:
         replay = self.begun[call].get("history", 0) > 0
         eager = self._run(call, "eager-grad", how="eager", grads=path)
         compiled = self._run(call, "compiled-grad", how="compiled", grads=path, replay=replay)
-        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
+        if eager["outcome"] == RungOutcome.OK and compiled["outcome"] == RungOutcome.OK:
             comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
             if comparison is None:
                 self.standbys.drop(call)
             elif not comparison["same"]:
-                self._add(call, "gradient", comparison=comparison, grads=path)
+                self._add(call, Symptom.GRADIENT, comparison=comparison, grads=path)
             elif not comparison["equal"]:
-                self._add(call, "suspicious", comparison=comparison, grads=path)
+                self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
                 self.standbys.drop(call)
-        elif eager["outcome"] == "ok":
-            symptom = (
-                "raised"
-                if compiled["outcome"] == "raises"
-                else "died" if compiled["outcome"] == "died" else "hang"
+        elif eager["outcome"] == RungOutcome.OK:
+            symptom = {RungOutcome.RAISES: Symptom.RAISED, RungOutcome.DIED: Symptom.DIED}.get(
+                compiled["outcome"], Symptom.HANG
             )
             self._add(
                 call,
@@ -387,7 +385,7 @@ class RecordingSession:
     # -- findings
     # -----------------------------------------------------------------------------------
 
-    def _add(self, call: int, symptom: str, **details: Any) -> None:
+    def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
         begun = self.begun.get(call, {})
         finding = Finding(
             call=call,
@@ -409,9 +407,9 @@ class RecordingSession:
         if recording.exit is None:
             recording.exit = code
             call = self.open_call
-            hung = any(f.symptom == "hang" for f in recording.findings)
+            hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and code is not None and code < 0 and not hung:
-                self._add(call, "died", signal=_signal_name(-code))
+                self._add(call, Symptom.DIED, signal=_signal_name(-code))
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}

@@ -14,33 +14,40 @@ from typing import Any
 from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
+from reporter.core.kinds import (
+    INDUCTOR_LAYERS,
+    WRONG_AT_ONCE,
+    Backend,
+    Kind,
+    Layer,
+    RungOutcome,
+    assert_never,
+)
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 
 Json = dict[str, Any]
-BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
 #: How much longer a row may take than a candidate: the limit is that of the repro's own backend,
 #: which may be the quickest.
 _AMPLE = 4.0
-_OUTCOMES = {"passes": "ok", "died": "died", "timeout": "timeout"}
 
 
-def variants(check: ReproCheck, layer: str, kind: str) -> Iterator[tuple[str, Json]]:
+def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tuple[str, Json]]:
     """Names and overrides of the rows for a bug of `layer` and `kind`."""
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
-    custom = layer == "backend"
-    bases: list[tuple[str, Json]] = [(name, {"backend": name}) for name in BACKENDS]
-    bases += [(f"mode={mode}", {"backend": "inductor", "mode": mode}) for mode in MODES]
-    if custom:
+    bases: list[tuple[str, Json]] = [(name.value, {"backend": name.value}) for name in Backend]
+    inductor = Backend.INDUCTOR.value
+    bases += [(f"mode={mode}", {"backend": inductor, "mode": mode}) for mode in MODES]
+    if layer == Layer.BACKEND:
         bases = [("custom", {}), bases[0]]
     for name, overrides in bases:
         for dynamic in (own, *(value for value in _DYNAMIC if value is not own)):
             label = name if dynamic is own else f"{name}, dynamic={dynamic}"
             yield label, {**overrides, "dynamic": dynamic}
-    if layer in ("inductor", "decomposition") and kind.startswith("wrong"):
+    if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
         for setting in ("emulate_precision_casts", "fallback_random"):
             if setting not in str(check.config):
                 yield setting, {"config": {f"torch._inductor.config.{setting}": True}}
@@ -48,8 +55,8 @@ def variants(check: ReproCheck, layer: str, kind: str) -> Iterator[tuple[str, Js
 
 def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) -> Iterator[Json]:
     """Runs every variant of the repro `text`; the rows in order, as `report.json` has them."""
-    rows = list(variants(check, wanted.layer or "", wanted.kind))
-    limit = None if wanted.kind == "hang" else _AMPLE * pool.time_limit
+    rows = list(variants(check, wanted.layer, wanted.kind))
+    limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     for name, future in futures:
         yield row(name, future.result())
@@ -58,17 +65,13 @@ def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) 
 def row(name: str, answer: Answer) -> Json:
     """One row: did the repro, with one setting changed, still show a failure?"""
     found = shown_failure(answer)
-    outcome = _OUTCOMES.get(answer.outcome, "skipped")
     detail = ""
     if found is not None and answer.outcome == "fails":
-        failure = answer.failure or {}
-        outcome = "raises" if found.kind == "crash" else "differs"
-        detail = str(failure.get("first_line", ""))[:200]
-        if found.kind == "crash":
-            detail = str(found.exception)
+        line = str((answer.failure or {}).get("first_line", ""))[:200]
+        detail = str(found.exception) if found.kind == Kind.CRASH else line
     return {
         "rung": name,
-        "outcome": outcome,
+        "outcome": _outcome(answer, found).value,
         "detail": detail,
         "max_abs_error": None,
         "error_vs_fp64": None,
@@ -76,6 +79,21 @@ def row(name: str, answer: Answer) -> Json:
         **errors_of(answer),
         "seconds": round(answer.seconds, 2),
     }
+
+
+def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
+    match answer.outcome:
+        case "passes":
+            return RungOutcome.OK
+        case "died":
+            return RungOutcome.DIED
+        case "timeout":
+            return RungOutcome.TIMEOUT
+        case "fails" if found is not None:
+            return RungOutcome.RAISES if found.kind == Kind.CRASH else RungOutcome.DIFFERS
+        case "fails" | "cannot_judge" | "broken" | "cancelled":
+            return RungOutcome.SKIPPED
+    assert_never(answer.outcome)
 
 
 def errors_of(answer: Answer) -> Json:

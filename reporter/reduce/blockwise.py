@@ -16,6 +16,7 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
 from reporter.core.candidate import Candidate, judge
+from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
 from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
@@ -25,11 +26,6 @@ from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
 
 _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
-_LAYERS = (
-    ("eager", "dynamo"),
-    ("aot_eager", "aot_autograd"),
-    ("aot_eager_decomp_partition", "decomposition"),
-)
 
 
 def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
@@ -38,22 +34,24 @@ def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Rec
         return recorded
     progress.stage("closer look", "blocks of the graph one by one, each against float64")
     backward = recorded.check.backward != "none"
-    kinds = ("wrong_gradient", "wrong_result") if backward else ("wrong_result",)
+    kinds = (Kind.WRONG_GRADIENT, Kind.WRONG_RESULT) if backward else (Kind.WRONG_RESULT,)
     for kind in kinds:
         check = replace(
             recorded.check,
-            kind=kind,
-            backward="randn" if kind == "wrong_gradient" else "none",
+            kind=kind.value,
+            backward="randn" if kind == Kind.WRONG_GRADIENT else "none",
             double=True,
         )
-        found = _search(recorded, pool, check)
+        found = _search(recorded, pool, check, kind)
         if found is not None:
             return _convicted(recorded, pool, found, kind)
     return recorded
 
 
-def _search(recorded: Recorded, pool: WorkerPool, check: ReproCheck) -> Candidate | None:
-    ask = Questions(Scheduler(pool, judge(Signature(check.kind))), lambda _: None)
+def _search(
+    recorded: Recorded, pool: WorkerPool, check: ReproCheck, kind: Kind
+) -> Candidate | None:
+    ask = Questions(Scheduler(pool, judge(Signature(kind))), lambda _: None)
     for graph_json, way in recorded.captures:
         if "unsupported" in graph_json or way.get("replay"):
             continue
@@ -61,8 +59,8 @@ def _search(recorded: Recorded, pool: WorkerPool, check: ReproCheck) -> Candidat
             graph = from_json(graph_json, values.recipe_for("plain"))
         except (NotPublic, KeyError, ValueError, TypeError):
             continue
-        for backend in ("aot_eager", None):
-            arguments = (("backend", repr(backend)),) if backend else check.arguments
+        for backend in (Backend.AOT_EAGER, None):
+            arguments = (("backend", repr(backend.value)),) if backend else check.arguments
             found = ask.first(
                 _strict(candidate, backend is None)
                 for part in parts(graph)
@@ -86,17 +84,19 @@ def _strict(candidate: Candidate, fused: bool) -> Candidate:
     return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
 
 
-def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: str) -> Recorded:
+def _convicted(recorded: Recorded, pool: WorkerPool, found: Candidate, kind: Kind) -> Recorded:
     """The verdict, with the layer that the block's own runs under each backend show."""
-    layer = "inductor"
-    wanted = Signature(kind)
-    for backend, name in _LAYERS:
-        if judge(wanted)(pool.submit(found.text(), overrides={"backend": backend}).result()):
-            layer = name
+    shows = judge(Signature(kind))
+    layer = Layer.INDUCTOR
+    for lower, backend in BACKEND_OF.items():
+        if backend == Backend.INDUCTOR:
+            break
+        if shows(pool.submit(found.text(), overrides={"backend": backend.value}).result()):
+            layer = lower
             break
     graph = found.content
     assert isinstance(graph, Graph)
-    what = "gradients" if kind == "wrong_gradient" else "values"
+    what = "gradients" if kind == Kind.WRONG_GRADIENT else "values"
     summary = (
         f"The compiled program returns wrong {what}: over the whole program the error hides in"
         f" rounding noise, but a block of {graph.statements}"

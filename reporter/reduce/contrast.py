@@ -87,7 +87,7 @@ class Refusals:
 
     def _happened(self, answers: Sequence[Answer], torch: str) -> str:
         """The same failure beats another one, which beats not knowing."""
-        failures = [a for a in answers if a.outcome in ("fails", "died", "timeout")]
+        failures = [answer for answer in answers if answer.failed]
         if not failures:
             return f"cannot be judged under torch {torch}: {_said(answers[0])}"
         told = next((answer for answer in failures if self._shows(answer)), failures[0])

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
+from reporter.core.kinds import Kind
 
 #: What a worker is told with such a candidate.
 ENDS_AT_COMPILER: Mapping[str, Any] = {"end": "compiler"}
@@ -28,7 +29,7 @@ def comes_early(failure: Mapping[str, Any] | None, check: ReproCheck) -> bool:
     the first compile.
     """
     frames = (failure or {}).get("frames") or ()
-    if check.kind != "crash" or check.calls or not frames:
+    if check.kind != Kind.CRASH or check.calls or not frames:
         return False
     files = [str(frame.get("file", "")) for frame in frames]
     functions = [str(frame.get("function", "")) for frame in frames]

@@ -18,6 +18,16 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
 from reporter.core.candidate import Candidate, Content
+from reporter.core.kinds import (
+    INDUCTOR_LAYERS,
+    SEVERAL_CALLS,
+    WRONG_AT_ONCE,
+    WRONG_OUTPUTS,
+    Backend,
+    Kind,
+    Layer,
+    RungOutcome,
+)
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.call_session import Json
@@ -39,26 +49,26 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Rep
     for device, (enabled, dtype) in (context.get("autocast") or {}).items():
         if enabled:
             contexts.append(f'torch.autocast("{device}", dtype={dtype})')
-    random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind.startswith("wrong")
+    random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
     config = config_lines(environment.get("configs") or {}, environment.get("choices") or ())
-    if random and diagnosis.layer in ("inductor", "decomposition"):
+    if random and diagnosis.layer in INDUCTOR_LAYERS:
         config = (*config, ("torch._inductor.config.fallback_random", "True"))
-    if diagnosis.ladder["emulate_precision_casts"].outcome == "differs":
+    if diagnosis.ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
         config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
     changed = diagnosis.comparison or {"values": []}
     minded = [item for item in changed["values"] if not item["same"]]
     signature = diagnosis.signature
     eager = diagnosis.ladder[EAGER]
     return ReproCheck(
-        kind=diagnosis.kind,
+        kind=diagnosis.kind.value,
         arguments=arguments(finding.options, bool(prelude)),
         config=tuple(dict(config).items()),
         contexts=tuple(contexts),
         backward="randn" if finding.grads else "none",
         property=signature.property if signature else None,
-        double=diagnosis.ladder[EXACT].outcome == "ok" or diagnosis.kind == "wrong_gradient",
+        double=diagnosis.ladder[EXACT].good or diagnosis.kind == Kind.WRONG_GRADIENT,
         compare_inputs=any(item["property"] == "changed input" for item in minded),
-        eager_raises=eager.outcome == "raises" and diagnosis.kind == "process_death",
+        eager_raises=eager.outcome == RungOutcome.RAISES and diagnosis.kind == Kind.PROCESS_DEATH,
         prelude="\n\n\n".join(part for part in (settings(context, environment), prelude) if part),
     )
 
@@ -103,11 +113,11 @@ def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
     values.
     """
     found = []
-    backend = options.get("backend", "inductor")
+    backend = options.get("backend", Backend.INDUCTOR.value)
     if isinstance(backend, dict):
         if custom:
             found.append(("backend", "custom_backend"))
-    elif isinstance(backend, str) and backend != "inductor":
+    elif isinstance(backend, str) and backend != Backend.INDUCTOR:
         found.append(("backend", repr(backend)))
     for name in _KEPT_ARGUMENTS:
         value = options.get(name)
@@ -131,13 +141,9 @@ def graphs(
     finding = diagnosis.finding
     assert finding is not None
     ways: list[dict[str, Any]] = [{"replay": False}]
-    if finding.replay or diagnosis.kind in ("stale_graph", "crash_on_recompile"):
+    if finding.replay or diagnosis.kind in SEVERAL_CALLS:
         sequence = {"replay": True}
-        ways = (
-            [sequence, *ways]
-            if diagnosis.kind in ("stale_graph", "crash_on_recompile")
-            else [*ways, sequence]
-        )
+        ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
         answer = finding.lab.request(
@@ -148,7 +154,7 @@ def graphs(
 
 
 def graph_candidates(
-    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: str
+    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: Layer
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
 
@@ -167,7 +173,7 @@ def graph_candidates(
         graph, variants = _variants(graph, way, check, layer)
         for variant in variants:
             yield Candidate(graph, variant)
-        if level == values.LEVELS[0] and check.kind in ("wrong_result", "wrong_gradient"):
+        if level == values.LEVELS[0] and check.kind in (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT):
             quick = variants[:1] if len(graph.nodes) > 20 else variants
             yield from (
                 Candidate(part, variant)
@@ -178,7 +184,7 @@ def graph_candidates(
 
 
 def slices(
-    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: str
+    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: Layer
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
@@ -186,18 +192,15 @@ def slices(
     Once with plain values, and for wrong values once more with the ranges that were seen. A failure
     that needs several calls is left to the whole graph, whose sizes change together.
     """
-    if "unsupported" in captured or way.get("replay") or check.kind in _SEQUENCES:
+    if "unsupported" in captured or way.get("replay") or check.kind in SEVERAL_CALLS:
         return
-    for level in ("plain", "range") if check.kind.startswith("wrong") else ("plain",):
+    for level in ("plain", "range") if check.kind in WRONG_AT_ONCE else ("plain",):
         try:
             graph = from_json(captured, values.recipe_for(level))
         except (NotPublic, KeyError, ValueError, TypeError):
             return
         for variant in _variants(graph, way, check, layer)[1][:1]:
             yield graph, functools.partial(_piece, variant)
-
-
-_SEQUENCES = ("stale_graph", "crash_on_recompile")
 
 
 def _piece(check: ReproCheck, piece: Graph) -> Candidate:
@@ -209,7 +212,7 @@ def _has_floats(graph: Graph) -> bool:
 
 
 def _variants(
-    graph: Graph, way: Mapping[str, Any], check: ReproCheck, layer: str
+    graph: Graph, way: Mapping[str, Any], check: ReproCheck, layer: Layer
 ) -> tuple[Graph, list[ReproCheck]]:
     """The checks to try on a graph: a cheaper backend that has the fault too before the user's own,
     sums before weights.
@@ -224,25 +227,30 @@ def _variants(
             check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
         )
     variants = [check]
-    if check.kind.startswith("wrong") and layer in QUICKER and Candidate(graph, check).draws:
+    if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
         variants = (
             []
         )  # the user's own backend draws another stream: only the cheaper one can be compared
     own = dict(check.arguments).get("backend") is None
     if own and layer in QUICKER:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
-        variants.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
+        variants.insert(
+            0, replace(check, arguments=(("backend", repr(QUICKER[layer].value)), *kept))
+        )
     if check.backward == "randn":
         variants = [
             replace(item, backward=way_back) for item in variants for way_back in ("randn", "sum")
         ]
-    if check.double and check.kind in ("wrong_result", "stale_graph"):
+    if check.double and check.kind in WRONG_OUTPUTS:
         variants += [replace(item, double=False) for item in variants]
     return graph, variants
 
 
 #: The cheapest backend that shows a fault of a layer.
-QUICKER = {"dynamo": "eager", "aot_autograd": "aot_eager"}
+QUICKER: Mapping[Layer, Backend] = {
+    Layer.DYNAMO: Backend.EAGER,
+    Layer.AOT_AUTOGRAD: Backend.AOT_EAGER,
+}
 
 
 def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ...]]:
@@ -270,12 +278,12 @@ def sequence(graph: Graph) -> tuple[Graph, tuple[tuple[tuple[str, int], ...], ..
     return replace(graph, inputs=inputs, runs=runs), tuple(run for run in runs if run)
 
 
-def source_candidates(content: Content, check: ReproCheck, layer: str) -> Iterator[Candidate]:
+def source_candidates(content: Content, check: ReproCheck, layer: Layer) -> Iterator[Candidate]:
     """Candidates of a rewritten source under the check, then under weaker ones."""
     checks = [check]
     if dict(check.arguments).get("backend") is None and layer in QUICKER:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
-        checks.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer])), *kept)))
+        checks.insert(0, replace(check, arguments=(("backend", repr(QUICKER[layer].value)), *kept)))
     if check.double:
         checks += [replace(item, double=False) for item in checks]
     for item in checks:

@@ -14,6 +14,7 @@ from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature, same_failure
 from reporter.execution.fresh_process import run_cold
 
@@ -31,7 +32,7 @@ class Other:
     def to_json(self) -> dict[str, Any]:
         """The entry of report.json, without the program."""
         return {
-            "kind": self.signature.kind,
+            "kind": str(self.signature.kind),
             "signature": self.signature.text(),
             "lines": len([line for line in self.text.splitlines() if line.strip()]),
         }
@@ -51,11 +52,11 @@ class Others:
         A time limit or a lack of memory is a limit of ours, no finding.
         """
         signature = shown_failure(answer) if self.listening else None
-        if signature is None or signature.kind == "hang" or answer.out_of_memory:
+        if signature is None or signature.kind == Kind.HANG or answer.out_of_memory:
             return
-        if signature.kind == "crash" and _of_the_harness(answer):
+        if signature.kind == Kind.CRASH and _of_the_harness(answer):
             return
-        if signature.kind == self.wanted.kind and signature.kind != "crash":
+        if signature.kind == self.wanted.kind and signature.kind != Kind.CRASH:
             return
         for key, known in self._found.items():
             if same_failure(known.signature, signature):

@@ -29,7 +29,6 @@ from reporter.execution.journal import Journal
 Judge = Callable[[Answer], bool]
 #: How many rounds of candidates may run ahead of the slowest one that still counts.
 _DEPTH = 4
-_FAILURES = ("fails", "died", "timeout")
 
 
 class Pool(Protocol):
@@ -335,7 +334,7 @@ class Scheduler:
             answer = self._memo[trial.keys[0]]
             self.out_of_memory += answer.out_of_memory
             liked = self.stages[0].judge(answer)
-            if self._listener.on_other is not None and answer.outcome in _FAILURES and not liked:
+            if self._listener.on_other is not None and answer.failed and not liked:
                 self._listener.on_other(trial.text, answer)
             if self._listener.on_refused is not None and liked and not verdict:
                 self._listener.on_refused(*self._refusal(trial))

@@ -13,6 +13,7 @@ from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Input, Recipe
 from anonymizer.graph.layouts import contiguous
 from reporter.core.candidate import Candidate
+from reporter.core.kinds import WRONG_AT_ONCE, Kind
 from reporter.reduce.graph_cuts import retype, with_input
 from reporter.reduce.questions import Change, Questions, graph_of
 
@@ -81,7 +82,7 @@ def _draws_alike(candidate: Candidate) -> bool:
     """Whether values of a program that draws are compared: nothing goes then that makes both sides
     draw alike.
     """
-    return candidate.draws and candidate.check.kind.startswith("wrong")
+    return candidate.draws and candidate.check.kind in WRONG_AT_ONCE
 
 
 def _without(field: str, item: object, candidate: Candidate) -> Candidate:
@@ -109,7 +110,7 @@ class PlainBackward:
     def _plainer(check: ReproCheck) -> list[str]:
         if check.backward == "none":
             return []
-        options = [] if check.kind == "wrong_gradient" else ["none"]
+        options = [] if check.kind == Kind.WRONG_GRADIENT else ["none"]
         return options if check.backward == "sum" else [*options, "sum"]
 
 
@@ -258,7 +259,7 @@ class Unstock:
     def plainest(self, candidate: Candidate) -> Candidate:
         """All of them as arguments; gradients that are wrong stay those of parameters."""
         graph = graph_of(candidate)
-        if candidate.check.kind == "wrong_gradient":
+        if candidate.check.kind == Kind.WRONG_GRADIENT:
             return candidate
         inputs = tuple(
             (

@@ -15,6 +15,7 @@ from anonymizer.source import reduce, rewrite
 from anonymizer.source.program import import_lines
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from reporter.core.candidate import Candidate
+from reporter.core.kinds import Kind, Layer
 from reporter.core.recorded_call import Recorded
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions
@@ -80,7 +81,7 @@ def in_public_words(recorded: Recorded) -> Recorded:
     wanted = recorded.signature
     if wanted is None or wanted.exception is None:
         return recorded
-    made = backend(recorded) if recorded.layer == "backend" else None
+    made = backend(recorded) if recorded.layer == Layer.BACKEND else None
     if made is None:
         rebuilt = program(recorded)
         made = rebuilt.program if rebuilt is not None else None
@@ -122,8 +123,8 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
     text = backend_text(program)
     if not text or text not in before:
         return candidate
-    kind = "crash" if candidate.check.kind == "crash" else "wrong_result"
-    plain = replace(candidate.check, kind=kind, calls=(), contexts=(), backward="none")
+    kind = Kind.CRASH if candidate.check.kind == Kind.CRASH else Kind.WRONG_RESULT
+    plain = replace(candidate.check, kind=kind.value, calls=(), contexts=(), backward="none")
 
     def around(item: SourceProgram, other: Candidate = candidate) -> Candidate:
         return other.with_check(prelude=before.replace(text, backend_text(item)))

@@ -7,11 +7,12 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from reporter.core.fingerprint import Fingerprint
+from reporter.core.kinds import Kind, Layer
 from reporter.store.database import now, open_store
 
 
@@ -19,15 +20,16 @@ from reporter.store.database import now, open_store
 class StoredReport:
     """A written report.
 
-    `key` marks its issue, `repro` is the text of repro.py, `created` is UTC in ISO 8601.
+    `key` marks its issue, `repro` is the text of repro.py, `created` is UTC in ISO 8601. `kind` and
+    `layer` are None where its report tells none.
     """
 
     key: str
     created: str
     folder: str
     title: str
-    kind: str
-    layer: str
+    kind: Kind | None
+    layer: Layer | None
     signature: str
     fingerprint: str
     torch: str
@@ -45,6 +47,8 @@ def describe(folder: Path, document: Mapping[str, Any], title: str, repro: str) 
     Args:
         document: of report.json.
         title: the first line of issue.md.
+
+    Raises UsageError for a kind or layer that this tool does not know.
     """
     verdict = document.get("verdict") or {}
     return StoredReport(
@@ -52,8 +56,8 @@ def describe(folder: Path, document: Mapping[str, Any], title: str, repro: str) 
         created=now(),
         folder=str(folder.absolute()),
         title=title,
-        kind=str(verdict.get("kind", "")),
-        layer=str(verdict.get("layer", "")),
+        kind=Kind.read(verdict.get("kind"), str(folder)),
+        layer=Layer.read(verdict.get("layer"), str(folder)),
         signature=str(verdict.get("signature", "")),
         fingerprint=Fingerprint.from_json(document.get("fingerprint")).value,
         torch=str(document.get("torch", "")),
@@ -80,8 +84,8 @@ def record(report: StoredReport, path: Path | None = None) -> None:
                 report.created,
                 report.folder,
                 report.title,
-                report.kind,
-                report.layer,
+                report.kind or "",
+                report.layer or "",
                 report.signature,
                 report.fingerprint,
                 report.torch,
@@ -114,4 +118,7 @@ def alike(store: sqlite3.Connection, report: StoredReport) -> list[StoredReport]
 
 
 def _row(row: sqlite3.Row) -> StoredReport:
-    return StoredReport(**{name: row[name] for name in StoredReport.__dataclass_fields__})
+    place = f"the report {row['key']} of the store"
+    values = {item.name: row[item.name] for item in fields(StoredReport)}
+    values |= {"kind": Kind.read(row["kind"], place), "layer": Layer.read(row["layer"], place)}
+    return StoredReport(**values)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import AuthenticationError, BugreportError, UsageError
+from reporter.core.kinds import CheckOutcome
 from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
@@ -79,7 +80,7 @@ class LastCheck:
 
     release: str
     torch: str
-    outcome: str
+    outcome: CheckOutcome
     time: str
 
 
@@ -106,8 +107,8 @@ class Known:
             "folder": report.folder,
             "folder_exists": self.is_there,
             "title": report.title,
-            "kind": report.kind,
-            "layer": report.layer,
+            "kind": report.kind or "",
+            "layer": report.layer or "",
             "signature": report.signature,
             "fingerprint": report.fingerprint or None,
             "torch": report.torch,
@@ -167,7 +168,7 @@ class ReportDetails:
             f"key:          {report.key}",
             f"folder:       {report.folder}{gone}",
             f"created:      {report.created}",
-            f"verdict:      {report.kind} in {report.layer}",
+            f"verdict:      {report.kind or ''} in {report.layer or ''}",
             f"torch:        {report.torch}",
             f"fingerprint:  {report.fingerprint or 'none, too little is known of where it fails'}",
         ]
@@ -288,7 +289,7 @@ def _table(known: Sequence[Known]) -> list[str]:
             (
                 report.key[:_KEY_SHOWN],
                 report.created[:10],
-                f"{report.kind}/{report.layer}",
+                f"{report.kind or ''}/{report.layer or ''}",
                 report.torch,
                 ", ".join(place.name for place in item.places) or "-",
                 ", ".join(place.status for place in item.places) or "-",

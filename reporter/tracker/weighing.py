@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import normalise
 from reporter.tracker.submission import Submission
 
@@ -85,12 +86,7 @@ _PLAIN_MESSAGE = re.compile(
     r" (?:callable|iterable|subscriptable)|C\+\+ compile error)?\W*$"
 )
 _WRAPPERS = re.compile(r"^(?:\w+(?:Error|Exception|Failed): )+")
-_SORTS = {
-    "crash": "raises",
-    "crash_on_recompile": "raises",
-    "process_death": "dies",
-    "hang": "hangs",
-}
+
 _SIGNALS = {
     "SIGFPE": re.compile(r"SIGFPE|floating point exception", re.IGNORECASE),
     "SIGSEGV": re.compile(r"SIGSEGV|seg(?:mentation )?fault", re.IGNORECASE),
@@ -216,7 +212,7 @@ def _labels_in(
     if shared:
         return weights.label * min(2, len(shared)), "the labels " + ", ".join(shared)
     layer = parcel.stored.layer
-    if layer not in ("", "none") and layer.lower() in title.lower():
+    if layer not in (None, Layer.NONE) and layer in title.lower():
         return weights.label, f"{layer} in the title"
     return 0.0, ""
 
@@ -225,14 +221,14 @@ def _sort_of(
     parcel: Submission, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
-    sort = _SORTS.get(parcel.stored.kind, "wrong")
+    kind = parcel.stored.kind
     dies, raises = _shown(text)
-    if sort == "dies":
+    if kind == Kind.PROCESS_DEATH:
         pattern = _SIGNALS.get(exception_of(parcel))
         if pattern is not None and pattern.search(text):
             return 1.0, weights.sort + weights.signal, "the way the process dies"
         return (1.0, weights.sort, "") if dies else (weights.other_sort, 0.0, "")
-    if sort == "raises":
+    if kind in CRASHES:
         if dies and not raises:
             return weights.other_sort, 0.0, ""
         if exception_of(parcel) not in text:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 
+from reporter.core.kinds import Kind
 from reporter.core.labels import labels
 from reporter.core.version import VERSION
 from reporter.tracker.plain_text import plain
@@ -41,11 +42,16 @@ def suggest_labels(result: Triage) -> tuple[str, ...]:
     if result.refusal is not None:
         return ("needs reproduction",) if result.refusal.kind in _NO_REPRO else ()
     judged = result.judged
-    if judged is None or not judged.is_bug or result.status not in ("reproduces", "different"):
+    if (
+        judged is None
+        or judged.kind is None
+        or not judged.is_bug
+        or result.status not in ("reproduces", "different")
+    ):
         return ()
     found = [label for label in judged.labels if label in ALLOWED]
     if not found:
-        signal = result.runs[0].telling.failure if judged.kind == "process_death" else None
+        signal = result.runs[0].telling.failure if judged.kind == Kind.PROCESS_DEATH else None
         found = labels(judged.kind, judged.layer, judged.is_bug, signal=signal)
     if _is_regression(result) and "module: regression" not in found:
         found.append("module: regression")

@@ -15,7 +15,7 @@ from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
 from reporter.triage.stated import Match, Stated, compare, exceptions, pick_exception
 
-Outcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
+AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"
 #: Lends the run what a warm-up found out about the C++ compiler, as
 #: `reporter.execution.fresh_process` does; the cache stays its own.
@@ -38,7 +38,7 @@ class Attempt:
     `match`: whether it failed as the issue states; `failure` is its last exception, on one line.
     """
 
-    outcome: Outcome
+    outcome: AttemptOutcome
     match: Match | None
     failure: str
     stderr: str
@@ -153,7 +153,7 @@ def _placeless(text: str, shown: Sequence[str]) -> str:
     return text
 
 
-def _outcome(result: SandboxResult) -> Outcome:
+def _outcome(result: SandboxResult) -> AttemptOutcome:
     if result.ending == "timeout":
         return "hangs"
     if result.ending == "signal":

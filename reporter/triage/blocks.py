@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-Kind = Literal["fence", "indented", "html", "unfenced"]
+BlockKind = Literal["fence", "indented", "html", "unfenced"]
 _RULES = (
     "fence",
     "code",
@@ -45,7 +45,7 @@ class Block:
 
     text: str
     language: str = ""
-    kind: Kind = "fence"
+    kind: BlockKind = "fence"
     section: str = ""
     quoted: bool = False
 
@@ -84,7 +84,7 @@ def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
             section = tokens[position + 1].content.strip().lower()
         elif token.type in ("fence", "code_block"):
             language = token.info.strip().split(" ")[0].strip("{}.,").lower() if token.info else ""
-            kind: Kind = "fence" if token.type == "fence" else "indented"
+            kind: BlockKind = "fence" if token.type == "fence" else "indented"
             if language in _MARKDOWN and depth:
                 yield from _blocks(token.content, section, depth - 1)
             else:

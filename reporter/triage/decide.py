@@ -7,27 +7,22 @@ wrong thing or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from reporter.core.kinds import COMPLAINTS, CRASHES, SILENT, Kind
 from reporter.triage.attempt import Attempts
 from reporter.triage.result import Status
-from reporter.triage.stated import Stated
+from reporter.triage.stated import Sort, Stated
 from reporter.triage.verdict import Judged
 
-_FAILURES = {
-    "raises": {"crash", "crash_on_recompile"},
-    "wrong": {
-        "wrong_result",
-        "wrong_gradient",
-        "wrong_metadata",
-        "stale_graph",
-        "accepts_invalid",
-    },
-    "dies": {"process_death"},
-    "hangs": {"hang"},
+_FAILURES: Mapping[Sort, frozenset[Kind]] = {
+    "raises": CRASHES,
+    "wrong": SILENT,
+    "dies": frozenset({Kind.PROCESS_DEATH}),
+    "hangs": frozenset({Kind.HANG}),
 }
 #: Verdicts that say nothing against the issue: the failure just did not show.
-_NOTHING_SEEN = ("not_reproduced", "graph_break", "recompiles")
+_NOTHING_SEEN = COMPLAINTS | {Kind.NOT_REPRODUCED}
 
 
 def decide(says: Stated, runs: Sequence[Attempts], judged: Judged | None) -> tuple[Status, str]:
@@ -56,7 +51,7 @@ def decide(says: Stated, runs: Sequence[Attempts], judged: Judged | None) -> tup
 def _by_verdict(says: Stated, ran: Attempts, verdict: Judged) -> tuple[Status, str] | None:
     """What the verdict decides, whatever the program says of itself."""
     with_torch = f"With torch {ran.torch}"
-    if says.accepts and verdict.kind == "invalid_program":
+    if says.accepts and verdict.kind == Kind.INVALID_PROGRAM:
         return "not_reproduced", f"{with_torch} the compiled call refuses what eager refuses."
     if not verdict.is_bug:
         if verdict.kind in _NOTHING_SEEN:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
@@ -21,28 +22,22 @@ from reporter.tracker.plain_text import plain, plain_line
 from reporter.triage import inside
 from reporter.triage.attempt import SEED, warm_folder
 
-_KINDS = frozenset(
-    """crash crash_on_recompile wrong_result wrong_gradient wrong_metadata stale_graph
-    accepts_invalid process_death hang invalid_program nondeterministic uninitialized_memory
-    undefined_value rounding precision_cast ill_conditioned rng graph_break recompiles
-    not_reproduced""".split()
-)
-_LAYERS = frozenset("dynamo aot_autograd decomposition inductor backend triton eager none".split())
-_OUTCOMES = frozenset("ok raises differs died timeout skipped".split())
+#: The outcomes of rungs that say something.
+_OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What `diagnose` or `create` said.
+    """What `diagnose` or `create` said; without a verdict `kind` is None.
 
     `repro` is the reduced program, empty where there is none; `trouble` why there is no verdict.
     """
 
-    kind: str = ""
-    layer: str = "none"
+    kind: Kind | None = None
+    layer: Layer = Layer.NONE
     is_bug: bool = False
     summary: str = ""
-    ladder: tuple[tuple[str, str], ...] = ()
+    ladder: tuple[tuple[str, RungOutcome], ...] = ()
     labels: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     statements: int = 0
@@ -57,11 +52,11 @@ class Judged:
     def to_json(self) -> dict[str, Any]:
         """The entry of the document."""
         return {
-            "kind": self.kind,
-            "layer": self.layer,
+            "kind": self.kind.value if self.kind else "",
+            "layer": self.layer.value,
             "is_bug": self.is_bug,
             "summary": self.summary,
-            "ladder": [{"rung": rung, "outcome": outcome} for rung, outcome in self.ladder],
+            "ladder": [{"rung": rung, "outcome": outcome.value} for rung, outcome in self.ladder],
             "exception": self.exception,
             "message": self.message,
             "trouble": self.trouble,
@@ -132,8 +127,9 @@ def read(answer: object, seconds: float = 0.0) -> Judged:
         return Judged(trouble=_line(found["error"], 400), seconds=seconds)
     document = _mapping(found.get("document"))
     verdict = _mapping(document.get("verdict"))
-    kind, layer = str(verdict.get("kind")), str(verdict.get("layer"))
-    if kind not in _KINDS or layer not in _LAYERS:
+    try:
+        kind, layer = Kind(verdict.get("kind")), Layer(verdict.get("layer"))
+    except ValueError:
         return Judged(trouble="the verdict of the run is none that the tool gives", seconds=seconds)
     repro = _mapping(document.get("repro"))
     files = _mapping(found.get("files"))
@@ -144,7 +140,7 @@ def read(answer: object, seconds: float = 0.0) -> Judged:
         is_bug=verdict.get("is_bug") is True,
         summary=_line(verdict.get("summary"), 500),
         ladder=tuple(
-            (_line(row.get("rung"), 60), str(row.get("outcome")))
+            (_line(row.get("rung"), 60), RungOutcome(row["outcome"]))
             for row in ladder[:40]
             if str(row.get("outcome")) in _OUTCOMES
         ),

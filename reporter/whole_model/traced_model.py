@@ -23,6 +23,7 @@ from anonymizer.numbers import resize
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.core.recorded_call import Recorded
 from reporter.recording.call_session import CallSession, Json
 from reporter.reduce.initial_candidates import QUICKER
@@ -32,7 +33,6 @@ from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import generic
 from reporter.whole_model.source_model import PARTS, Difference, text_of
 
-_SEVERAL_CALLS = ("stale_graph", "crash_on_recompile")
 #: What is rewritten as other operators on purpose, told in the trace's words.
 _TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", "torch.autograd.Function"})
 
@@ -219,10 +219,10 @@ def _traced(recorded: Recorded, trace: Json, check: ReproCheck) -> Iterator[Cand
     quicker = QUICKER.get(recorded.layer)
     if quicker is not None and dict(check.arguments).get("backend") is None:
         kept = tuple(item for item in check.arguments if item[0] not in ("mode", "options"))
-        checks.append(replace(check, arguments=(("backend", repr(quicker)), *kept)))
+        checks.append(replace(check, arguments=(("backend", repr(quicker.value)), *kept)))
     if check.double:  # what casts to float32 itself cannot run in float64
         checks += [replace(item, double=False) for item in checks]
-    several = check.kind in _SEVERAL_CALLS
+    several = check.kind in SEVERAL_CALLS
     stats = [t["stats"] for t in trace["tensors"] if t["kind"] == "param" and "stats" in t]
     for weights in ("", *values.weight_recipes(stats)):
         for level in values.levels(t.get("stats") for t in trace["tensors"]):
@@ -335,7 +335,7 @@ def differs_from_stock(
     """
     whole = candidate.content
     if isinstance(whole, Rewritten):
-        if recorded.layer != "dynamo":
+        if recorded.layer != Layer.DYNAMO:
             return None
         return source_model.differs(candidate, ask, _operations_alone(recorded, ask))
     assert isinstance(whole, Whole)

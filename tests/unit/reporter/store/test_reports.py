@@ -60,7 +60,13 @@ def test_a_report_is_described_by_its_document(
 @pytest.mark.parametrize("document", [{}, {"verdict": None, "fingerprint": None}])
 def test_what_a_document_does_not_say_is_left_empty(document: dict[str, object]) -> None:
     row = reports.describe(Path("/f"), document, "T", "r")
-    assert (row.kind, row.layer, row.signature, row.fingerprint, row.torch) == ("",) * 5
+    assert (row.kind, row.layer, row.signature, row.fingerprint, row.torch) == (
+        None,
+        None,
+        "",
+        "",
+        "",
+    )
 
 
 def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(

@@ -1,0 +1,223 @@
+"""The words of a verdict as enums: what it is, where it is, and what a run of a call showed.
+
+Each member is also its text, and is written as that text in JSON, f-strings and SQLite, so a
+document holds plain words. `Kind("crash")` reads a word back and raises ValueError, with the known
+words, for any other; `Kind.read` does so for a file of the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal, NoReturn, TypeVar
+
+from reporter.core.errors import UsageError
+
+_W = TypeVar("_W", bound="_Word")
+
+
+class _Word(str, Enum):
+    """A text of a fixed vocabulary. (`enum.StrEnum` needs Python 3.11.)"""
+
+    __str__ = str.__str__
+    __repr__ = str.__repr__  # what is quoted in a generated program has to be the plain text
+
+    def __format__(self, format_spec: str) -> str:
+        return str.__format__(self, format_spec)
+
+    @classmethod
+    def _missing_(cls, value: object) -> _Word:
+        known = ", ".join(member.value for member in cls)
+        raise ValueError(f"{value!r} is no {cls.__name__}; these are: {known}")
+
+    @classmethod
+    def read(cls: type[_W], word: object, place: str) -> _W | None:
+        """The member for a word that stands in `place`, a document of the user's; None where it has
+        none.
+
+        Raises UsageError for a word that is not known.
+        """
+        try:
+            return cls(word) if word else None
+        except ValueError as error:
+            raise UsageError(
+                f"{place} was not written by this version of bugreport ({error}); update it, or"
+                " write the report anew"
+            ) from None
+
+
+class Kind(_Word):
+    """What a verdict says of the program. The first nine are bugs of the compiler."""
+
+    #: Eager runs; compiling, or running what was compiled, raises.
+    CRASH = "crash"
+    #: The first compile runs; compiling again for another shape raises.
+    CRASH_ON_RECOMPILE = "crash_on_recompile"
+    #: The compiled result is farther from float64 than rounding explains.
+    WRONG_RESULT = "wrong_result"
+    #: The forward pass agrees, the compiled backward pass returns other gradients.
+    WRONG_GRADIENT = "wrong_gradient"
+    #: The values agree; dtype, shape, stride, aliasing or requires_grad do not.
+    WRONG_METADATA = "wrong_metadata"
+    #: Right when compiled afresh, wrong when an earlier compile is reused: a missing guard.
+    STALE_GRAPH = "stale_graph"
+    #: Eager raises, the compiled call returns.
+    ACCEPTS_INVALID = "accepts_invalid"
+    #: The compiled call ends the process by a signal.
+    PROCESS_DEATH = "process_death"
+    #: Eager ends, the compiled call does not within the limit.
+    HANG = "hang"
+    #: The program is right, but it is not compiled as one graph.
+    GRAPH_BREAK = "graph_break"
+    #: The program is right, but it is compiled again and again.
+    RECOMPILES = "recompiles"
+    #: Eager fails in the same way.
+    INVALID_PROGRAM = "invalid_program"
+    #: Eager differs from eager.
+    NONDETERMINISTIC = "nondeterministic"
+    #: The difference is gone with eager's random stream (`fallback_random`).
+    RNG = "rng"
+    #: The difference is gone with `emulate_precision_casts`.
+    PRECISION_CAST = "precision_cast"
+    #: The compiled result is as close to float64 as eager's.
+    ROUNDING = "rounding"
+    #: A change of the inputs in the last place moves eager as far.
+    ILL_CONDITIONED = "ill_conditioned"
+    #: The difference depends on what C++ or torch leave undefined.
+    UNDEFINED_VALUE = "undefined_value"
+    #: The program reads memory that it never wrote.
+    UNINITIALIZED_MEMORY = "uninitialized_memory"
+    #: No compiled call did anything else than eager does.
+    NOT_REPRODUCED = "not_reproduced"
+
+
+#: The compiler, or the code that it made, raises.
+CRASHES = frozenset({Kind.CRASH, Kind.CRASH_ON_RECOMPILE})
+#: Wrong values, which are compared with what eager achieves against float64.
+WRONG_VALUES = frozenset({Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.STALE_GRAPH})
+#: Wrong values of the forward pass.
+WRONG_OUTPUTS = frozenset({Kind.WRONG_RESULT, Kind.STALE_GRAPH})
+#: A difference that a single compile shows, without an earlier one.
+WRONG_AT_ONCE = frozenset({Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.WRONG_METADATA})
+#: Wrong without an error: a repro has to compare.
+SILENT = WRONG_VALUES | {Kind.WRONG_METADATA, Kind.ACCEPTS_INVALID}
+#: What only a second call of the same compiled function shows.
+SEVERAL_CALLS = frozenset({Kind.STALE_GRAPH, Kind.CRASH_ON_RECOMPILE})
+#: The faults of the compiler, which can be reported.
+BUGS = SILENT | CRASHES | {Kind.PROCESS_DEATH, Kind.HANG}
+#: The program is right, but slow to no purpose.
+COMPLAINTS = frozenset({Kind.GRAPH_BREAK, Kind.RECOMPILES})
+#: Differences that floating-point arithmetic explains.
+ROUNDED = frozenset({Kind.ROUNDING, Kind.PRECISION_CAST})
+
+
+class Layer(_Word):
+    """Which part is at fault. The first four are the steps of torch.compile, in their order."""
+
+    #: The tracer of Python bytecode.
+    DYNAMO = "dynamo"
+    #: The tracer of forward and backward, and the functionalisation.
+    AOT_AUTOGRAD = "aot_autograd"
+    #: The decompositions into simpler operators, and the partitioner.
+    DECOMPOSITION = "decomposition"
+    #: Lowering, fusion and the code generators.
+    INDUCTOR = "inductor"
+    #: A backend that is not torch's.
+    BACKEND = "backend"
+    #: Triton's own compiler.
+    TRITON = "triton"
+    #: The program itself, or an eager kernel.
+    EAGER = "eager"
+    #: Nothing is at fault.
+    NONE = "none"
+
+
+#: Nothing in torch's compiler that could be searched for a culprit.
+OUTSIDE = frozenset({Layer.BACKEND, Layer.EAGER, Layer.NONE})
+#: What the settings of inductor reach.
+INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
+
+
+class Backend(_Word):
+    """The backends that every torch has, each with one step of the compiler more than the last."""
+
+    #: Dynamo alone: its graph runs in eager mode.
+    EAGER = "eager"
+    #: With AOTAutograd.
+    AOT_EAGER = "aot_eager"
+    #: With inductor's decompositions and its partitioner.
+    AOT_EAGER_DECOMP_PARTITION = "aot_eager_decomp_partition"
+    #: Everything; the default of torch.compile.
+    INDUCTOR = "inductor"
+
+
+#: The steps below inductor's code generators.
+BELOW_INDUCTOR = (Backend.EAGER, Backend.AOT_EAGER, Backend.AOT_EAGER_DECOMP_PARTITION)
+#: The first backend that has a layer in it.
+BACKEND_OF: Mapping[Layer, Backend] = {
+    Layer.DYNAMO: Backend.EAGER,
+    Layer.AOT_AUTOGRAD: Backend.AOT_EAGER,
+    Layer.DECOMPOSITION: Backend.AOT_EAGER_DECOMP_PARTITION,
+    Layer.INDUCTOR: Backend.INDUCTOR,
+}
+_LAYER_OF = {backend: layer for layer, backend in BACKEND_OF.items()}
+
+
+def layer_of(backend: str) -> Layer:
+    """The layer that a backend has and the one before it has not; BACKEND for a name that is not
+    torch's.
+    """
+    return _LAYER_OF[Backend(backend)] if backend in _LAYER_OF else Layer.BACKEND
+
+
+class RungOutcome(_Word):
+    """What one variation of a call, or one row of the ablation table, showed."""
+
+    #: It ran and agrees with eager.
+    OK = "ok"
+    #: It raised an exception.
+    RAISES = "raises"
+    #: It returned something else than eager.
+    DIFFERS = "differs"
+    #: The process ended.
+    DIED = "died"
+    #: It was stopped after its limit.
+    TIMEOUT = "timeout"
+    #: It was not run: the release cannot, or nobody asked.
+    SKIPPED = "skipped"
+    #: The measurement itself failed, so it says nothing.
+    ERROR = "error"
+    #: The program could not be put to the compiler, so it says nothing.
+    BROKEN = "broken"
+
+
+class Symptom(_Word):
+    """Why a call of the script needs an explanation."""
+
+    #: The compiled call raised, eager does not.
+    RAISED = "raised"
+    #: The process ended in it.
+    DIED = "died"
+    #: It did not end within the limit.
+    HANG = "hang"
+    #: It returned, eager raises.
+    ACCEPTS = "accepts"
+    #: It returned something else than eager.
+    DIFFERS = "differs"
+    #: Its gradients are others than eager's.
+    GRADIENT = "gradient"
+    #: Not equal to eager, but within the tolerance.
+    SUSPICIOUS = "suspicious"
+
+
+#: What a check of a repro on one release says.
+CheckOutcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """For the end of a `match`: mypy refuses it where a case is left out. (`typing.assert_never`
+    needs Python 3.11.)
+
+    Raises AssertionError.
+    """
+    raise AssertionError(f"{value!r} is not told apart here")

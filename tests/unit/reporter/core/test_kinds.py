@@ -1,0 +1,107 @@
+"""The words of a verdict: they are written as their text, read back, and told apart completely."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sqlite3
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from reporter.core import kinds, labels
+from reporter.core.errors import UsageError
+from reporter.core.kinds import Backend, Kind, Layer, RungOutcome, Symptom
+from reporter.diagnose import explain
+from reporter.diagnose.culprit import BACKENDS
+from reporter.recording import findings
+
+REPORTER = Path(kinds.__file__).parents[1]
+WORDS: tuple[type[Enum], ...] = (Kind, Layer, Backend, RungOutcome, Symptom)
+MEMBERS = [member for words in WORDS for member in words]
+#: Names of values that are of these enums, wherever they are compared.
+TYPED = {"kind": Kind, "layer": Layer, "outcome": RungOutcome, "symptom": Symptom}
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: f"{type(member).__name__}.{member}")
+def test_a_member_is_written_as_its_text(member: Enum) -> None:
+    text = member.value
+    assert f"{member}|{member:>30}|{member!r}" == f"{text}|{text:>30}|{text!r}"
+    assert (str(member), "%s" % member, "".join([str(member)])) == (text,) * 3  # noqa: UP031
+    assert json.dumps({"a": member, member: 1}, indent=1) == json.dumps(
+        {"a": text, text: 1}, indent=1
+    )
+    assert sqlite3.connect(":memory:").execute("SELECT ?", (member,)).fetchone() == (text,)
+    assert type(member)(text) is member
+    assert {member: 1}[text] == 1
+
+
+def test_another_word_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(
+        ValueError, match="'crush' is no Kind; these are: crash, crash_on_recompile"
+    ):
+        Kind("crush")
+    with pytest.raises(UsageError, match="/r/report.json .*'crush' is no Kind.* update it"):
+        Kind.read("crush", "/r/report.json")
+    assert Kind.read("crash", "x") is Kind.CRASH
+    assert Layer.read("", "x") is Layer.read(None, "x") is None
+
+
+def test_the_groups_hold_each_other() -> None:
+    assert len(kinds.BUGS) == 9
+    assert kinds.WRONG_OUTPUTS < kinds.WRONG_VALUES < kinds.SILENT < kinds.BUGS
+    assert kinds.WRONG_AT_ONCE < kinds.SILENT
+    assert kinds.CRASHES | kinds.SEVERAL_CALLS < kinds.BUGS
+    assert not kinds.BUGS & (kinds.COMPLAINTS | kinds.ROUNDED)
+    assert {kind for kind in Kind if kind.value.startswith("wrong")} == kinds.WRONG_AT_ONCE
+    assert {kind for kind in Kind if kind.value.startswith("crash")} == kinds.CRASHES
+
+
+def test_every_member_has_its_row() -> None:
+    assert set(explain._EXPLANATIONS) == set(Kind)
+    assert set(labels.COMPONENTS) == set(Layer)
+    assert set(findings._ORDER) == set(Symptom)
+    assert set(kinds.BACKEND_OF.values()) == set(Backend)
+    assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_a_backend_of_torch_has_a_layer(backend: Backend) -> None:
+    layer = kinds.layer_of(backend.value)
+    assert kinds.BACKEND_OF[layer] is backend
+    assert kinds.layer_of("my_backend") is kinds.layer_of("custom") is Layer.BACKEND
+
+
+def test_the_end_of_a_match_is_never_reached() -> None:
+    with pytest.raises(AssertionError, match="'crash' is not told apart"):
+        kinds.assert_never(Kind.CRASH)  # type: ignore[arg-type]
+
+
+def _bare(path: Path) -> list[str]:
+    """Comparisons of a kind, layer, rung outcome or symptom with the bare text of a member."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        names = {
+            side.attr if isinstance(side, ast.Attribute) else getattr(side, "id", "")
+            for side in sides
+        }
+        texts = {n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)}
+        for name in names & set(TYPED):
+            found += [f"{path}:{node.lineno}" for member in TYPED[name] if member.value in texts]
+    return found
+
+
+def test_no_member_is_compared_by_its_text() -> None:
+    allowed = {"passes", "fails", "died", "timeout", "broken"}  # also words of AnswerOutcome
+    found = []
+    others = {REPORTER / "evidence" / "call.py"}  # the outcome of a tool
+    for path in sorted({*REPORTER.rglob("*.py")} - others):
+        for place in _bare(path):
+            line = path.read_text(encoding="utf-8").splitlines()[int(place.rpartition(":")[2]) - 1]
+            if not any(f'"{word}"' in line for word in allowed):
+                found.append(place)
+    assert found == []
