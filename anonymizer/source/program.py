@@ -27,8 +27,8 @@ class SourceProgram:
 
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
-    public word → private one) stay on the machine; `problems` say what could not be rebuilt. `tensors` are those of
-    `source_paths`, for the program as it was first written.
+    public word → private one) stay on the machine; `problems` say what could not be rebuilt.
+    `tensors` are those of `source_paths`, for the program as it was first written.
     """
 
     definitions: ast.Module
