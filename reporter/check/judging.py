@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure as shown_by
-from reporter.core.kinds import CheckOutcome, Kind
+from reporter.core.kinds import CheckOutcome, Kind, assert_never
 from reporter.core.signature import Signature, same_failure
 
 #: Fresh processes that decide where runs differ; and at most, where a failure is known to come and
@@ -73,14 +73,22 @@ def observe(
     answer: Answer, wanted: Signature | None, limit: float, cold: bool = True
 ) -> Observation:
     """What a run shows of the `wanted` failure; without one any failure of the compiler counts."""
-    if answer.outcome == "passes":
-        return Observation("fixed", cold=cold)
-    if answer.outcome == "cannot_judge":
-        return Observation(
-            "cannot_judge", _last_line(answer) or "the repro says so (exit code 125)", cold=cold
-        )
-    if answer.outcome == "cancelled":
-        return Observation("cannot_judge", "the run was cancelled", cold=cold)
+    match answer.outcome:
+        case "passes":
+            return Observation("fixed", cold=cold)
+        case "cannot_judge":
+            said = _last_line(answer) or "the repro says so (exit code 125)"
+            return Observation("cannot_judge", said, cold=cold)
+        case "cancelled":
+            return Observation("cannot_judge", "the run was cancelled", cold=cold)
+        case "fails" | "died" | "timeout" | "broken":
+            return _observe_failure(answer, wanted, limit, cold)
+    assert_never(answer.outcome)
+
+
+def _observe_failure(
+    answer: Answer, wanted: Signature | None, limit: float, cold: bool
+) -> Observation:
     found = shown_by(answer)
     why = _excuse(answer, wanted, found, limit)
     if why is not None:

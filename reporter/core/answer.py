@@ -8,9 +8,11 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 AnswerOutcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
+
+_OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
 
 #: The target side's entry point; it is run by location and imports nothing of the host's.
 MAIN = Path(__file__).resolve().parents[2] / "collectors" / "entry" / "worker_main.py"
@@ -76,10 +78,12 @@ class Answer:
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         """Read a worker's answer or a journal entry; unknown keys are ignored.
 
-        Raises KeyError, TypeError.
+        Raises KeyError, TypeError; ValueError for an outcome that is none.
         """
+        if data["outcome"] not in _OUTCOMES:
+            raise ValueError(f"{data['outcome']!r} is no outcome of a run")
         return cls(
-            outcome=cast(AnswerOutcome, str(data["outcome"])),
+            outcome=cast(AnswerOutcome, data["outcome"]),
             failure=data.get("failure"),
             signal=data.get("signal"),
             exit=int(data.get("exit", 0)),

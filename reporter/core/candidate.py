@@ -6,15 +6,15 @@ What is reduced, tested and filed is its complete text, nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from anonymizer.graph import boilerplate, emit
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from reporter.core.answer import Answer, is_about_memory
-from reporter.core.kinds import Kind
+from reporter.core.kinds import Kind, assert_never
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
@@ -91,13 +91,20 @@ class Candidate:
 
 def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
-    if answer.outcome == "died":
-        return Signature(Kind.PROCESS_DEATH, signal=answer.signal)
-    if answer.outcome == "timeout":
-        return Signature(Kind.HANG)
-    if answer.outcome != "fails" or answer.failure is None:
-        return None
-    failure = answer.failure
+    match answer.outcome:
+        case "died":
+            return Signature(Kind.PROCESS_DEATH, signal=answer.signal)
+        case "timeout":
+            return Signature(Kind.HANG)
+        case "fails":
+            return _raised(answer, answer.failure) if answer.failure is not None else None
+        case "passes" | "cannot_judge" | "broken" | "cancelled":
+            return None
+    assert_never(answer.outcome)
+
+
+def _raised(answer: Answer, failure: Mapping[str, Any]) -> Signature:
+    """The failure that the exception of an answer shows: the repro's own check, or a crash."""
     if failure.get("exception") == "AssertionError":
         own = of_assertion(str(failure.get("message", "")))
         if own is not None:

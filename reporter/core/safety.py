@@ -13,6 +13,21 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
+
+DangerKind = Literal[
+    "network",
+    "shell",
+    "pickle",
+    "encoded",
+    "eval",
+    "native",
+    "install",
+    "file",
+    "process",
+    "environment",
+    "input",
+]
 
 
 @dataclass(frozen=True)
@@ -22,7 +37,7 @@ class Danger:
     `told`: a stranger's reader is told of it too.
     """
 
-    kind: str
+    kind: DangerKind
     line: int
     what: str
     told: bool = True
@@ -47,7 +62,7 @@ class _Row:
     ordinary: str = ""
 
 
-TABLE: dict[str, _Row] = {
+TABLE: dict[DangerKind, _Row] = {
     "network": _Row(
         "network",
         modules=(
@@ -106,7 +121,7 @@ TABLE: dict[str, _Row] = {
 }
 
 
-def _by(field: str) -> dict[str, str]:
+def _by(field: str) -> dict[str, DangerKind]:
     return {name: kind for kind, row in TABLE.items() for name in getattr(row, field).split()}
 
 
@@ -143,7 +158,7 @@ def dangers(tree: ast.Module, text: str) -> tuple[Danger, ...]:
     """
     names = _imported(tree)
     text = text if _ESCAPES.search(text) else ""  # finding a string's own text is slow
-    found: dict[tuple[str, int, str], Danger] = {}
+    found: dict[tuple[DangerKind, int, str], Danger] = {}
     for node in ast.walk(tree):
         for danger in _of(node, names, text):
             place = (danger.kind, danger.line, danger.what)
@@ -220,7 +235,7 @@ def _of_variable(name: str | None, line: int) -> Iterator[Danger]:
         yield Danger("environment", line, name or "a computed name")
 
 
-def _named(kind: str, line: int, what: str, name: str, told: bool = True) -> Danger:
+def _named(kind: DangerKind, line: int, what: str, name: str, told: bool = True) -> Danger:
     return Danger(kind, line, what, told and (kind, name) not in _ORDINARY)
 
 

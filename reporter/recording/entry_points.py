@@ -16,9 +16,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reporter.core.errors import UsageError
+from reporter.core.kinds import assert_never
 from reporter.core.settings import Options
 from reporter.execution import interpreter, launch
 from reporter.recording.findings import Recording
@@ -62,16 +63,20 @@ else:
 """
 
 
+#: How the target starts a program: the names of `collectors.record.starting`, and `attached` for
+#: one that was started by somebody else.
+WayKind = Literal["script", "module", "notebook", "function", "text", "attached"]
+
+
 @dataclass(frozen=True)
 class Way:
     """How the target starts a program.
 
-    `kind` is one of `collectors.record.starting`; `command` its target and the arguments, as
-    `sys.argv` will be. `texts` are private texts by name that are no files; `notes` are for the
+    `command` is its target and the arguments, as `sys.argv` will be. `texts` are private texts by name that are no files; `notes` are for the
     user. `ranks`: torchrun's variables are wanted.
     """
 
-    kind: str
+    kind: WayKind
     command: tuple[str, ...]
     cwd: Path
     script: Path | None = None
@@ -92,8 +97,8 @@ class Way:
         return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def kind_of(options: Options) -> str:
-    """script, module, notebook, function, text or attached, by the looks of the words alone."""
+def kind_of(options: Options) -> WayKind:
+    """The way in by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
     if options.module is not None or options.script is None:
@@ -128,20 +133,23 @@ def way_of(options: Options, python: Path) -> Way:
     Raises UsageError.
     """
     kind = kind_of(options)
-    if kind == "module":
-        return _module(options, python)
-    if kind == "notebook":
-        return _notebook(options, python)
-    if kind == "function":
-        return _function(options, python)
-    if kind == "text":
-        return _text(options, python)
-    if kind == "attached":
-        return Way(kind, (), options.cwd)
-    check_early(options)
-    interpreter.check_script(options, python)
-    command = (str(options.script), *options.args)
-    return Way(kind, command, options.cwd, options.script and options.cwd / options.script)
+    match kind:
+        case "module":
+            return _module(options, python)
+        case "notebook":
+            return _notebook(options, python)
+        case "function":
+            return _function(options, python)
+        case "text":
+            return _text(options, python)
+        case "attached":
+            return Way(kind, (), options.cwd)
+        case "script":
+            check_early(options)
+            interpreter.check_script(options, python)
+            command = (str(options.script), *options.args)
+            return Way(kind, command, options.cwd, options.script and options.cwd / options.script)
+    assert_never(kind)
 
 
 def _not_a_test_id(options: Options) -> None:

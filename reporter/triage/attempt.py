@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from reporter.core.kinds import assert_never
 from reporter.execution.compiler_cache import place_of
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
@@ -154,15 +155,18 @@ def _placeless(text: str, shown: Sequence[str]) -> str:
 
 
 def _outcome(result: SandboxResult) -> AttemptOutcome:
-    if result.ending == "timeout":
-        return "hangs"
-    if result.ending == "signal":
-        return "dies"
-    if result.ending != "exited":
-        return "stopped"
-    if result.exit == 0:
-        return "passes"
-    return "cannot_judge" if result.exit == 125 else "fails"
+    match result.ending:
+        case "timeout":
+            return "hangs"
+        case "signal":
+            return "dies"
+        case "memory" | "tasks" | "disk" | "cpu" | "flood":
+            return "stopped"
+        case "exited":
+            if result.exit == 0:
+                return "passes"
+            return "cannot_judge" if result.exit == 125 else "fails"
+    assert_never(result.ending)
 
 
 def warm_folder(python: Path) -> Path | None:

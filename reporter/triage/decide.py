@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reporter.core.kinds import COMPLAINTS, CRASHES, SILENT, Kind
+from reporter.core.kinds import COMPLAINTS, CRASHES, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
 from reporter.triage.result import Status
 from reporter.triage.stated import Sort, Stated
@@ -78,29 +78,22 @@ def _by_run(says: Stated, ran: Attempts) -> tuple[Status, str] | None:
     if shown.match == "same":
         flaky = f" in {ran.same} of {ran.of} runs" if ran.same < ran.of else ""
         return "reproduces", f"{with_torch} it fails as stated{flaky}."
-    if shown.outcome == "stopped":
-        return "cannot_judge", f"{with_torch} the repro {shown.detail}."
-    if shown.outcome == "hangs":
-        return (
-            "cannot_judge",
-            f"{with_torch} the repro did not end in time, and the issue states no hang.",
-        )
-    if shown.outcome == "cannot_judge":
-        return "cannot_judge", f"{with_torch} the repro says that it cannot judge here."
-    if shown.outcome not in ("fails", "dies"):
-        return None
-    if shown.match == "unclear":
-        return (
-            "reproduces",
-            (
-                f"{with_torch} it fails with {shown.failure}; the issue does not say enough to"
-                " compare."
-            ),
-        )
-    return (
-        "different",
-        f"The issue states: {says.text()}. {with_torch} it fails with {shown.failure} instead.",
-    )
+    match shown.outcome:
+        case "passes":
+            return None
+        case "stopped":
+            return "cannot_judge", f"{with_torch} the repro {shown.detail}."
+        case "hangs":
+            said = "did not end in time, and the issue states no hang"
+            return "cannot_judge", f"{with_torch} the repro {said}."
+        case "cannot_judge":
+            return "cannot_judge", f"{with_torch} the repro says that it cannot judge here."
+        case "fails" | "dies":
+            fails = f"{with_torch} it fails with {shown.failure}"
+            if shown.match == "unclear":
+                return "reproduces", f"{fails}; the issue does not say enough to compare."
+            return "different", f"The issue states: {says.text()}. {fails} instead."
+    assert_never(shown.outcome)
 
 
 def best(runs: Sequence[Attempts]) -> int:

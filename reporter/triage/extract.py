@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from reporter.triage.blocks import Block, blocks, prose
 from reporter.triage.code import IssueProgram, join, program
@@ -62,13 +63,23 @@ class Repro:
     others: int = 0
 
 
+RefusalKind = Literal[
+    "no_code",
+    "no_bug_report",
+    "not_self_contained",
+    "needs_files",
+    "needs_weights",
+    "needs_data",
+    "needs_hardware",
+    "needs_packages",
+]
+
+
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is nothing to run: `kind` is one word for tables, `reason` a sentence without a
-    full stop.
-    """
+    """Why there is nothing to run: `kind` for tables, `reason` a sentence without a full stop."""
 
-    kind: str
+    kind: RefusalKind
     reason: str
 
 
@@ -222,7 +233,7 @@ def _needs(program: IssueProgram) -> Refusal | None:
     return None
 
 
-_DOWNLOADS = {
+_DOWNLOADS: Mapping[str, RefusalKind] = {
     "from_pretrained": "needs_weights",
     "hf_hub_download": "needs_weights",
     "snapshot_download": "needs_weights",

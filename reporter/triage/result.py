@@ -155,7 +155,7 @@ class Triage:
     def row(self) -> tuple[str, str, str, str]:
         """Number, status, verdict and title, for the table of many."""
         address = self.thread.address
-        verdict = self.refusal.kind if self.refusal else ""
+        verdict: str = self.refusal.kind if self.refusal else ""
         if self.judged is not None and self.judged.kind:
             verdict = f"{self.judged.kind} {self.judged.layer}"
         name = f"#{address.number}" if address else self.thread.name

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reporter.core.safety import dangers
+from reporter.core.safety import DangerKind, dangers
 
 
 @dataclass(frozen=True)
 class Flag:
     """One thing to know: `kind` of the list, the line in the program, and what stands there."""
 
-    kind: str
+    kind: DangerKind
     line: int
     what: str
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reporter.core.kinds import assert_never
 from reporter.core.signature import normalise
 from reporter.triage.blocks import blocks
 from reporter.triage.extract import words_of
@@ -109,16 +110,19 @@ class Stated:
 
     def text(self) -> str:
         """For people, on one line."""
-        names = {
-            "wrong": "wrong values or properties",
-            "dies": "the process dies",
-            "hangs": "it hangs",
-            "unknown": "nothing that could be compared",
-        }
-        if self.sort == "raises":
-            last = pick_exception(self.raised) or self.raised[-1]
-            return f"{last.name}: {last.message}" if last.message else last.name
-        return names[self.sort]
+        match self.sort:
+            case "raises":
+                last = pick_exception(self.raised) or self.raised[-1]
+                return f"{last.name}: {last.message}" if last.message else last.name
+            case "wrong":
+                return "wrong values or properties"
+            case "dies":
+                return "the process dies"
+            case "hangs":
+                return "it hangs"
+            case "unknown":
+                return "nothing that could be compared"
+        assert_never(self.sort)
 
 
 def read_stated(thread: Thread) -> Stated:
@@ -213,20 +217,24 @@ def compare(
     wanted: Stated, code: int | None, signal: str | None, timed_out: bool, stderr: str
 ) -> Match:
     """Whether a run that failed failed as stated."""
-    if wanted.sort == "dies":
-        return "same" if signal else "different"
-    if wanted.sort == "hangs":
-        return "same" if timed_out else "different"
-    if timed_out or signal:
-        return "unclear" if wanted.sort == "unknown" else "different"
-    seen = exceptions(stderr)
-    if wanted.sort == "raises":
-        return _compare_raised(wanted.raised, seen)
-    if wanted.sort == "wrong":
-        if any(_is_check(item) for item in seen[-1:]):
-            return "same"
-        return _compare_raised(wanted.raised, seen) if wanted.raised and seen else "different"
-    return "unclear"
+    match wanted.sort:
+        case "dies":
+            return "same" if signal else "different"
+        case "hangs":
+            return "same" if timed_out else "different"
+        case "unknown":
+            return "unclear"
+        case "raises":
+            ended = timed_out or signal
+            return "different" if ended else _compare_raised(wanted.raised, exceptions(stderr))
+        case "wrong":
+            if timed_out or signal:
+                return "different"
+            seen = exceptions(stderr)
+            if any(_is_check(item) for item in seen[-1:]):
+                return "same"
+            return _compare_raised(wanted.raised, seen) if wanted.raised and seen else "different"
+    assert_never(wanted.sort)
 
 
 def _compare_raised(wanted: tuple[Raised, ...], seen: tuple[Raised, ...]) -> Match:

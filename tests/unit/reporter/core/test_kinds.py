@@ -7,15 +7,22 @@ import json
 import sqlite3
 from enum import Enum
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from reporter.core import kinds, labels
+from anonymizer.graph import boilerplate
+from reporter.check import issue_subject, results
+from reporter.core import kinds, labels, safety
+from reporter.core.answer import Answer, AnswerOutcome
 from reporter.core.errors import UsageError
-from reporter.core.kinds import Backend, Kind, Layer, RungOutcome, Symptom
+from reporter.core.kinds import Backend, CheckOutcome, Kind, Layer, RungOutcome, Symptom
 from reporter.diagnose import explain
 from reporter.diagnose.culprit import BACKENDS
 from reporter.recording import findings
+from reporter.triage import result
+from reporter.triage.result import Status
+from templates import wording
 
 REPORTER = Path(kinds.__file__).parents[1]
 WORDS: tuple[type[Enum], ...] = (Kind, Layer, Backend, RungOutcome, Symptom)
@@ -64,6 +71,33 @@ def test_every_member_has_its_row() -> None:
     assert set(findings._ORDER) == set(Symptom)
     assert set(kinds.BACKEND_OF.values()) == set(Backend)
     assert set(BACKENDS) == set(kinds.BACKEND_OF) - {Layer.INDUCTOR}
+
+
+@pytest.mark.parametrize(
+    "table, words",
+    [
+        (results.WORDS, CheckOutcome),
+        (results._SHORT, CheckOutcome),
+        (issue_subject._OUTCOMES, Status),
+        (result.WORDS, Status),
+        (safety.TABLE, safety.DangerKind),
+    ],
+)
+def test_every_word_of_a_literal_has_its_row(table: dict[str, object], words: object) -> None:
+    assert set(table) == set(get_args(words))
+
+
+def test_an_answer_with_another_outcome_is_refused() -> None:
+    assert {Answer.from_json({"outcome": word}).outcome for word in get_args(AnswerOutcome)}
+    with pytest.raises(ValueError, match="'crashed' is no outcome of a run"):
+        Answer.from_json({"outcome": "crashed"})
+
+
+def test_who_may_not_import_the_words_has_the_same() -> None:
+    assert set(boilerplate.VALUE_KINDS) == kinds.WRONG_VALUES
+    assert set(wording.BACKENDS) == set(Backend)
+    assert set(wording.SUMMARIES) <= set(Kind)
+    assert set(wording.SUMMARIES) >= kinds.BUGS
 
 
 @pytest.mark.parametrize("backend", Backend)
