@@ -204,6 +204,7 @@ def wanted_of(document: Mapping[str, Any], place: str = "the report") -> Signatu
     shown = document.get("failure")
     if isinstance(shown, Mapping) and "kind" in shown:
         Kind.read(shown["kind"], place)
+        Layer.read(shown.get("layer"), place)
         return signature_of(shown)
     verdict = document["verdict"]
     kind, message = Kind.read(verdict.get("kind"), place), verdict.get("message")

@@ -20,8 +20,8 @@ _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
 class Chained:
     """A written report and how filing it ended, as one outcome."""
 
-    first: shell.Outcome
-    filed: shell.Outcome | None
+    first: shell.CommandResult
+    filed: shell.CommandResult | None
     error: BugreportError | None
     folder: Path
 
@@ -53,14 +53,16 @@ class Chained:
         return self.filed.summary_lines() if self.filed is not None else []
 
 
-def chain(options: Options, work: Callable[[], shell.Outcome]) -> Callable[[], shell.Outcome]:
+def chain(
+    options: Options, work: Callable[[], shell.CommandResult]
+) -> Callable[[], shell.CommandResult]:
     """`work`, followed by filing if `options` ask for it; what can be refused is refused before the
     work.
 
     Raises UsageError, when it is called, for options of filing without --file.
     """
 
-    def both() -> shell.Outcome:
+    def both() -> shell.CommandResult:
         if not options.file:
             for name in _BELONG_TO_FILING:
                 if getattr(options, name):

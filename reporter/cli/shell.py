@@ -33,7 +33,7 @@ READER_GONE = 141
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 
 
-class Outcome(Protocol):
+class CommandResult(Protocol):
     """What a command found: the same facts as a document and as lines for people."""
 
     @property
@@ -44,7 +44,7 @@ class Outcome(Protocol):
     def summary_lines(self) -> list[str]: ...
 
 
-def finish(options: Options, work: Callable[[], Outcome]) -> int:
+def finish(options: Options, work: Callable[[], CommandResult]) -> int:
     """Do the work of a command and print its outcome the way that `options` ask for."""
 
     def work_and_print() -> int:

@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 from reporter.core.answer import MAIN, Answer, clean_environment, kill_group, tail
 from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Backend
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 
@@ -82,7 +83,7 @@ class WorkerSettings:
     pool and be shared with others (it saves ten seconds at the next start; no candidate uses it).
     """
 
-    warm_backend: str = "inductor"
+    warm_backend: Backend = Backend.INDUCTOR
     memory_limit: int | None = None
     isolation: Isolation = "fork"
     warm_cache: Path | None = None

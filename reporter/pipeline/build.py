@@ -204,8 +204,8 @@ class ReproBuilder:
         """
         self._stage("exhibits", "the regression test and the pictures, from the final text")
         verdict = {
-            "kind": self.wanted.kind,
-            "layer": self.recorded.layer,
+            "kind": str(self.wanted.kind),
+            "layer": str(self.recorded.layer),
             "summary": summary,
         }
         subject = FinalText(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from reporter.core.kinds import Kind, Layer
 from reporter.evidence.call import of_call
 from reporter.evidence.repro import ShownFailure, of_repro
 from tests.support import interpreter
@@ -38,7 +39,7 @@ def test_a_repro_that_does_not_end_is_no_evidence() -> None:
     found = of_repro(
         interpreter.WARM,
         "import time\nwhile True:\n    time.sleep(1)\n",
-        ShownFailure("hang", "inductor"),
+        ShownFailure(Kind.HANG, Layer.INDUCTOR),
         budget=2,
     )
     assert found.excerpt is None and found.no_excerpt == "not done within 2 s"

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.labels import labels
 from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from templates.evidence import Evidence
@@ -67,8 +68,8 @@ def torch_vocabulary() -> frozenset[str]:
 
 def crash_report() -> Report:
     verdict = Verdict(
-        "crash",
-        "inductor",
+        Kind.CRASH,
+        Layer.INDUCTOR,
         True,
         "torch.compile raises RuntimeError in a joint graph pass",
         "1:ab12cd34",
@@ -77,12 +78,12 @@ def crash_report() -> Report:
         (3, 3),
     )
     ladder = (
-        RungRow("eager", "ok"),
-        RungRow("aot_eager", "ok"),
-        RungRow("aot_eager_decomp_partition", "ok"),
-        RungRow("inductor", "raises", "RuntimeError"),
-        RungRow("inductor, dynamic=True", "raises", "TypeError | x"),
-        RungRow("fallback_random", "raises"),
+        RungRow("eager", RungOutcome.OK),
+        RungRow("aot_eager", RungOutcome.OK),
+        RungRow("aot_eager_decomp_partition", RungOutcome.OK),
+        RungRow("inductor", RungOutcome.RAISES, "RuntimeError"),
+        RungRow("inductor, dynamic=True", RungOutcome.RAISES, "TypeError | x"),
+        RungRow("fallback_random", RungOutcome.RAISES),
     )
     info = ReproInfo(
         "repro.py", 3, 24, ("torch.sigmoid_", "torch.randperm", "torch.take"), True, 31, 21.4
@@ -104,8 +105,8 @@ def crash_report() -> Report:
 def gradient_report() -> Report:
     message = "wrong gradient: eager is off by 0 from float64, compiled by 0.005152"
     verdict = Verdict(
-        "wrong_gradient",
-        "aot_autograd",
+        Kind.WRONG_GRADIENT,
+        Layer.AOT_AUTOGRAD,
         True,
         "low precision",
         "1:ab",
@@ -114,9 +115,9 @@ def gradient_report() -> Report:
         (3, 3),
     )
     ladder = (
-        RungRow("eager", "ok", "", None, None, 0.0),
-        RungRow("aot_eager", "differs", "", 0.0123456, 0.005152, 0.0),
-        RungRow("inductor", "differs", "", 0.0123456, 0.005152, 0.0),
+        RungRow("eager", RungOutcome.OK, "", None, None, 0.0),
+        RungRow("aot_eager", RungOutcome.DIFFERS, "", 0.0123456, 0.005152, 0.0),
+        RungRow("inductor", RungOutcome.DIFFERS, "", 0.0123456, 0.005152, 0.0),
     )
     needs = Requires(backward=True, contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
     info = ReproInfo("repro.py", 1, 40, ("torch.matmul",), True, 12, 9.0)

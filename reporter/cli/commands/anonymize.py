@@ -18,7 +18,7 @@ def command(options: Options) -> int:
     them it has to fail in the same way. Options go before SCRIPT.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.pipeline.create import anonymize
 
         return anonymize(options)

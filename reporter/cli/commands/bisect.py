@@ -40,7 +40,7 @@ def command(
     builds with their commits. Exit code 1: the ends do not differ; 125: an end cannot be judged.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.check import bisect
         from reporter.cli.prompt import Terminal
 

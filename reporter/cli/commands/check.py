@@ -47,7 +47,7 @@ def command(options: Options, **words: Any) -> int:
     interpreter is used. The program of an issue runs in a sandbox.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.check.command import CheckArguments, run
         from reporter.cli.prompt import Terminal
 

@@ -17,7 +17,7 @@ def command(options: Options) -> int:
     processes that it still fails the same way. Options go before SCRIPT.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.pipeline.create import create
 
         return create(options)

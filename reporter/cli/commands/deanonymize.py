@@ -26,7 +26,7 @@ def command(
     Reads the mapping in the report's private folder, which never leaves this machine.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.publish.deanonymize import deanonymize
 
         return deanonymize(report, file)

@@ -30,7 +30,7 @@ def command(options: Options) -> int:
     compiler. Options go before SCRIPT.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.pipeline.create import diagnose
 
         return diagnose(options)

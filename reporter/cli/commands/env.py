@@ -15,7 +15,7 @@ def command(options: Options) -> int:
     packages only well-known public ones.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.execution.interpreter import find
         from reporter.publish.versions import collect
 

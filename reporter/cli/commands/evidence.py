@@ -17,7 +17,7 @@ def command(options: Options) -> int:
     graph breaks and recompilations to a folder. All of it is private: it holds your program.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.pipeline.evidence import collect
 
         return collect(options, options.function)

@@ -48,7 +48,7 @@ def command(
     from GH_ENTERPRISE_TOKEN or GITHUB_ENTERPRISE_TOKEN.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.cli.prompt import Terminal
         from reporter.tracker.filing import check_wanted, file
 

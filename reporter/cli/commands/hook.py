@@ -35,7 +35,7 @@ def command(options: Options) -> int:
     hook)" pytest -p bugreport.pytest.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.execution.launch import COLLECTORS
 
         return Hook(str(COLLECTORS / "hook"))

@@ -30,7 +30,7 @@ def command(
     Exit code 0: clean, 1: there are findings, each with its place and the way out.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.lint.run import lint
         from reporter.lint.subject import read
         from reporter.publish.form import chosen

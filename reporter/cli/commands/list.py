@@ -11,7 +11,7 @@ from reporter.core.settings import Options
 def command(options: Options) -> int:
     """List the reports of this machine, the newest first, with their issues and the last check."""
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.tracker.overview import listing
 
         return listing()

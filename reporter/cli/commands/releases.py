@@ -43,7 +43,7 @@ def command(
     `prune` keeps what was used within the last hour, since it may be in use.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.environments import listing
 
         if action == "add":

@@ -30,7 +30,7 @@ def command(
     Exit code 1: the failure shows, 0: it does not, 125: it cannot be told.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.pipeline.replay import replay
 
         options: Options = resolve(

@@ -24,7 +24,7 @@ def command(
 ) -> int:
     """Show one report: where it lies, its issue, its checks, and every step of its filing."""
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.tracker.overview import show
 
         return show(report)

@@ -15,7 +15,7 @@ def command(options: Options) -> int:
     whether they arrived or that were filed by hand. Exit code 0 unless no question was answered.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.tracker.overview import sync
 
         return sync()

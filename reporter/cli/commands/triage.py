@@ -86,7 +86,7 @@ def command(
     looks for duplicates. Nothing is posted without --comment and a yes.
     """
 
-    def work() -> shell.Outcome:
+    def work() -> shell.CommandResult:
         from reporter.cli.prompt import Terminal
         from reporter.triage.service import TriageArguments, sit
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature, of_assertion
 from reporter.diagnose.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.experiment import (
@@ -78,7 +79,7 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
         experiment = pool_experiment(pool, text(FAULTY), wanted)
         culprit = find(
             experiment,
-            SuspectedBug("decomposition", "wrong_result"),
+            SuspectedBug(Layer.DECOMPOSITION, Kind.WRONG_RESULT),
             SearchBudget(SEARCH, 2),
             abilities=abilities,
         )
@@ -113,7 +114,7 @@ def test_all_applications_are_counted_and_those_above_the_limit_left_out(
 def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Json) -> None:
     answer = ask(diagnosis, backend="aot_eager_decomp_partition", **rung)
     assert answer["outcome"] == "skipped", answer
-    assert judge_run(Signature("wrong_result"), answer, None, None)[0] is None
+    assert judge_run(Signature(Kind.WRONG_RESULT), answer, None, None)[0] is None
 
 
 def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:

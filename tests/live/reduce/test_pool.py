@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.candidate import judge
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings, run_cold
 from tests.support import interpreter
@@ -118,11 +119,11 @@ def test_running_out_of_memory_is_an_answer_and_no_bug(pool: WorkerPool, name: s
     assert answer.out_of_memory, answer
     assert answer.outcome in ("fails", "cannot_judge", "died")
     wanted = [
-        Signature("process_death", signal="SIGABRT"),
-        Signature("crash", exception="RuntimeError", message="no valid layout"),
-        Signature("crash", exception="RuntimeError"),
-        Signature("wrong_result"),
-        Signature("hang"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
+        Signature(Kind.CRASH, exception="RuntimeError", message="no valid layout"),
+        Signature(Kind.CRASH, exception="RuntimeError"),
+        Signature(Kind.WRONG_RESULT),
+        Signature(Kind.HANG),
     ]
     assert not any(judge(signature)(answer) for signature in wanted)
     small = pool.submit("import torch; torch.ones(1 << 20)").result(PATIENCE)
@@ -131,7 +132,7 @@ def test_running_out_of_memory_is_an_answer_and_no_bug(pool: WorkerPool, name: s
 
 def test_a_death_of_another_cause_still_counts(pool: WorkerPool) -> None:
     answer = pool.submit(str(ENDINGS["abort"][0])).result(PATIENCE)
-    assert judge(Signature("process_death", signal="SIGABRT"))(answer)
+    assert judge(Signature(Kind.PROCESS_DEATH, signal="SIGABRT"))(answer)
 
 
 def test_an_endless_loop_is_stopped_with_all_that_it_started_and_its_stack_is_told(

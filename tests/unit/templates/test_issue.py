@@ -8,6 +8,7 @@ from typing import Any
 import jinja2
 import pytest
 
+from reporter.core.kinds import RungOutcome
 from reporter.core.report import RungRow
 from templates import own_text, render
 from templates.evidence import Evidence
@@ -66,7 +67,7 @@ def test_issue_with_wrong_numbers_shows_them() -> None:
     assert "| variant |" not in text  # one row of numbers, which the text has as well
     more = (
         *data.gradient_report().ladder,
-        RungRow("mode=max-autotune", "differs", "", 0.5, 0.25, 0.0),
+        RungRow("mode=max-autotune", RungOutcome.DIFFERS, "", 0.5, 0.25, 0.0),
     )
     several = render_issue(
         replace(data.gradient_report(), ladder=more).to_json(),
@@ -111,7 +112,9 @@ def test_fence_is_longer_than_any_run_inside() -> None:
 
 def test_cells_stay_in_their_cell() -> None:
     assert cell("a | b\n<c>") == "a \\| b &lt;c>"
-    report = replace(data.crash_report(), ladder=(RungRow("eager", "raises", "x\ny | z"),))
+    report = replace(
+        data.crash_report(), ladder=(RungRow("eager", RungOutcome.RAISES, "x\ny | z"),)
+    )
     wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
     assert wanted in render_issue(report.to_json(), evidence())
 

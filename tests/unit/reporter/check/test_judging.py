@@ -8,13 +8,14 @@ import pytest
 
 from reporter.check.judging import Decision, Observation, observe, runs_for, settle
 from reporter.core.answer import Answer
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 
 LOWERING = Signature(
-    "crash", exception="LoweringException", message="no kernel", frames=("torch/a.py:f",)
+    Kind.CRASH, exception="LoweringException", message="no kernel", frames=("torch/a.py:f",)
 )
-OWN = Signature("crash", exception="KeyError", message=None, frames=("torch/old.py:g",))
-WRONG = Signature("wrong_result")
+OWN = Signature(Kind.CRASH, exception="KeyError", message=None, frames=("torch/old.py:g",))
+WRONG = Signature(Kind.WRONG_RESULT)
 
 
 def fails(exception: str, message: str, *functions: str, **more: Any) -> Answer:
@@ -52,12 +53,12 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
     (Answer("died", signal="SIGSEGV", exit=-11), LOWERING, "different", "SIGSEGV"),
     (
         Answer("died", signal="SIGSEGV"),
-        Signature("process_death", signal="SIGSEGV"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGSEGV"),
         "reproduces",
         "",
     ),
     (Answer("timeout"), LOWERING, "cannot_judge", "no end within 9 s"),
-    (Answer("timeout"), Signature("hang"), "reproduces", "no end"),
+    (Answer("timeout"), Signature(Kind.HANG), "reproduces", "no end"),
     (Answer("cannot_judge", stdout="needs CUDA\n"), LOWERING, "cannot_judge", "needs CUDA"),
     (Answer("cannot_judge", exit=125), LOWERING, "cannot_judge", "125"),
     (
@@ -120,7 +121,7 @@ def c(outcome: Any, signature: Signature | None = None) -> Observation:
     return Observation(outcome, "c", signature, cold=True)
 
 
-ANOTHER = Signature("crash", exception="KeyError", message="k")
+ANOTHER = Signature(Kind.CRASH, exception="KeyError", message="k")
 STEPS: list[tuple[list[Observation], Any, tuple[int, int], bool, Any]] = [
     ([w("reproduces")], None, (3, 3), True, ("reproduces", (1, 1))),
     ([w("reproduces")], None, (0, 0), False, None),

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from reporter.check.plan import compare
 from reporter.check.subject import CheckSubject
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from tests.support.checking import checked
 
 
 def test_a_repro_without_a_report_is_held_against_what_it_showed_first() -> None:
-    first, other = (Signature("crash", exception=name, message="m") for name in ("A", "B"))
+    first, other = (Signature(Kind.CRASH, exception=name, message="m") for name in ("A", "B"))
     checks = [
         replace(checked("r", release, outcome), signature=signature)
         for release, outcome, signature in (

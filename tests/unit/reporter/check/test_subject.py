@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from reporter.check.subject import stored_subjects, subject_of, subjects_in, wanted_of
+from reporter.core.errors import UsageError
+from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
 from reporter.store.database import open_store
 from tests.support.checking import report
 
 
 def test_what_a_report_wants_to_see_again(tmp_path: Path) -> None:
-    shown = Signature("crash", exception="E", message="m", frames=("torch/a.py:f",))
+    shown = Signature(Kind.CRASH, exception="E", message="m", frames=("torch/a.py:f",))
     verdict = {"kind": "crash", "layer": "inductor", "exception": "E", "message": "bad 12"}
-    assert wanted_of({"verdict": verdict}) == Signature("crash", "inductor", "E", "bad N")
+    assert wanted_of({"verdict": verdict}) == Signature(Kind.CRASH, Layer.INDUCTOR, "E", "bad N")
     assert wanted_of({"verdict": verdict, "failure": shown.to_json()}) == shown
     message = "wrong result: output 0: eager is off by 1e-07, compiled by 0.5"
     wrong = wanted_of({"verdict": {"kind": "wrong_result", "message": message}})
     assert wrong is not None and wrong.kind == "wrong_result"
     death = wanted_of({"verdict": {"kind": "process_death", "exception": "SIGSEGV"}})
-    assert death == Signature("process_death", signal="SIGSEGV")
+    assert death == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
     folder = report(tmp_path / "r", "crash", **verdict)
     assert subject_of(str(folder)).wanted is not None and subject_of(str(folder)).seen == (3, 3)
     assert subject_of(str(folder / "repro.py")).wanted is None
@@ -46,8 +50,25 @@ def test_the_reports_of_the_store_are_what_all_means(tmp_path: Path) -> None:
     assert [(item.key, item.name, item.text, item.torch) for item in found] == [
         (key, title, text, "2.13.0") for key, title, _, _, _, text in rows
     ]
-    assert found[0].wanted == Signature("crash", "dynamo", "E", "m") and found[0].seen == (3, 3)
+    assert found[0].wanted == Signature(Kind.CRASH, Layer.DYNAMO, "E", "m") and found[0].seen == (
+        3,
+        3,
+    )
     # a class alone would take any crash for this one: the first failure that is seen will say more
     assert found[1].wanted is None
-    assert found[2].wanted == Signature("process_death", signal="SIGSEGV")
-    assert found[3].wanted == Signature("wrong_metadata", property="dtype")
+    assert found[2].wanted == Signature(Kind.PROCESS_DEATH, signal="SIGSEGV")
+    assert found[3].wanted == Signature(Kind.WRONG_METADATA, property="dtype")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"verdict": {"kind": "slowness"}},
+        {"verdict": {"kind": "crash", "layer": "linker"}},
+        {"verdict": {"kind": "crash"}, "failure": {"kind": "slowness"}},
+        {"verdict": {"kind": "crash"}, "failure": {"kind": "crash", "layer": "linker"}},
+    ],
+)
+def test_a_report_with_words_of_another_version_is_named(document: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="/r was not written by .*'(slowness|linker)' is no"):
+        wanted_of(document, "/r")

@@ -10,6 +10,7 @@ import pytest
 from reporter.check.pools import Pools
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task, TaskRunner
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments
 from reporter.environments.release import parse
@@ -27,7 +28,7 @@ TWINS = [
 def test_a_build_from_a_commit_that_was_judged_is_not_judged_again(
     build: str, python: str, git: str | None, is_twin: bool, tmp_path: Path
 ) -> None:
-    shown = Signature("crash", exception="E", message="m")
+    shown = Signature(Kind.CRASH, exception="E", message="m")
     seen = CheckResult(
         "r", "k", "2.16.0.dev20261101", "2.16.0.dev20261101", "3.11.7", "reproduces", "E: m", 9.0,
         (1, 1), "2.16.0.dev20261101+cpu", "c0ffee", shown,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reporter.core.fingerprint import Fingerprint, fingerprint
+from reporter.core.kinds import Kind, Layer
 
 
 def failure(
@@ -27,67 +28,75 @@ CALL, LOWER, WRAP = (
     "torch/_inductor/lowering.py:cat",
     "torch/_dynamo/eval_frame.py:_fn",
 )
-CRASH = fingerprint("crash", "inductor", ["torch.cat"], failure("E", WRAP, CALL, LOWER))
-WRONG = fingerprint("wrong_result", "inductor", ["torch.cat", "torch.any"])
+CRASH = fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", WRAP, CALL, LOWER))
+WRONG = fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat", "torch.any"])
 
 SAME = [
     (
         CRASH,
-        fingerprint("crash_on_recompile", "inductor", ["torch.sum"], failure("E", CALL, LOWER)),
+        fingerprint(
+            Kind.CRASH_ON_RECOMPILE, Layer.INDUCTOR, ["torch.sum"], failure("E", CALL, LOWER)
+        ),
     ),
     (
         CRASH,
         fingerprint(
-            "crash", "inductor", [], failure("E", WRAP, WRAP, CALL, LOWER, first_line="size 12")
+            Kind.CRASH,
+            Layer.INDUCTOR,
+            [],
+            failure("E", WRAP, WRAP, CALL, LOWER, first_line="size 12"),
         ),
     ),
-    (WRONG, fingerprint("wrong_result", "inductor", ["torch.any", "torch.cat", "torch.any"])),
+    (
+        WRONG,
+        fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.any", "torch.cat", "torch.any"]),
+    ),
     (
         fingerprint(
-            "crash",
-            "inductor",
+            Kind.CRASH,
+            Layer.INDUCTOR,
             [],
             failure("CppCompileError", LOWER, first_line="error: no member 'x1' in 'v2'"),
         ),
         fingerprint(
-            "crash",
-            "inductor",
+            Kind.CRASH,
+            Layer.INDUCTOR,
             [],
             failure("CppCompileError", CALL, first_line="error: no member 'y' in 'w'"),
         ),
     ),
 ]
 DIFFERENT = [
-    (CRASH, fingerprint("crash", "dynamo", ["torch.cat"], failure("E", CALL, LOWER))),
-    (CRASH, fingerprint("crash", "inductor", ["torch.cat"], failure("F", CALL, LOWER))),
-    (CRASH, fingerprint("crash", "inductor", ["torch.cat"], failure("E", LOWER, CALL))),
-    (WRONG, fingerprint("wrong_gradient", "inductor", ["torch.cat", "torch.any"])),
-    (WRONG, fingerprint("wrong_result", "inductor", ["torch.cat"])),
+    (CRASH, fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", CALL, LOWER))),
+    (CRASH, fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("F", CALL, LOWER))),
+    (CRASH, fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E", LOWER, CALL))),
+    (WRONG, fingerprint(Kind.WRONG_GRADIENT, Layer.INDUCTOR, ["torch.cat", "torch.any"])),
+    (WRONG, fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, ["torch.cat"])),
     (
         fingerprint(
-            "crash",
-            "inductor",
+            Kind.CRASH,
+            Layer.INDUCTOR,
             [],
             failure("CppCompileError", LOWER, first_line="error: no member 'x'"),
         ),
         fingerprint(
-            "crash",
-            "inductor",
+            Kind.CRASH,
+            Layer.INDUCTOR,
             [],
             failure("CppCompileError", LOWER, first_line="error: cannot convert"),
         ),
     ),
     (
-        fingerprint("process_death", "inductor", ["torch.cat"], signal="SIGSEGV"),
-        fingerprint("process_death", "inductor", ["torch.cat"], signal="SIGFPE"),
+        fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGSEGV"),
+        fingerprint(Kind.PROCESS_DEATH, Layer.INDUCTOR, ["torch.cat"], signal="SIGFPE"),
     ),
 ]
 EMPTY = [
-    fingerprint("crash", "inductor", ["torch.cat"], None),
-    fingerprint("crash", "inductor", ["torch.cat"], failure("E")),
-    fingerprint("crash", "inductor", ["torch.cat"], failure("", CALL)),
-    fingerprint("crash", "dynamo", ["torch.cat"], failure("E", WRAP)),
-    fingerprint("wrong_result", "inductor", []),
+    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], None),
+    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("E")),
+    fingerprint(Kind.CRASH, Layer.INDUCTOR, ["torch.cat"], failure("", CALL)),
+    fingerprint(Kind.CRASH, Layer.DYNAMO, ["torch.cat"], failure("E", WRAP)),
+    fingerprint(Kind.WRONG_RESULT, Layer.INDUCTOR, []),
     Fingerprint.from_json(None),
     Fingerprint.from_json({"value": "v0:0123456789abcdef", "parts": ["a"]}),
 ]

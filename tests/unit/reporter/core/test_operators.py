@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reporter.core.kinds import Layer
 from reporter.core.operators import name_operators, operators
 from tests.support.scripts import text
 
@@ -18,9 +19,9 @@ def test_operators_are_named_as_people_call_them() -> None:
 
 def test_where_dynamo_is_at_fault_python_is_named_first() -> None:
     both = text("operators/python_and_torch")
-    assert name_operators(both, "dynamo") == ("__class__", "try", "torch.stack")
-    assert name_operators(both, "inductor") == ("torch.stack",)
-    assert name_operators(text("operators/appends_and_asks_for_a_type"), "dynamo") == (
+    assert name_operators(both, Layer.DYNAMO) == ("__class__", "try", "torch.stack")
+    assert name_operators(both, Layer.INDUCTOR) == ("torch.stack",)
+    assert name_operators(text("operators/appends_and_asks_for_a_type"), Layer.DYNAMO) == (
         "append",
         "type",
     )

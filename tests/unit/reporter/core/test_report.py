@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 
+from reporter.core.kinds import RungOutcome
 from reporter.core.report import RungRow
 from tests.support import outgoing_data as data
 
@@ -47,7 +48,7 @@ def test_report_json_without_repro_and_with_numbers_json_lacks() -> None:
         data.crash_report(),
         repro=None,
         audit=None,
-        ladder=(RungRow("inductor", "differs", "", math.inf),),
+        ladder=(RungRow("inductor", RungOutcome.DIFFERS, "", math.inf),),
     )
     document = json.loads(report.dumps())
     assert "repro" not in document and "audit" not in document

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import (
     Signature,
     frames_of,
@@ -31,7 +32,7 @@ def crash(
         ],
         "innermost_is_torch": True,
     }
-    return of_crash("crash", "inductor", failure)
+    return of_crash(Kind.CRASH, Layer.INDUCTOR, failure)
 
 
 SAME = [
@@ -77,11 +78,11 @@ def test_a_message_of_user_code_is_no_part_of_the_signature() -> None:
         "frames": [],
         "innermost_is_torch": False,
     }
-    assert of_crash("crash", "backend", failure).message is None
+    assert of_crash(Kind.CRASH, Layer.BACKEND, failure).message is None
 
 
 def test_wrong_values_must_stand_out_from_rounding() -> None:
-    wanted = Signature("wrong_result", "inductor")
+    wanted = Signature(Kind.WRONG_RESULT, Layer.INDUCTOR)
     clear = of_assertion("wrong result: eager is off by 1e-07 from float64, compiled by 0.5")
     noise = of_assertion("wrong result: eager is off by 0.01 from float64, compiled by 0.03")
     assert clear is not None and noise is not None
@@ -96,10 +97,10 @@ def test_what_unittest_puts_before_a_message_is_none_of_it() -> None:
 
 def test_a_kind_never_slips_into_another() -> None:
     seen = of_assertion("wrong gradient: eager is off by 0 from float64, compiled by 1")
-    assert seen is not None and not same_failure(Signature("wrong_result"), seen)
+    assert seen is not None and not same_failure(Signature(Kind.WRONG_RESULT), seen)
     metadata = of_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
     assert metadata is not None and metadata.property == "dtype"
-    assert not same_failure(Signature("wrong_metadata", property="shape"), metadata)
+    assert not same_failure(Signature(Kind.WRONG_METADATA, property="shape"), metadata)
 
 
 def test_somebody_elses_assertion_is_not_ours() -> None:
@@ -143,9 +144,11 @@ def test_what_user_code_says_counts_only_where_a_c_compiler_said_it() -> None:
         "frames": [],
         "innermost_is_torch": False,
     }
-    assert of_crash("crash", "inductor", failure).message == "error: no match for QUOTED"
-    assert of_crash("crash", "inductor", {"exception": "E", "first_line": "x"}).message == "x"
-    assert of_crash("crash", None, {}) == Signature("crash", None, "None", "")
+    assert of_crash(Kind.CRASH, Layer.INDUCTOR, failure).message == "error: no match for QUOTED"
+    assert (
+        of_crash(Kind.CRASH, Layer.INDUCTOR, {"exception": "E", "first_line": "x"}).message == "x"
+    )
+    assert of_crash(Kind.CRASH, None, {}) == Signature(Kind.CRASH, None, "None", "")
 
 
 def test_the_frames_of_a_failure_are_torchs_innermost_first_and_at_most_six() -> None:
@@ -192,7 +195,7 @@ def test_two_crashes_are_compared_by_their_words_and_their_place(
     one: tuple[str | None, tuple[str, ...]], two: tuple[str | None, tuple[str, ...]], same: bool
 ) -> None:
     first, second = (
-        Signature("crash", None, "E", message, frames) for message, frames in (one, two)
+        Signature(Kind.CRASH, None, "E", message, frames) for message, frames in (one, two)
     )
     assert same_crash(first, second) is same
     assert same_crash(second, first) is same
@@ -230,26 +233,30 @@ def test_a_wrong_value_stands_out_from_eight_times_on(
 def test_a_smaller_program_does_nothing_undefined_that_the_larger_one_did_not(
     wanted: tuple[str, ...], shown: tuple[str, ...], same: bool
 ) -> None:
-    larger = Signature("wrong_result", undefined=wanted)
-    assert same_failure(larger, Signature("wrong_result", undefined=shown)) is same
+    larger = Signature(Kind.WRONG_RESULT, undefined=wanted)
+    assert same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown)) is same
     assert (
-        same_failure(larger, Signature("wrong_result", undefined=shown, error_ratio=1.0)) is False
+        same_failure(larger, Signature(Kind.WRONG_RESULT, undefined=shown, error_ratio=1.0))
+        is False
     )
 
 
 def test_a_death_is_known_by_its_signal_and_metadata_by_their_property() -> None:
     assert same_failure(
-        Signature("process_death", signal="SIGABRT"), Signature("process_death", signal="SIGABRT")
+        Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
     )
     assert not same_failure(
-        Signature("process_death", signal="SIGABRT"), Signature("process_death", signal="SIGSEGV")
+        Signature(Kind.PROCESS_DEATH, signal="SIGABRT"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGSEGV"),
     )
     assert same_failure(
-        Signature("wrong_metadata", property="dtype"), Signature("wrong_metadata", property="dtype")
+        Signature(Kind.WRONG_METADATA, property="dtype"),
+        Signature(Kind.WRONG_METADATA, property="dtype"),
     )
-    assert same_failure(Signature("hang"), Signature("hang", message="x", error_ratio=1.0))
+    assert same_failure(Signature(Kind.HANG), Signature(Kind.HANG, message="x", error_ratio=1.0))
     assert same_failure(
-        Signature("accepts_invalid"), Signature("accepts_invalid", undefined=("casts",))
+        Signature(Kind.ACCEPTS_INVALID), Signature(Kind.ACCEPTS_INVALID, undefined=("casts",))
     )
 
 
@@ -301,7 +308,7 @@ def test_the_ratio_of_the_errors_is_read_from_the_message(rest: str, ratio: floa
 
 def test_a_signature_comes_back_from_its_document() -> None:
     whole = Signature(
-        "crash", "inductor", "E", "m", (A, B), "dtype", "SIGABRT", 2.0, ("casts", "writes")
+        Kind.CRASH, Layer.INDUCTOR, "E", "m", (A, B), "dtype", "SIGABRT", 2.0, ("casts", "writes")
     )
     document = json.loads(json.dumps(whole.to_json()))
     assert document == {
@@ -317,7 +324,7 @@ def test_a_signature_comes_back_from_its_document() -> None:
         "version": 1,
     }
     assert Signature.from_json(document) == whole
-    assert Signature.from_json({"kind": "hang", "frames": None}) == Signature("hang")
+    assert Signature.from_json({"kind": "hang", "frames": None}) == Signature(Kind.HANG)
     with pytest.raises(TypeError):
         Signature.from_json({"kind": "hang", "colour": "red"})
 
@@ -325,14 +332,14 @@ def test_a_signature_comes_back_from_its_document() -> None:
 @pytest.mark.parametrize(
     ("signature", "text"),
     [
-        (Signature("hang"), "hang"),
+        (Signature(Kind.HANG), "hang"),
         (
-            Signature("crash", "inductor", "E", "m", property="p", signal="s"),
+            Signature(Kind.CRASH, Layer.INDUCTOR, "E", "m", property="p", signal="s"),
             "crash · inductor · E · m",
         ),
-        (Signature("wrong_metadata", property="dtype", signal="s"), "wrong_metadata · dtype"),
+        (Signature(Kind.WRONG_METADATA, property="dtype", signal="s"), "wrong_metadata · dtype"),
         (
-            Signature("process_death", "inductor", signal="SIGABRT"),
+            Signature(Kind.PROCESS_DEATH, Layer.INDUCTOR, signal="SIGABRT"),
             "process_death · inductor · SIGABRT",
         ),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.diagnose.experiment import judge_run
 from reporter.recording.call_session import Json
@@ -13,73 +14,79 @@ WRONG: Json = {"same": False, "metadata": [], "values": [{"property": "value", "
 STRIDE: Json = {"same": False, "metadata": [{"property": "stride"}], "values": []}
 RAISED: Json = {"exception": "ValueError", "first_line": "bad", "message": "bad", "frames": []}
 RUNS: list[tuple[str, Signature, Json, Json | None, bool | None]] = [
-    ("gone", Signature("wrong_result"), {"outcome": "ok"}, SAME, False),
-    ("there", Signature("wrong_result"), {"outcome": "ok"}, WRONG, True),
-    ("other difference", Signature("wrong_result"), {"outcome": "ok"}, STRIDE, None),
-    ("metadata", Signature("wrong_metadata", property="stride"), {"outcome": "ok"}, STRIDE, True),
+    ("gone", Signature(Kind.WRONG_RESULT), {"outcome": "ok"}, SAME, False),
+    ("there", Signature(Kind.WRONG_RESULT), {"outcome": "ok"}, WRONG, True),
+    ("other difference", Signature(Kind.WRONG_RESULT), {"outcome": "ok"}, STRIDE, None),
+    (
+        "metadata",
+        Signature(Kind.WRONG_METADATA, property="stride"),
+        {"outcome": "ok"},
+        STRIDE,
+        True,
+    ),
     (
         "other metadata",
-        Signature("wrong_metadata", property="dtype"),
+        Signature(Kind.WRONG_METADATA, property="dtype"),
         {"outcome": "ok"},
         STRIDE,
         None,
     ),
-    ("wrong instead of metadata", Signature("wrong_metadata"), {"outcome": "ok"}, WRONG, None),
-    ("not the gradient", Signature("wrong_gradient"), {"outcome": "ok"}, WRONG, None),
+    ("wrong instead of metadata", Signature(Kind.WRONG_METADATA), {"outcome": "ok"}, WRONG, None),
+    ("not the gradient", Signature(Kind.WRONG_GRADIENT), {"outcome": "ok"}, WRONG, None),
     (
         "raises instead",
-        Signature("wrong_result"),
+        Signature(Kind.WRONG_RESULT),
         {"outcome": "raises", "failure": RAISED},
         None,
         None,
     ),
     (
         "crash",
-        Signature("crash", exception="ValueError", message="bad"),
+        Signature(Kind.CRASH, exception="ValueError", message="bad"),
         {"outcome": "raises", "failure": RAISED},
         None,
         True,
     ),
     (
         "other crash",
-        Signature("crash", exception="KeyError", message="bad"),
+        Signature(Kind.CRASH, exception="KeyError", message="bad"),
         {"outcome": "raises", "failure": RAISED},
         None,
         None,
     ),
-    ("runs but wrong", Signature("crash"), {"outcome": "ok"}, WRONG, None),
-    ("runs", Signature("crash"), {"outcome": "ok"}, SAME, False),
+    ("runs but wrong", Signature(Kind.CRASH), {"outcome": "ok"}, WRONG, None),
+    ("runs", Signature(Kind.CRASH), {"outcome": "ok"}, SAME, False),
     (
         "accepts",
-        Signature("accepts_invalid", exception="ValueError"),
+        Signature(Kind.ACCEPTS_INVALID, exception="ValueError"),
         {"outcome": "ok"},
         None,
         True,
     ),
     (
         "refuses",
-        Signature("accepts_invalid", exception="ValueError"),
+        Signature(Kind.ACCEPTS_INVALID, exception="ValueError"),
         {"outcome": "raises", "failure": RAISED},
         None,
         False,
     ),
     (
         "dies",
-        Signature("process_death", signal="SIGSEGV"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGSEGV"),
         {"outcome": "died", "signal": "SIGSEGV"},
         None,
         True,
     ),
     (
         "dies otherwise",
-        Signature("process_death", signal="SIGSEGV"),
+        Signature(Kind.PROCESS_DEATH, signal="SIGSEGV"),
         {"outcome": "died", "signal": "SIGABRT"},
         None,
         None,
     ),
-    ("too slow", Signature("wrong_result"), {"outcome": "timeout"}, None, None),
-    ("hangs", Signature("hang"), {"outcome": "timeout"}, None, True),
-    ("no such setting", Signature("crash"), {"outcome": "skipped"}, None, None),
+    ("too slow", Signature(Kind.WRONG_RESULT), {"outcome": "timeout"}, None, None),
+    ("hangs", Signature(Kind.HANG), {"outcome": "timeout"}, None, True),
+    ("no such setting", Signature(Kind.CRASH), {"outcome": "skipped"}, None, None),
 ]
 
 

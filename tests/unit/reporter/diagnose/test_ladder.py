@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
 from reporter.diagnose.ladder import (
     AGAIN,
@@ -286,16 +287,16 @@ def test_a_rung_that_was_not_measured_is_skipped() -> None:
     ("exact", "text"),
     [
         (
-            MeasuredRung(EXACT, "ok"),
+            MeasuredRung(EXACT, RungOutcome.OK),
             "eager in float64, dtypes named inside the program and autocast",
         ),
-        (MeasuredRung(EXACT, "timeout"), "since the program fails in float64 (timeout)"),
+        (MeasuredRung(EXACT, RungOutcome.TIMEOUT), "since the program fails in float64 (timeout)"),
         (
-            MeasuredRung(EXACT, "raises", failure={"exception": "TypeError"}),
+            MeasuredRung(EXACT, RungOutcome.RAISES, failure={"exception": "TypeError"}),
             "in float64 (TypeError)",
         ),
         (
-            MeasuredRung(EXACT, "raises", failure={"exception": "ShopError"}),
+            MeasuredRung(EXACT, RungOutcome.RAISES, failure={"exception": "ShopError"}),
             "in float64 (an exception of its own)",
         ),
     ],

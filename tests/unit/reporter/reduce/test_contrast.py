@@ -12,6 +12,7 @@ import pytest
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
+from reporter.core.kinds import Kind, Layer
 from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.interpreter import InterpreterInfo
@@ -19,7 +20,7 @@ from reporter.reduce.contrast import ContrastInterpreter, Refusals
 from templates.wording import difference
 from tests.support import outgoing_data as data
 
-WANTED = Signature("crash", exception="KeyError", message="no layout")
+WANTED = Signature(Kind.CRASH, exception="KeyError", message="no layout")
 SAME = Answer("fails", {"exception": "KeyError", "first_line": "no layout", "message": "no layout"})
 OTHER = Answer("fails", {"exception": "IndexError", "first_line": "7", "message": "7"})
 UNKNOWN = Answer("cannot_judge", stdout="eager fails here: no such operator\n", exit=125)
@@ -96,8 +97,8 @@ def test_without_another_interpreter_nothing_is_said_of_it() -> None:
 
 def test_a_recording_remembers_the_other_interpreters(tmp_path: Path) -> None:
     recorded = Recorded(
-        kind="crash",
-        layer="inductor",
+        kind=Kind.CRASH,
+        layer=Layer.INDUCTOR,
         summary="",
         is_bug=True,
         signature=WANTED,

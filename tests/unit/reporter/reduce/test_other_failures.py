@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from reporter.core.answer import Answer
+from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.reduce.other_failures import Others
 
-WANTED = Signature("wrong_result")
+WANTED = Signature(Kind.WRONG_RESULT)
 
 
 def raised(exception: str, *frames: tuple[str, bool]) -> Answer:

@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.errors import UsageError
 from reporter.core.fingerprint import Fingerprint
+from reporter.core.kinds import Kind, Layer
 from reporter.store import reports
 from reporter.store.database import open_store
 from reporter.store.reports import StoredReport
 
 PRINT = Fingerprint(("inductor", "E", "torch/a.py:f"))
-ONE = StoredReport("aa11", "2026-01-01", "/f", "T", "crash", "inductor", "s", "v1:x", "2.13", "r")
+ONE = StoredReport(
+    "aa11", "2026-01-01", "/f", "T", Kind.CRASH, Layer.INDUCTOR, "s", "v1:x", "2.13", "r"
+)
 
 
 @pytest.fixture
@@ -74,7 +78,9 @@ def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(
 ) -> None:
     reports.record(ONE, path)
     assert reports.reports(store) == [ONE]
-    again = StoredReport("aa11", "2027", "/g", "U", "hang", "dynamo", "t", "v1:y", "2.14", "r")
+    again = StoredReport(
+        "aa11", "2027", "/g", "U", Kind.HANG, Layer.DYNAMO, "t", "v1:y", "2.14", "r"
+    )
     reports.record(again, path)
     assert reports.reports(store) == [replace(again, created=ONE.created)]
 
@@ -102,3 +108,14 @@ def test_reports_with_the_same_fingerprint_are_alike_and_none_is_like_itself(
         reports.record(replace(ONE, key=key, fingerprint=value), path)
     assert [report.key for report in reports.alike(store, replace(ONE, key="a"))] == ["b"]
     assert reports.alike(store, replace(ONE, key="d", fingerprint="")) == []
+
+
+def test_a_row_with_a_kind_of_another_version_is_named(
+    path: Path, store: sqlite3.Connection
+) -> None:
+    reports.record(ONE, path)
+    store.execute("UPDATE reports SET kind = 'slowness'")
+    with pytest.raises(UsageError, match="the report aa11 of the store .*'slowness' is no Kind"):
+        reports.reports(store)
+    store.execute("UPDATE reports SET kind = '', layer = ''")
+    assert [(row.kind, row.layer) for row in reports.reports(store)] == [(None, None)]

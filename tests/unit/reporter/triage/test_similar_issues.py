@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.fingerprint import Fingerprint
+from reporter.core.kinds import Kind, Layer
 from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts
@@ -23,8 +24,8 @@ ISSUES = DATA / "issues"
 PROGRAM = "import torch\n\ndef f(x):\n    return torch.special.zeta(x.t().cummax(0)[0], 2.0)\n\nprint(torch.compile(f)(torch.ones(3, 3)))\n"
 MARK = Fingerprint(("inductor", "LoweringException", "torch/_inductor/lowering.py:zeta"))
 CRASH = Judged(
-    kind="crash",
-    layer="inductor",
+    kind=Kind.CRASH,
+    layer=Layer.INDUCTOR,
     is_bug=True,
     summary="Compiling raises LoweringException; eager runs.",
     exception="LoweringException",
@@ -32,7 +33,7 @@ CRASH = Judged(
     fingerprint=MARK.to_json(),
     labels=("module: inductor",),
 )
-WRONG = Judged(kind="wrong_result", layer="inductor", is_bug=True, summary="Wrong values.")
+WRONG = Judged(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True, summary="Wrong values.")
 
 
 def judged(tracker: Tracker, judged: Judged) -> Triage:
