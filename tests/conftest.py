@@ -7,6 +7,7 @@ not every machine has.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from reporter.check.results import Checked
+from reporter.core.document import validate
+from reporter.core.report import Report
 from tests.support import interpreter
 
 HERE = Path(__file__).parent
@@ -62,6 +66,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(HERE).parts[0]
         if folder in FOLDERS:
             item.add_marker(getattr(pytest.mark, folder))
+
+
+@pytest.fixture(autouse=True)
+def documents_are_what_their_schemas_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever report.json or check document a test writes in this process is validated."""
+    dumps, to_json = Report.dumps, Checked.to_json
+
+    def report(self: Report) -> str:
+        text = dumps(self)
+        validate(json.loads(text), "report")
+        return text
+
+    def check(self: Checked) -> dict[str, object]:
+        document = to_json(self)
+        validate(json.loads(json.dumps(document)), "check")
+        return document
+
+    monkeypatch.setattr(Report, "dumps", report)
+    monkeypatch.setattr(Checked, "to_json", check)
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from reporter.core.document import ReportDocument, read_report
 from reporter.core.errors import UsageError
-from reporter.core.kinds import CRASHES, Kind, Layer
+from reporter.core.kinds import CRASHES, Kind
 from reporter.core.signature import Signature, normalise, of_assertion
 from reporter.triage.stated import Raised, Stated
 
@@ -149,8 +152,8 @@ def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
         text = str(row["repro"])
         folder = Path(row["folder"])
         document = _document(folder)
-        wanted = wanted_of(document, str(folder)) if document else _of_row(row)
-        seen = _reproduced(document) if document else (0, 0)
+        wanted = wanted_of(document) if document else _of_row(row)
+        seen = document.verdict.reproduced if document else (0, 0)
         yield CheckSubject(
             row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
         )
@@ -161,8 +164,8 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     document = _document(folder)
     if document is None:
         return CheckSubject(name, key_of(text), text)
-    seen, torch = _reproduced(document), document.get("torch")
-    return CheckSubject(name, key_of(text), text, wanted_of(document, name), seen, torch)
+    seen, torch = document.verdict.reproduced, document.torch or None
+    return CheckSubject(name, key_of(text), text, wanted_of(document), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -175,48 +178,32 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _document(folder: Path) -> dict[str, Any] | None:
+def _document(folder: Path) -> ReportDocument | None:
+    """The report of a folder, None where there is none. Raises UsageError for words not known."""
     try:
         document = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return (
-        document
-        if isinstance(document, dict) and isinstance(document.get("verdict"), dict)
-        else None
-    )
+    if not isinstance(document, dict) or not isinstance(document.get("verdict"), dict):
+        return None
+    return read_report(document, str(folder))
 
 
-def _reproduced(document: Mapping[str, Any]) -> tuple[int, int]:
-    try:
-        hits, runs = document["verdict"]["reproduced"]
-        return int(hits), int(runs)
-    except (KeyError, TypeError, ValueError):
-        return 0, 0
-
-
-def wanted_of(document: Mapping[str, Any], place: str = "the report") -> Signature | None:
+def wanted_of(report: ReportDocument) -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
-
-    Raises UsageError, with the `place` of the report, where it has words that are not known.
     """
-    shown = document.get("failure")
-    if isinstance(shown, Mapping) and "kind" in shown:
-        Kind.read(shown["kind"], place)
-        Layer.read(shown.get("layer"), place)
-        return signature_of(shown)
-    verdict = document["verdict"]
-    kind, message = Kind.read(verdict.get("kind"), place), verdict.get("message")
-    if kind in CRASHES:
-        line = normalise(str(message)) if message else None
-        layer = Layer.read(verdict.get("layer"), place)
-        return Signature(Kind.CRASH, layer, verdict.get("exception"), line)
-    if kind == Kind.PROCESS_DEATH:
-        return Signature(kind, signal=verdict.get("exception"))
-    if kind == Kind.HANG:
-        return Signature(kind)
-    return of_assertion(str(message)) or _of_text(kind, str(verdict.get("signature", "")))
+    if report.failure is not None:
+        return Signature(**msgspec.structs.asdict(report.failure))
+    verdict = report.verdict
+    if verdict.kind in CRASHES:
+        line = normalise(verdict.message) if verdict.message else None
+        return Signature(Kind.CRASH, verdict.layer, verdict.exception, line)
+    if verdict.kind == Kind.PROCESS_DEATH:
+        return Signature(verdict.kind, signal=verdict.exception)
+    if verdict.kind == Kind.HANG:
+        return Signature(verdict.kind)
+    return of_assertion(str(verdict.message)) or _of_text(verdict.kind, verdict.signature)
 
 
 def _of_row(row: sqlite3.Row) -> Signature | None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reporter.core.document import FingerprintSection
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.signature import frames_of, normalise
 
@@ -63,6 +64,14 @@ class Fingerprint:
             return cls()
         found = cls(tuple(map(str, data["parts"])))
         return found if found.value == data.get("value") else cls()
+
+
+def of_section(section: FingerprintSection | None) -> Fingerprint:
+    """The fingerprint of a report; one of another version, or none, is empty."""
+    if section is None:
+        return Fingerprint()
+    found = Fingerprint(section.parts)
+    return found if found.value == section.value else Fingerprint()
 
 
 def fingerprint(

@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reporter.core.fingerprint import Fingerprint
+from reporter.core.document import read_report
+from reporter.core.fingerprint import of_section
 from reporter.core.kinds import Kind, Layer
 from reporter.store.database import now, open_store
 
@@ -50,17 +51,17 @@ def describe(folder: Path, document: Mapping[str, Any], title: str, repro: str) 
 
     Raises UsageError for a kind or layer that this tool does not know.
     """
-    verdict = document.get("verdict") or {}
+    report = read_report(document, str(folder)) if document.get("verdict") else None
     return StoredReport(
         key=key_of(repro),
         created=now(),
         folder=str(folder.absolute()),
         title=title,
-        kind=Kind.read(verdict.get("kind"), str(folder)),
-        layer=Layer.read(verdict.get("layer"), str(folder)),
-        signature=str(verdict.get("signature", "")),
-        fingerprint=Fingerprint.from_json(document.get("fingerprint")).value,
-        torch=str(document.get("torch", "")),
+        kind=report.verdict.kind if report else None,
+        layer=report.verdict.layer if report else None,
+        signature=report.verdict.signature if report else "",
+        fingerprint=of_section(report.fingerprint if report else None).value,
+        torch=report.torch if report else "",
         repro=repro,
     )
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
-from reporter.core.fingerprint import Fingerprint
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG
 from reporter.store.reports import StoredReport, describe, key_of
@@ -99,7 +98,7 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Su
             " allowed; shorten it"
         )
     stored = describe(folder, document, title, repro)
-    body, notes = _marked(body, stored, document, folder)
+    body, notes = _marked(body, stored, folder)
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
     log_file = folder / ERROR_LOG
@@ -211,9 +210,7 @@ def _unfenced(block: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _marked(
-    body: str, stored: StoredReport, document: Mapping[str, Any], folder: Path
-) -> tuple[str, tuple[str, ...]]:
+def _marked(body: str, stored: StoredReport, folder: Path) -> tuple[str, tuple[str, ...]]:
     """The body with the marks that it is found by, at its end; a foreign key in it is replaced."""
     notes: tuple[str, ...] = ()
     keys = set(_KEY.findall(body))
@@ -221,9 +218,8 @@ def _marked(
         notes = (f"{folder / 'repro.py'} was changed after the report was written",)
     body = _KEY.sub("", body).rstrip()
     marks = [f"<!-- bugreport-key: {stored.key} -->"]
-    value = Fingerprint.from_json(document.get("fingerprint")).value
-    if value:
-        line = _FINGERPRINT.format(value)
+    if stored.fingerprint:
+        line = _FINGERPRINT.format(stored.fingerprint)
         body = body.replace(line, "").rstrip()
         marks.append(line)
     return body + "\n\n" + "\n".join(marks) + "\n", notes

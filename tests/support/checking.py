@@ -75,7 +75,8 @@ def report(folder: Path, name: str, **verdict: Any) -> Path:
     folder.mkdir()
     text = (DATA / "repros" / f"{name}.py").read_text()
     (folder / "repro.py").write_text(text + "\n# of a report\n")
-    verdict = {"reproduced": [3, 3], "layer": "dynamo", **verdict}
+    usual = {"layer": "dynamo", "is_bug": True, "summary": "It fails.", "reproduced": [3, 3]}
+    verdict = {**usual, **verdict}
     (folder / "report.json").write_text(json.dumps({"schema_version": 1, "verdict": verdict}))
     return folder
 

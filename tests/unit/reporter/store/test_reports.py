@@ -40,7 +40,14 @@ def test_a_report_is_described_by_its_document(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     document = {
-        "verdict": {"kind": "crash", "layer": "inductor", "signature": "crash · inductor"},
+        "schema_version": 1,
+        "verdict": {
+            "kind": "crash",
+            "layer": "inductor",
+            "is_bug": True,
+            "summary": "It fails.",
+            "signature": "crash · inductor",
+        },
         "fingerprint": PRINT.to_json(),
         "torch": "2.13.0",
     }

@@ -1,0 +1,430 @@
+"""The documents that the tool writes as JSON, section by section: report.json and that of `check`.
+
+These types are what a reader may rely on. They are read with `read_report`, written documents are
+held against them by the tests, and the JSON Schemas beside this module are made from them. Keys
+that a release does not know are passed over, so a reader of version 1 reads all of version 1.
+Errors are absolute; times are wall seconds; `seconds` is of what the section describes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from reporter.core.errors import UsageError
+from reporter.core.kinds import Kind, Layer, RungOutcome
+
+SCHEMA_VERSION = 1
+_Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
+#: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
+_Error = float | str | None
+_D = TypeVar("_D")
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a document."""
+
+
+class VerdictSection(Section, frozen=True, kw_only=True):
+    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run)."""
+
+    kind: Kind
+    layer: Layer
+    is_bug: bool
+    summary: str
+    signature: str = ""
+    exception: str | None = None
+    message: str | None = None
+    reproduced: tuple[int, int] = (0, 0)
+    explanation: str = ""
+    command: str = ""
+
+
+class RungSection(Section, frozen=True, kw_only=True):
+    """One variation of the recorded call; the root mean squares are against eager in float64."""
+
+    rung: str
+    outcome: RungOutcome
+    detail: str = ""
+    max_abs_error: _Error = None
+    error_vs_fp64: _Error = None
+    eager_error_vs_fp64: _Error = None
+    seconds: float | None = None
+
+
+class RequiresSection(Section, frozen=True, kw_only=True):
+    """What the repro cannot do without; `dynamic` null is the default, `config` torch's settings."""
+
+    backward: bool = False
+    dynamic: bool | None = None
+    mode: str | None = None
+    config: dict[str, Any] = {}
+    contexts: tuple[str, ...] = ()
+
+
+class ReproSection(Section, frozen=True, kw_only=True):
+    """The repro by its numbers; `statements` counts the tensor operations of its program."""
+
+    path: str
+    statements: int
+    lines: int
+    operators: tuple[str, ...] = ()
+    verified_cold: bool = False
+    candidates: int = 0
+    seconds: float = 0.0
+
+
+class OtherFinding(Section, frozen=True, kw_only=True):
+    """Another failure that was met on the way; `path` is its program below the report folder."""
+
+    kind: Kind
+    signature: str
+    lines: int
+    path: str = ""
+
+
+class AuditSection(Section, frozen=True, kw_only=True):
+    """The leak check; a report that failed it is never written, so `findings` is empty."""
+
+    passed: bool
+    terms_checked: int
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+class ContrastSection(Section, frozen=True, kw_only=True):
+    """Another interpreter in which the repro passes."""
+
+    torch: str
+    python: str
+    outcome: Literal["passes"]
+
+
+class TriedSection(Section, frozen=True, kw_only=True):
+    """One switch and what it did: `gone` is null where that could not be judged."""
+
+    name: str
+    setting: str
+    meaning: str
+    gone: bool | None
+    seconds: float = 0.0
+    detail: str = ""
+
+
+class CulpritSection(Section, frozen=True, kw_only=True):
+    """Where in the compiler the bug is made, and the settings under which it is gone.
+
+    `application` of `of` counts the applications of the `subsystem` from 1.
+    """
+
+    layer: Layer
+    stable: bool
+    subsystem: str | None = None
+    application: int | None = None
+    of: int | None = None
+    operator: str | None = None
+    graph_pass: str | None = None
+    exact: bool = False
+    subsystems: tuple[TriedSection, ...] = ()
+    switches: tuple[TriedSection, ...] = ()
+    workaround: tuple[str, ...] = ()
+    confirmed: bool | None = None
+    minimal: bool = True
+    not_tried: tuple[str, ...] = ()
+    runs: int = 0
+    seconds: float = 0.0
+    measured_seconds: float = 0.0
+
+
+class MeasurementSection(Section, frozen=True, kw_only=True):
+    """The rule's numbers for every output, changed input and gradient that differs."""
+
+    rule: int | None
+    reference: str | None
+    values: tuple[dict[str, Any], ...] = ()
+    metadata: tuple[dict[str, Any], ...] = ()
+
+
+class StackSection(Section, frozen=True, kw_only=True):
+    """The phase of compilation in which the failure was raised, and torch's frames, inner first."""
+
+    phase: str
+    frames: tuple[Any, ...] = ()
+
+
+class ChangedSize(Section, frozen=True, kw_only=True):
+    """A size or number that differs between the call a graph was made for and the one it served."""
+
+    where: str
+    dimension: int | None
+    compiled: float
+    now: float
+
+
+class GuardSection(Section, frozen=True, kw_only=True):
+    """The guard that is missing; `confirmed`: held static, the result is right."""
+
+    changed: tuple[ChangedSize, ...]
+    checked: tuple[str, ...]
+    used: tuple[str, ...]
+    symbols: dict[str, str]
+    missing: str
+    confirmed: bool | None
+
+
+class DivergencePoint(Section, frozen=True, kw_only=True):
+    """Eager and compiled after one operation of the graph."""
+
+    position: int
+    operator: str | None
+    max_abs_error: _Error = None
+    max_ulp: _Error = None
+    error_vs_fp64: _Error = None
+    eager_error_vs_fp64: _Error = None
+    same: bool = True
+    mismatched: int | None = None
+    elements: int | None = None
+
+
+class DivergenceSection(Section, frozen=True, kw_only=True):
+    """Where along the graph eager and compiled part; `first` is a position, null if they do not."""
+
+    points: tuple[DivergencePoint, ...]
+    first: int | None
+    of: int
+    operator: str | None
+    complete: bool
+    grads: bool = False
+    whole: bool | None = None
+    failed: int = 0
+
+
+class FingerprintSection(Section, frozen=True, kw_only=True):
+    """What the same failure has in every report of it; `parts` are what was hashed."""
+
+    value: str
+    parts: tuple[str, ...]
+
+
+class FailureSection(Section, frozen=True, kw_only=True):
+    """The crash as a fresh process showed it, in the form in which `check` compares it."""
+
+    kind: Kind
+    layer: Layer | None = None
+    exception: str | None = None
+    message: str | None = None
+    frames: tuple[str, ...] = ()
+    property: str | None = None
+    signal: str | None = None
+    error_ratio: float | None = None
+    undefined: tuple[str, ...] = ()
+    version: int = 1
+
+
+class TestSection(Section, frozen=True, kw_only=True):
+    """The regression test: whether it fails here, and the releases on which it passes."""
+
+    path: str
+    fails_here: bool = False
+    passes_on: tuple[str, ...] = ()
+
+
+class EvidenceSection(Section, frozen=True, kw_only=True):
+    """What torch's own tools say of the repro; without an `excerpt`, `no_excerpt` says why."""
+
+    seconds: float
+    collectors: tuple[dict[str, Any], ...] = ()
+    compile_seconds: dict[str, float] = {}
+    graphs: int | None = None
+    operations: tuple[int, ...] = ()
+    graph_breaks: tuple[dict[str, Any], ...] = ()
+    recompiles: int = 0
+    vector_isa: str | None = None
+    excerpt: str | None = None
+    no_excerpt: str = ""
+    triton_kernels: dict[str, Any] | None = None
+
+
+class StockDifference(Section, frozen=True, kw_only=True):
+    """What a whole model needs beside stock layers to fail."""
+
+    ingredients: tuple[str, ...]
+    skeleton: str
+    tried: int
+
+
+class IssueSection(Section, frozen=True, kw_only=True):
+    """What the issue says beside the report's numbers; `releases` maps a release to what it did."""
+
+    environment: dict[str, Any]
+    version: str
+    error_log: str = ""
+    culprit: str = ""
+    workaround: str = ""
+    releases: dict[str, str] = {}
+    human_words: str = ""
+    key: str = ""
+    form: str = "pytorch"
+    excerpt: dict[str, str] | None = None
+
+
+class LintSection(Section, frozen=True, kw_only=True):
+    """The issue against the rules of the receiving side."""
+
+    clean: bool
+    rules: tuple[str, ...] = ()
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+class ReportDocument(Section, frozen=True, kw_only=True):
+    """report.json. Sections that do not apply to a verdict are left out."""
+
+    schema_version: Literal[1]
+    verdict: VerdictSection
+    ladder: tuple[RungSection, ...] = ()
+    torch: str = ""
+    python: str = ""
+    device: str = "cpu"
+    requires: RequiresSection = RequiresSection()
+    repro: ReproSection | None = None
+    labels: tuple[str, ...] = ()
+    other_findings: tuple[OtherFinding, ...] = ()
+    audit: AuditSection | None = None
+    differs_from: tuple[ContrastSection, ...] = ()
+    #: what could be said beside the verdict, as sentences
+    remarks: tuple[str, ...] = ()
+    measurement: MeasurementSection | None = None
+    stack: StackSection | None = None
+    missing_guard: GuardSection | None = None
+    divergence: DivergenceSection | None = None
+    culprit: CulpritSection | None = None
+    #: graph breaks and recompilations of the private program, for its owner
+    complaints: dict[str, Any] | None = None
+    #: wall seconds of each stage
+    timing: dict[str, float] = {}
+    #: sizes of the private program that the failure needs
+    sizes_left: tuple[float, ...] = ()
+    fingerprint: FingerprintSection | None = None
+    failure: FailureSection | None = None
+    #: (candidates settled, tensor operations, lines), each time the program got smaller
+    reduction: tuple[tuple[int, int, int], ...] = ()
+    evidence: EvidenceSection | None = None
+    #: the numbers of the pictures of report.html
+    exhibit: dict[str, Any] | None = None
+    test: TestSection | None = None
+    #: the proof that a whole model computes the same, and the operators that it has
+    equivalence: dict[str, Any] | None = None
+    differs_from_stock: StockDifference | None = None
+    #: version, target, pass and launch of a Triton kernel
+    triton: dict[str, Any] | None = None
+    issue: IssueSection | None = None
+    lint: LintSection | None = None
+
+
+class CheckRow(Section, frozen=True, kw_only=True):
+    """What one repro does in one place; `runs` = (runs that showed the outcome, runs)."""
+
+    repro: str
+    key: str
+    release: str
+    torch: str
+    python: str
+    outcome: _Outcome
+    detail: str
+    signature: FailureSection | None = None
+    runs: tuple[int, int] = (0, 0)
+    seconds: float = 0.0
+    build: str = ""
+    git: str | None = None
+    time: str = ""
+    issue: str = ""
+
+
+class ChangeRow(Section, frozen=True, kw_only=True):
+    """A cell that shows something else than the last time."""
+
+    repro: str
+    torch: str
+    release: str
+    before: _Outcome
+    now: _Outcome
+
+
+class CommentRow(Section, frozen=True, kw_only=True):
+    """What an issue was told, or why not."""
+
+    repro: str
+    issue: str
+    outcome: _Outcome
+    torch: str
+    url: str | None = None
+    trouble: str | None = None
+
+
+class CheckDocument(Section, frozen=True, kw_only=True):
+    """The document of `check --json`; `comments` are there if issues were to be told."""
+
+    schema_version: Literal[1]
+    results: tuple[CheckRow, ...]
+    changes: tuple[ChangeRow, ...] = ()
+    comments: tuple[CommentRow, ...] = ()
+
+
+#: Each kind of document by the name of its schema.
+DOCUMENTS: Mapping[str, type[Section]] = {"report": ReportDocument, "check": CheckDocument}
+
+
+def read_report(document: object, place: str) -> ReportDocument:
+    """The sections of a report.json that was read from `place`.
+
+    Raises:
+        UsageError: it is no report, or not of this schema.
+    """
+    try:
+        return _convert(document, ReportDocument)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{place} was not written by this version of bugreport ({error}); update it, or"
+            " write the report anew"
+        ) from None
+
+
+def validate(document: object, name: str) -> None:
+    """Holds a document against its types; `name` is one of `DOCUMENTS`.
+
+    Raises:
+        ValueError: it has other values, or keys that no reader knows of.
+    """
+    kind = DOCUMENTS[name]
+    known = _convert(document, kind)
+    _same_keys(document, msgspec.to_builtins(known), name)
+
+
+def _same_keys(written: object, known: object, place: str) -> None:
+    if isinstance(written, Mapping) and isinstance(known, Mapping):
+        odd = set(written) - set(known)
+        if odd:
+            raise ValueError(f"{place} has keys that are not documented: {sorted(odd)}")
+        for key, value in written.items():
+            _same_keys(value, known[key], f"{place}.{key}")
+    elif isinstance(written, (list, tuple)) and isinstance(known, (list, tuple)):
+        for number, (one, other) in enumerate(zip(written, known)):
+            _same_keys(one, other, f"{place}[{number}]")
+
+
+def _convert(document: object, kind: type[_D]) -> _D:
+    return msgspec.convert(document, kind, strict=False)
+
+
+def schema(name: str) -> str:
+    """The JSON Schema of a kind of document, as text."""
+    return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
+
+
+def shipped_schema(name: str) -> str:
+    """The same as it is shipped with the package."""
+    path = resources.files("reporter.core").joinpath("schema").joinpath(f"{name}.schema.json")
+    return path.read_text(encoding="utf-8")
