@@ -7,9 +7,11 @@ tracker. After the first attempt there is at most one issue, after the second ex
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 from reporter.core.errors import UsageError
 from reporter.store.database import open_store
 from reporter.store.filings import State
+from reporter.store.locks import lock, lock_beside
 from reporter.store.reports import key_of
 from reporter.tracker import delivery
 from reporter.tracker.delivery import Landed
@@ -31,6 +34,9 @@ GET, REPO = "issues/get", "repos/get"
 SOON = {"Retry-After": "7"}
 #: In the year 2100.
 LATER = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}
+
+
+NEXT = "the same command looks for it on the tracker before it sends anything"
 
 
 @dataclass(frozen=True)
@@ -253,6 +259,8 @@ def test_no_fault_makes_two_issues_or_loses_one(row: Row, tracker: Tracker, repo
     code, sentence = attempt(report)
     assert code == row.code, sentence
     assert not row.says or re.search(row.says, sentence), sentence
+    # what may have happened is said with what is safe to do next
+    assert (NEXT in sentence) is (row.state is UNSURE), sentence
     assert tracker.count(CREATE) == row.posts and len(tracker.repo.issues) == row.issues
     assert state_of(report) is (row.state if row.posts else None)
     tracker.faults = []
@@ -276,6 +284,40 @@ def test_what_has_no_answer_is_looked_for_until_it_cannot_be_under_way(
     assert waits.all == pytest.approx([40.0] * 6)
     looks = tracker.count(LIST) - before - 2  # before it is shown, and before it is sent
     assert looks == 7
+
+
+@pytest.mark.parametrize(("hours", "looked_again"), [(1.0, 0), (0.0, 6)])
+def test_an_attempt_of_long_ago_cannot_be_under_way_any_more(
+    hours: float, looked_again: int, tracker: Tracker, report: Path, waits: Waits
+) -> None:
+    """The next run waits for what is left of the time that an answer may take."""
+    tracker.index_lags = True
+    tracker.faults = [Fault(**create("reset"))]
+    assert attempt(report)[0] == 125
+    sent = datetime.now(timezone.utc) - timedelta(hours=hours)
+    with open_store() as store:
+        store.execute("UPDATE filings SET updated = ?", (sent.isoformat(),))
+    waits.all.clear()
+    assert attempt(report) == (0, "filed")
+    assert len(waits.all) == looked_again
+
+
+def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, report: Path) -> None:
+    person = Somebody(is_there=False)
+    key = key_of((report / "repro.py").read_text())
+    with contextlib.ExitStack() as first:
+
+        class Released(Somebody):
+            def say(self, line: str) -> None:
+                person.say(line)
+                if "another process" in str(line) or line is None:
+                    first.close()
+
+        path = lock_beside(report.parent / "store.sqlite3", key, "pytorch/pytorch")
+        first.enter_context(lock([path], lambda: None))
+        filed = run_file(report, Released(is_there=False), yes=True, summary=WORDS)
+    assert isinstance(filed, Filed) and filed.action == "filed"
+    assert person.said.count("another process is sending this report; waiting") == 1
 
 
 @pytest.mark.parametrize(

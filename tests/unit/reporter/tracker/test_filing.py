@@ -14,9 +14,11 @@ import pytest
 
 from anonymizer.leakcheck.audit import private_terms
 from reporter.core.errors import AuthenticationError, LeakError, UsageError
+from reporter.core.settings import Options
 from reporter.publish.allow_list import AllowList
 from reporter.store.reports import key_of
 from reporter.tracker import submission
+from reporter.tracker.filing import FilingRequest, file
 from reporter.tracker.manual_form import form
 from reporter.tracker.outcome import Filed, PreviewResult
 from reporter.tracker.place import Repository
@@ -45,6 +47,10 @@ def test_a_person_reads_writes_a_sentence_says_yes_and_gets_an_address(
     (issue,) = tracker.repo.issues
     title, _ = issue_of(report)
     assert issue["title"] == title and (report / "repro.py").read_text().strip() in issue["body"]
+    # the sentence is asked for, and the yes is said to be a confirmation, before either is given
+    asked = "\n".join(person.said)
+    assert asked.index("what did you do when it failed") < asked.index("Your sentence")
+    assert asked.index("you confirm that you have read it") < asked.index("File this in")
     # what was shown is what was sent, and the sentence stands before the repro
     shown = "\n".join(person.shown)
     assert issue["body"].rstrip() in shown and title in shown
@@ -72,6 +78,38 @@ def test_only_labels_that_the_project_has_are_asked_for(tracker: Tracker, report
     assert filed.labels.given == ("module: inductor",) and not filed.labels.dropped
     assert filed.assignees.given == ("reporter",)
     assert any("has no label 'module: made up'" in note for note in filed.notes)
+
+
+def test_a_label_that_cannot_be_asked_for_is_left_out_and_that_is_said(
+    tracker: Tracker, report: Path
+) -> None:
+    tracker.faults = [Fault("issues/get-label", status=503, times=99)]
+    filed = run_file(report)
+    assert isinstance(filed, Filed) and filed.labels.asked == ()
+    (note,) = (note for note in filed.notes if "label" in note)
+    assert note.startswith("the label 'module: inductor' is left out: ") and "github.com" in note
+
+
+def test_a_report_that_is_known_to_be_filed_asks_and_shows_nothing_more(
+    tracker: Tracker, report: Path
+) -> None:
+    """The store knows where it is, even if nothing in the issue tells it any more."""
+    run_file(report)
+    tracker.repo.issues[0]["body"] = "edited beyond recognition"
+    person = Somebody()
+    again = run_file(report, person)
+    assert isinstance(again, Filed) and (again.action, again.number) == ("already_filed", 1)
+    assert person.shown == [] and tracker.count(CREATE) == 1
+
+
+def test_a_request_is_for_an_issue_of_its_own_unless_it_names_one(
+    tracker: Tracker, report: Path
+) -> None:
+    wanted = FilingRequest(
+        Repository("github.com", "pytorch", "pytorch"), Options(yes=True, summary=WORDS)
+    )
+    filed = file(report, wanted, Somebody(is_there=False))
+    assert isinstance(filed, Filed) and filed.action == "filed"
 
 
 @pytest.mark.parametrize("answers", [["n"], [""]])
