@@ -282,14 +282,17 @@ def _interpreters(request: BisectRequest, options: Options) -> tuple[Release, ..
         info = probe(Path(release.python))
         dated.append((Version(info.torch), release))
     chosen = [release for _, release in sorted(dated, key=lambda pair: pair[0])]
-    low = min((Version(end) for end in (request.good, request.bad) if end), default=None)
-    high = max((Version(end) for end in (request.good, request.bad) if end), default=None)
+    early, late = request.good, request.bad
+    if request.find_fix:
+        early, late = late, early
+    ends = [Version(end) for end in (early, late) if end]
+    low, high = min(ends) if early else None, max(ends) if late else None
     versions = {release.label: Version(public(str(version))) for version, release in dated}
     return tuple(
         release
         for release in chosen
         if (low is None or versions[release.label] >= low)
-        and (high is None or low == high or versions[release.label] <= high)
+        and (high is None or versions[release.label] <= high)
     )
 
 
