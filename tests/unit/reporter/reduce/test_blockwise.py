@@ -1,0 +1,114 @@
+"""A block that is wrong alone convicts a program whose error hides in rounding noise; the captured
+graph is data, and the workers' answers are a function of the text.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from reporter.core.answer import Answer
+from reporter.core.progress import PlainProgress
+from reporter.core.recorded_call import Recorded
+from reporter.core.signature import Signature
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.blockwise import closer_look
+from tests.support.places import DATA
+
+WRONG = "wrong result: output 0: eager is off by 1e-07, compiled by 1e-2"
+GRADIENT = "wrong gradient: x: eager is off by 1e-07, compiled by 1e-2"
+
+
+class Pool:
+    """Answers that a program is wrong where it has all of some words, under some backends."""
+
+    jobs = 1
+
+    def __init__(self, message: str, *words: str, backends: tuple[str, ...] = ("inductor",)):
+        self.message, self.words, self.backends = message, words, backends
+        self.asked: list[str] = []
+
+    def submit(
+        self, text: str, timeout: float | None = None, overrides: Any = None
+    ) -> Future[Answer]:
+        self.asked.append(text)
+        own = "aot_eager" if "backend='aot_eager'" in text.replace('"', "'") else "inductor"
+        backend = (overrides or {}).get("backend", own)
+        answer = Answer("passes")
+        if backend in self.backends and all(word in text for word in self.words):
+            failure = {"exception": "AssertionError", "message": self.message}
+            answer = Answer("fails", failure=failure, exit=1)
+        future: Future[Answer] = Future()
+        future.set_result(answer)
+        return future
+
+
+def excused(**check: Any) -> Recorded:
+    """The recording of five layers, whose error is excused as rounding."""
+    found = Recorded.load(DATA / "recordings" / "foobar.json")
+    assert found.check is not None
+    checked = replace(found.check, kind="wrong_result", **check)
+    kind, summary = "rounding", "Rounding."
+    changes: dict[str, Any] = {"kind": kind, "is_bug": False, "summary": summary}
+    return replace(found, layer="", check=checked, signature=None, **changes)
+
+
+def looked(recorded: Recorded, pool: Pool) -> Recorded:
+    return closer_look(recorded, cast(WorkerPool, pool), PlainProgress())
+
+
+@pytest.mark.parametrize(
+    ("backends", "layer"),
+    [
+        (("inductor",), "inductor"),
+        (("inductor", "aot_eager_decomp_partition"), "decomposition"),
+        (("inductor", "aot_eager", "aot_eager_decomp_partition"), "aot_autograd"),
+        (("inductor", "aot_eager", "aot_eager_decomp_partition", "eager"), "dynamo"),
+    ],
+)
+def test_a_block_that_is_wrong_alone_is_a_bug_of_the_first_layer_that_has_it(
+    backends: tuple[str, ...], layer: str
+) -> None:
+    found = looked(excused(), Pool(WRONG, "linear", backends=backends))
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_result", layer, True)
+    assert found.signature == Signature("wrong_result", layer)
+    assert "wrong values" in found.summary and "a block of 1 operation shows it" in found.summary
+    assert found.check is not None and found.check.double and found.check.backward == "none"
+
+
+def test_gradients_are_looked_at_first_where_the_call_was_differentiated() -> None:
+    found = looked(excused(backward="randn"), Pool(GRADIENT, "linear"))
+    assert found.kind == "wrong_gradient" and "wrong gradients" in found.summary
+    assert found.check is not None and found.check.backward == "randn"
+
+
+def test_where_no_block_is_wrong_the_excuse_stands() -> None:
+    before, pool = excused(), Pool(WRONG, "no such word")
+    assert looked(before, pool) is before
+    # a block of its own, and not the whole graph again and again
+    assert any("_foobar" not in text for text in pool.asked)
+
+
+def test_a_block_in_half_precision_counts_only_with_its_roundings_emulated() -> None:
+    """Fused code skips roundings legitimately."""
+    before = excused(contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
+    pool = Pool(WRONG, "no such word")
+    looked(before, pool)
+    fused = [text for text in pool.asked if "aot_eager" not in text]
+    assert fused and all("emulate_precision_casts" in text for text in fused)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"check": None},
+        {"captures": (({"unsupported": "a stream"}, {"replay": False}),)},
+        {"captures": (({"inputs": [{}]}, {"replay": False}),)},
+    ],
+)
+def test_what_has_no_graph_is_not_looked_at(changes: dict[str, Any]) -> None:
+    before, pool = replace(excused(), **changes), Pool(WRONG, "linear")
+    assert looked(before, pool) is before and pool.asked == []
