@@ -94,11 +94,17 @@ def test_where_no_block_is_wrong_the_excuse_stands() -> None:
 
 def test_a_block_in_half_precision_counts_only_with_its_roundings_emulated() -> None:
     """Fused code skips roundings legitimately."""
-    before = excused(contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',))
     pool = Pool(WRONG, "no such word")
-    looked(before, pool)
+    looked(excused(prelude="torch.set_default_dtype(torch.bfloat16)"), pool)
     fused = [text for text in pool.asked if "aot_eager" not in text]
     assert fused and all("emulate_precision_casts" in text for text in fused)
+
+
+def test_a_block_that_casts_by_itself_is_judged_without_fusion_alone() -> None:
+    """Its run in float64 rounds as well, so skipped roundings would look wrong."""
+    pool = Pool(WRONG, "no such word")
+    looked(excused(contexts=('torch.autocast("cpu", dtype=torch.bfloat16)',)), pool)
+    assert pool.asked and all("aot_eager" in text for text in pool.asked)
 
 
 @pytest.mark.parametrize(

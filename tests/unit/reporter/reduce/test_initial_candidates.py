@@ -120,7 +120,7 @@ def test_sizes_that_were_seen_to_change_are_asked_of_dynamic_shapes() -> None:
     [
         {"unsupported": "a stream"},
         {"inputs": [{"name": "x"}]},
-        {"inputs": [], **{"nodes": [], "outputs": []}},
+        {"inputs": [], "nodes": [], "outputs": []},
     ],
 )
 def test_what_cannot_be_read_has_no_candidates(captured: dict[str, Any]) -> None:

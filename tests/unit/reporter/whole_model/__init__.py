@@ -1,0 +1,1 @@
+"""A program that is reported as a whole."""
