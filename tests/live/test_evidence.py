@@ -9,6 +9,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.evidence.call import of_call
 from reporter.evidence.repro import ShownFailure, of_repro
 from tests.support import interpreter
+from tests.support.created import command
 from tests.support.evidence import of_breaks
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE
@@ -51,7 +52,6 @@ def test_the_evidence_of_a_private_call_stays_in_a_private_folder(tmp_path: Path
     try:
         lab = recording.findings[0].lab
         found = of_call(lab, tmp_path / "evidence", PATIENCE)
-        one = of_call(lab, tmp_path / "one", PATIENCE, {"function": "helper_of_acme"})
     finally:
         recording.close()
     outcomes = {item.name: item.outcome for item in found.collected}
@@ -63,6 +63,22 @@ def test_the_evidence_of_a_private_call_stays_in_a_private_folder(tmp_path: Path
     assert place["function"] == "forward" and place["file"].endswith("script.py")
     assert "secret_rows" in (tmp_path / "evidence" / "logs" / "all.log").read_text()
     assert (tmp_path / "evidence" / "evidence.json").stat().st_mode & 0o077 == 0
-    # only the named function was compiled: one graph, and no break in the one that calls it
-    compiled = next(item for item in one.collected if item.name == "explain").facts
-    assert compiled["graphs"] == 1 and compiled["graph_breaks"] == []
+
+
+def test_the_command_compiles_the_one_function_that_was_named_and_writes_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    job = tmp_path / "script.py"
+    job.write_text(text("evidence/private"))
+    words = ["evidence", "--json", "--no-input", "--python", interpreter.WARM]
+    words += ["--function", "helper_of_acme", "-o", tmp_path / "one", job]
+    done = command(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["folder"] == str(tmp_path / "one")
+    facts = {row["collector"]: row["facts"] for row in document["collectors"]}
+    # one graph, and no break in the function that calls it
+    assert facts["explain"]["graphs"] == 1 and facts["explain"]["graph_breaks"] == []
+    assert {path.name for path in tmp_path.iterdir()} == {"script.py", "one"}
+    again = command(*words, cwd=tmp_path)
+    assert again.returncode == 2 and "exists already" in again.stderr
