@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from reporter.kernels import create
+from reporter.pipeline import triton_program
 from templates.kernel import TARGETS
 from tests.support.created import command
 from tests.support.recorded_triton import SCRIPTS, answering
@@ -25,7 +25,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GPU runs kernels on it, and asks other questions."""
-    monkeypatch.setattr(create, "has_gpu", lambda: False)
+    monkeypatch.setattr(triton_program, "has_gpu", lambda: False)
 
 
 @pytest.fixture
@@ -158,4 +158,4 @@ def test_a_repro_that_fails_two_times_of_three_says_so(told: Run, tmp_path: Path
 def test_triton_is_needed_where_nothing_catches_that_it_is_missing(
     source: str, needs: bool
 ) -> None:
-    assert create._needs_triton(source) is needs
+    assert triton_program._needs_triton(source) is needs
