@@ -143,6 +143,7 @@ def found(source: str, **more: Any) -> dict[str, Any]:
         ("f(zorblax=1)", set(), {"zorblax"}, {"zorblax"}),
         ("def f(zorblax): pass", set(), {"zorblax"}, {"zorblax"}),
         ("import numpy as zorblax", set(), {"zorblax"}, {"zorblax"}),
+        ("import numpy as window", set(), set(), set()),  # anybody's word for it
         ("try: pass\nexcept OSError as zorblax: pass", set(), {"zorblax"}, {"zorblax"}),
         ("import zorblax.gate", set(), {"zorblax", "gate"}, {"zorblax"}),
         ("import numpy.zorblax", set(), set(), set()),
@@ -255,6 +256,12 @@ def test_a_string_is_evidence_as_far_as_it_is_a_sentence_or_odd(
     text: str, terms: dict[str, set[str]]
 ) -> None:
     assert found(f"x = {text!r}") == terms
+
+
+def test_a_name_that_was_read_in_a_string_is_told_as_one() -> None:
+    terms = private_terms({"script.py": "x = 'gates_on'\nx.gates_off = 1"}, frozenset())
+    assert terms.names == {"gates_on": "string", "gates_off": "name"}
+    assert terms.code_names == {"gates_on": "string"}
 
 
 @pytest.mark.parametrize(("length", "is_term"), [(7, False), (8, True), (200, True), (201, False)])

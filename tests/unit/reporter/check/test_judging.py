@@ -111,6 +111,8 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
 def test_one_run(answer: Answer, wanted: Signature | None, outcome: str, detail: str) -> None:
     found = observe(answer, wanted, 9)
     assert found.outcome == outcome and detail in found.detail
+    # a run counts as one of a fresh process unless it is said to be another
+    assert found.cold and not observe(answer, wanted, 9, cold=False).cold
 
 
 def w(outcome: Any, signature: Signature | None = None) -> Observation:
@@ -143,6 +145,9 @@ STEPS: list[tuple[list[Observation], Any, tuple[int, int], bool, Any]] = [
         ("different", (2, 2)),
     ),
     ([w("different", LOWERING), c("different", ANOTHER)], None, (3, 3), True, None),
+    # a failure that could not be described may be the other one
+    ([w("different", LOWERING), c("different")], None, (3, 3), True, ("different", (2, 2))),
+    ([w("different"), c("different", LOWERING)], None, (3, 3), True, ("different", (2, 2))),
     ([w("fixed"), c("reproduces")], None, (3, 3), True, None),
     # a warm worker alone was wrong: fresh processes agree
     ([w("fixed"), c("reproduces"), c("reproduces")], None, (3, 3), True, None),

@@ -11,7 +11,7 @@ from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.answer import ALLOWED, comment, suggest_labels
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.blocks import blocks
-from reporter.triage.decide import decide
+from reporter.triage.decide import best, decide
 from reporter.triage.extract import Repro
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.stated import Raised, Stated, compare, exceptions, read_stated
@@ -107,6 +107,23 @@ def test_the_same_failure(
     says: Stated, code: int | None, signal: str | None, late: bool, stderr: str, match: str
 ) -> None:
     assert compare(says, code, signal, late, stderr) == match
+
+
+@pytest.mark.parametrize(
+    ("found", "chosen"),
+    [
+        ([PASSES, SAME, OTHER], 1),
+        ([PASSES, OTHER], 1),
+        ([PASSES, PASSES], 0),
+        ([runs("fails", "same", torch="2.9.1+cpu"), runs("fails", "same", torch="2.13.0+cpu")], 1),
+        ([runs("fails", "same", torch="2.9.0+cpu"), runs("fails", "same", torch="2.9.1+cpu")], 1),
+        ([runs("fails", "same", torch="2.9.1+cpu"), runs("fails", "same", torch="2.9.1+xpu")], 0),
+    ],
+)
+def test_the_newest_torch_in_which_it_fails_as_stated_is_gone_on_with(
+    found: list[Attempts], chosen: int
+) -> None:
+    assert best(found) == chosen
 
 
 def test_what_a_compiler_complained_of_is_the_message() -> None:
