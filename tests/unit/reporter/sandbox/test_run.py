@@ -351,3 +351,14 @@ def test_without_bubblewrap_nothing_is_made_unless_it_is_trusted(
         prepare([sys.executable])
     box = prepare(["true"], trust=True)
     assert box.trust and box.limits == Limits() and box.command == ("true",)
+
+
+def test_a_pipe_is_closed_when_it_has_been_read_to_its_end() -> None:
+    """Or each run would leave two descriptors behind."""
+    ours, theirs = os.pipe()
+    pipe = os.fdopen(ours, "rb")
+    stream = module._Stream(pipe, 100)
+    os.write(theirs, b"all of it")
+    os.close(theirs)
+    stream.join()
+    assert stream.text() == "all of it" and pipe.closed

@@ -130,6 +130,19 @@ def test_the_system_is_programs_and_libraries_and_nothing_of_a_person() -> None:
     assert all(os.path.exists(path) for path in view.shown)
 
 
+def test_what_systems_without_usr_keep_and_what_threads_are_placed_by_is_shown_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nix and Guix have their programs in stores; OpenMP asks for processors and their nodes."""
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    shown = set(system().shown)
+    assert {"/nix/store", "/gnu/store"} <= shown
+    assert {"/sys/devices/system/cpu", "/sys/devices/system/node"} <= shown
+    monkeypatch.setattr(os.path, "exists", lambda path: path == "/usr")
+    monkeypatch.setattr(os.path, "isdir", lambda path: False)
+    assert system().shown == ("/usr",)
+
+
 def test_a_folder_of_programs_that_is_no_link_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "islink", lambda path: path == "/lib")
     monkeypatch.setattr(os, "readlink", lambda path: "usr/lib")

@@ -76,7 +76,15 @@ def test_the_floor_is_a_small_part_of_the_memory() -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "free", "is_full"),
-    [(1000, 0, True), (1000, 9, True), (1000, 10, False), (1000, 999, False), (0, 0, False)],
+    [
+        (1000, 0, True),
+        (1000, 9, True),
+        (1000, 10, False),
+        (1000, 999, False),
+        (100_000, 999, True),
+        (100_000, 1000, False),
+        (0, 0, False),
+    ],
 )
 def test_a_disk_is_full_with_less_than_a_hundredth_free(
     blocks: int, free: int, is_full: bool, monkeypatch: pytest.MonkeyPatch
