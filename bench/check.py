@@ -125,11 +125,11 @@ def scaling(work: list[Task]) -> None:
     """One candidate at a time against two."""
     seconds = {1: 0.0, 2: 0.0}
     with TaskRunner.here(1) as one, TaskRunner.here(2) as two:
-        benches = {1: one, 2: two}
-        for jobs, bench in benches.items():
+        prefix_runs = {1: one, 2: two}
+        for jobs, bench in prefix_runs.items():
             timed(work[:1], bench, jobs)
         for begin in range(0, len(work), BLOCK):
-            for jobs, bench in benches.items():
+            for jobs, bench in prefix_runs.items():
                 seconds[jobs] += timed(work[begin : begin + BLOCK], bench, jobs)
     print(f"{len(work)} checks each: one at a time {seconds[1]:.1f} s, two {seconds[2]:.1f} s")
     print(f"scaling       {seconds[1] / seconds[2]:8.2f}", flush=True)

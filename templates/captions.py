@@ -48,12 +48,12 @@ def error_map(found: Mapping[str, Any] | None) -> str:
     )
 
 
-def graphs(exhibit: Mapping[str, Any]) -> str:
+def graphs(measured: Mapping[str, Any]) -> str:
     """One sentence on how Dynamo captures the repro."""
-    count = exhibit.get("graphs")
+    count = measured.get("graphs")
     if not count:
         return ""
-    breaks = len(exhibit.get("graph_breaks") or ())
+    breaks = len(measured.get("graph_breaks") or ())
     what = f"{count} graph{'s' if count != 1 else ''}"
     return f"Dynamo captures the repro as {what}" + (
         f"; it breaks at {breaks} place{'s' if breaks != 1 else ''}, marked below."

@@ -157,15 +157,15 @@ def error_map(found: Mapping[str, Any] | None) -> str:
         return _svg(figure, "error-map", "Where in the output the error sits")
 
 
-def reduction(trail: Sequence[Sequence[int]]) -> str:
+def reduction(history: Sequence[Sequence[int]]) -> str:
     """The size of the smallest failing program against the candidates that had run by then."""
-    if len(trail) < 2:
+    if len(history) < 2:
         return ""
     with _figure(2.3) as (figure, axes):
-        counts = [row[0] for row in trail]
-        last = max(counts[-1], trail[-1][0])
+        counts = [row[0] for row in history]
+        last = max(counts[-1], history[-1][0])
         for column, colour, label in ((1, COMPILED, "tensor operations"), (2, FAINT, "lines")):
-            sizes = [row[column] for row in trail]
+            sizes = [row[column] for row in history]
             axes.step(counts, sizes, where="post", color=colour, label=label)
             axes.annotate(
                 str(sizes[-1]),
@@ -175,7 +175,7 @@ def reduction(trail: Sequence[Sequence[int]]) -> str:
                 va="center",
                 color=colour,
             )
-        if max(row[2] for row in trail) > 300:
+        if max(row[2] for row in history) > 300:
             axes.set_yscale("log")
             axes.minorticks_off()
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

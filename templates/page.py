@@ -28,9 +28,9 @@ def render_page(
         cells: the error in each cell of the worst output, which `report.json` does not hold.
     """
     expected, actual = wording.expected_and_actual(report)
-    exhibit = report.get("exhibit") or {}
+    measured = report.get("exhibit") or {}
     log = tidy_log(evidence.error_log)
-    error_map = {**exhibit["error_map"], "cells": cells} if exhibit.get("error_map") else None
+    error_map = {**measured["error_map"], "cells": cells} if measured.get("error_map") else None
     releases = release_rows(report, evidence.releases)
     return render(
         "report.html.j2",
@@ -47,8 +47,8 @@ def render_page(
             (name, _plain(value)) for name, value in wording.requirements(report, evidence.repro)
         ],
         ladder=Markup(charts.ladder(report)),
-        divergence=Markup(charts.divergence(exhibit.get("divergence"))),
-        where=captions.divergence(exhibit.get("divergence")),
+        divergence=Markup(charts.divergence(measured.get("divergence"))),
+        where=captions.divergence(measured.get("divergence")),
         error_map=Markup(charts.error_map(error_map)),
         spread=captions.error_map(error_map),
         reduction=Markup(charts.reduction(report.get("reduction") or ())),
@@ -56,8 +56,8 @@ def render_page(
         turning=turning(releases),
         subject=wording.subject(report),
         unit=wording.unit(report),
-        source=_source(evidence.repro, exhibit.get("graph_breaks") or ()),
-        graphs=captions.graphs(exhibit),
+        source=_source(evidence.repro, measured.get("graph_breaks") or ()),
+        graphs=captions.graphs(measured),
         log=cut_log(log).strip(),
         versions=versions_block(evidence.environment),
     )

@@ -79,7 +79,7 @@ def audit(
     terms: Terms,
     identity: Identity,
     *,
-    house: OwnText = OwnText(),
+    ours: OwnText = OwnText(),
     allowed: Iterable[str] = (),
 ) -> Audit:
     """Looks for private terms, credentials, addresses and this machine's names in what is about to
@@ -93,8 +93,8 @@ def audit(
         allowed: public values that look like credentials or addresses (torch's git revision,
             releases of packages).
     """
-    wanted_in_code = terms.without(house.code)
-    wanted_in_prose = wanted_in_code.without(house.prose)
+    wanted_in_code = terms.without(ours.code)
+    wanted_in_prose = wanted_in_code.without(ours.prose)
     known = vocabulary.load_words()
     permitted = frozenset(allowed)
     findings: dict[tuple[str, str, str], Leak] = {}

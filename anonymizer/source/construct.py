@@ -46,7 +46,7 @@ class ObjectBuilder(ObjectTexts):
         if key not in self.shapes:
             live = [
                 record
-                for record in self.world.gathered["instances"].values()
+                for record in self.symbols.gathered["instances"].values()
                 if record["class"]["kind"] == "class" and record["class"]["id"] == key
             ]
             self.shapes[key] = ([], [])
@@ -57,7 +57,7 @@ class ObjectBuilder(ObjectTexts):
         return self.shapes[key]
 
     def _class(self, key: str, name: str) -> ast.ClassDef:
-        record = self.world.cls(key)
+        record = self.symbols.cls(key)
         bases = [self.build(base) for base in record["bases"]]
         body: list[ast.stmt] = []
         decorators: list[ast.expr] = []
@@ -94,7 +94,7 @@ class ObjectBuilder(ObjectTexts):
     def _fields(self, key: str, record: Mapping[str, Any]) -> list[ast.stmt]:
         live = [
             each["state"]
-            for each in self.world.gathered["instances"].values()
+            for each in self.symbols.gathered["instances"].values()
             if each["class"].get("id") == key
         ]
         needed = {name for state in live for name in state}
@@ -109,7 +109,7 @@ class ObjectBuilder(ObjectTexts):
 
     def _constructor(self, key: str, record: Mapping[str, Any]) -> list[ast.stmt]:
         same, given = self.shape(key)
-        everyone = self.world.gathered["instances"].values()
+        everyone = self.symbols.gathered["instances"].values()
         live = next((each for each in everyone if each["class"].get("id") == key), None)
         if live is None or not (same or given or live.get("stock")):
             return []
@@ -135,7 +135,7 @@ class ObjectBuilder(ObjectTexts):
             return []
         made = ast.parse("\n".join(lines)).body
         if self.public.get(key) == "Repro":
-            instances = self.world.gathered["instances"]
+            instances = self.symbols.gathered["instances"]
             number = next(i for i, record in instances.items() if record is live)
             made[0].body += self.ties("self", number)  # type: ignore[attr-defined]
         return list(made)
@@ -193,7 +193,7 @@ class ObjectBuilder(ObjectTexts):
                 first[ref["id"]] = path
             if ref["kind"] != "instance" or depth > 12:
                 return
-            record = self.world.instance(ref["id"])
+            record = self.symbols.instance(ref["id"])
             for name, tensor in record.get("parameters", {}).items():
                 visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)
             for name, each in record.get("items", ()):

@@ -48,7 +48,7 @@ class Rewriter(ast.NodeTransformer):
         self.types = decisions.types
         self.value = value
         self.problems = problems
-        record = decisions.world.function(key)
+        record = decisions.symbols.function(key)
         self.refs, self.chains = record["refs"], record["chains"]
         self.scopes: list[set[str]] = []
         self.fixed: dict[str, str] = {}
@@ -57,7 +57,7 @@ class Rewriter(ast.NodeTransformer):
         self, name: str, owner: tuple[str, str, str] | None
     ) -> ast.FunctionDef | ast.AsyncFunctionDef:
         """The public definition under the given public name."""
-        tree = self.decisions.world.trees[self.key]
+        tree = self.decisions.symbols.trees[self.key]
         decorators = [self._decorator(each) for each in tree.decorator_list]
         if owner is not None:
             self._first_parameter(tree, owner)
@@ -77,7 +77,7 @@ class Rewriter(ast.NodeTransformer):
         names = parameters(tree)
         if not names:
             return
-        function = self.decisions.world.cls(owner[0])["function"]
+        function = self.decisions.symbols.cls(owner[0])["function"]
         if owner[2] == "static":
             if function and owner[1] in ("forward", "backward", "jvp", "setup_context"):
                 self.fixed[names[0].arg] = "ctx"
@@ -97,7 +97,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _defaults(self, given: ast.arguments) -> None:
         """Default values are those of the live function, not the text of the signature."""
-        record = self.decisions.world.function(self.key)
+        record = self.decisions.symbols.function(self.key)
         given.defaults = [self.value(each, "", False) for each in record["defaults"]]
         kept = record["kwdefaults"]
         given.kw_defaults = [

@@ -25,9 +25,9 @@ _SEQUENCES = {
 _DYNAMIC = {"getattr", "vars", "eval", "next", "max", "min"}
 
 
-def infer(world: SymbolTable) -> Types:
+def infer(symbols: SymbolTable) -> Types:
     """The types of a whole program."""
-    return Types(world, lambda types, key: _Walk(types, key).run())
+    return Types(symbols, lambda types, key: _Walk(types, key).run())
 
 
 class _Walk(ast.NodeVisitor):
@@ -36,13 +36,13 @@ class _Walk(ast.NodeVisitor):
     def __init__(self, types: Types, key: str) -> None:
         self.types = types
         self.key = key
-        self.refs = types.world.function(key)["refs"]
-        self.chains = types.world.function(key)["chains"]
+        self.refs = types.symbols.function(key)["refs"]
+        self.chains = types.symbols.function(key)["chains"]
         self.result: list[Any] = [key]
         self.count = 0
 
     def run(self) -> None:
-        tree = self.types.world.trees[self.key]
+        tree = self.types.symbols.trees[self.key]
         bound = {
             each.id
             for each in ast.walk(tree)

@@ -21,28 +21,28 @@ class NamingPolicy:
     stays kept.
     """
 
-    def __init__(self, world: SymbolTable, types: Types, names: PublicNames) -> None:
-        self.world, self.types, self.names = world, types, names
-        self.private = world.attributes()
-        self.stored = {key: self._stored(key) for key in world.gathered["classes"]}
+    def __init__(self, symbols: SymbolTable, types: Types, names: PublicNames) -> None:
+        self.symbols, self.types, self.names = symbols, types, names
+        self.private = symbols.attributes()
+        self.stored = {key: self._stored(key) for key in symbols.gathered["classes"]}
         self.sticky: set[str] = set()
         # Globals and captured variables that some function assigns: those are state, not values.
         self.assigned = {
             name
-            for tree in world.trees.values()
+            for tree in symbols.trees.values()
             for node in ast.walk(tree)
             if isinstance(node, (ast.Global, ast.Nonlocal))
             for name in node.names
         }
-        for tree in world.trees.values():
+        for tree in symbols.trees.values():
             for node in ast.walk(tree):
                 if isinstance(node, ast.Attribute) and self._doubtful(node):
                     self.sticky.add(node.attr)
 
     def _stored(self, key: str) -> set[str]:
         found: set[str] = set()
-        for method in self.world.cls(key)["methods"].values():
-            tree = self.world.trees.get(method["function"].get("id", ""))
+        for method in self.symbols.cls(key)["methods"].values():
+            tree = self.symbols.trees.get(method["function"].get("id", ""))
             names = parameters(tree) if tree is not None else []
             for node in ast.walk(tree) if tree is not None and names else ():
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -55,16 +55,19 @@ class NamingPolicy:
             return False
         key = atom[1]
         if atom[0] == "inst":
-            record = self.world.instance(key)
+            record = self.symbols.instance(key)
             if name in record["state"]:
                 return True
             key = record["class"]["id"]
-        if self.world.overridden(key, name):
+        if self.symbols.overridden(key, name):
             return False
-        if self.world.method(key, name) is not None or self.world.attribute(key, name) is not None:
+        if (
+            self.symbols.method(key, name) is not None
+            or self.symbols.attribute(key, name) is not None
+        ):
             return True
-        lineage = list(self.world.lineage(key))
-        fields = {field[0] for each in lineage for field in self.world.cls(each)["fields"]}
+        lineage = list(self.symbols.lineage(key))
+        fields = {field[0] for each in lineage for field in self.symbols.cls(each)["fields"]}
         return name in fields or any(name in self.stored[each] for each in lineage)
 
     def _doubtful(self, node: ast.Attribute) -> bool:
@@ -94,9 +97,9 @@ class NamingPolicy:
 
     def member(self, key: str, name: str) -> str:
         """The public form of a name that a class itself defines."""
-        if is_dunder(name) or self.world.overridden(key, name) or name in self.sticky:
+        if is_dunder(name) or self.symbols.overridden(key, name) or name in self.sticky:
             return name
-        return self.names.attribute(name, "method" if self.world.method(key, name) else "attr")
+        return self.names.attribute(name, "method" if self.symbols.method(key, name) else "attr")
 
     def state(self, name: str) -> str:
         """The public form of a name in an instance's state."""

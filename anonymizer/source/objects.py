@@ -35,19 +35,19 @@ class ObjectTexts:
     What classes look like is left to `anonymizer.source.construct.Builder`.
     """
 
-    def __init__(self, world: SymbolTable, names: PublicNames, exact: bool) -> None:
-        self.world = world
+    def __init__(self, symbols: SymbolTable, names: PublicNames, exact: bool) -> None:
+        self.symbols = symbols
         self.names = names
         self.exact = exact
-        self.problems: list[str] = list(world.gathered.get("problems", ()))
+        self.problems: list[str] = list(symbols.gathered.get("problems", ()))
         # a `__getattr__` compares with text what nobody has ever stored
-        written = world.read() - names.vocabulary
-        names.attributes = frozenset(world.attributes() | world.keys() | written)
-        names.parameters = frozenset(world.parameters())
-        names.private |= world.words()
-        self.types = infer(world)
-        self.decisions = NamingPolicy(world, self.types, names)
-        self.owners = world.owners()
+        written = symbols.read() - names.vocabulary
+        names.attributes = frozenset(symbols.attributes() | symbols.keys() | written)
+        names.parameters = frozenset(symbols.parameters())
+        names.private |= symbols.words()
+        self.types = infer(symbols)
+        self.decisions = NamingPolicy(symbols, self.types, names)
+        self.owners = symbols.owners()
         self.statements: dict[str, list[ast.stmt]] = {}
         self.public: dict[str, str] = {}
         self.fixed: dict[str, ast.expr] = {}
@@ -68,7 +68,7 @@ class ObjectTexts:
     def define_function(self, key: str, name: str) -> str:
         """Defines a function under a public name."""
         self.public[key] = name
-        self.names.tables["definitions"].setdefault(self.world.function(key)["name"], name)
+        self.names.tables["definitions"].setdefault(self.symbols.function(key)["name"], name)
         self.statements[name] = []
         made = Rewriter(key, self.decisions, self.value, self.problems).rewrite(
             name, self.owners.get(key)
@@ -80,7 +80,7 @@ class ObjectTexts:
         """The public name of a gathered class, which is defined on the way."""
         if key in self.public:
             return self.public[key]
-        record = self.world.cls(key)
+        record = self.symbols.cls(key)
         name = name or self.names.fresh(self._prefix(record))
         self.public[key] = name
         self.names.tables["definitions"].setdefault(record["name"], name)
@@ -98,7 +98,7 @@ class ObjectTexts:
         """Whether a class is an exception."""
         return any(
             (
-                self._raised(self.world.cls(base["id"]))
+                self._raised(self.symbols.cls(base["id"]))
                 if base["kind"] == "class"
                 else isinstance(known := getattr(builtins, base.get("name", ""), None), type)
                 and issubclass(known, BaseException)
@@ -185,7 +185,7 @@ class ObjectTexts:
 
     def _build_method(self, ref: Ref) -> ast.expr:
         owner = ref["owner"]
-        record = self.world.instance(owner["id"]) if owner["kind"] == "instance" else None
+        record = self.symbols.instance(owner["id"]) if owner["kind"] == "instance" else None
         key = owner["id"] if record is None else record["class"].get("id", "")
         base = self.value(owner, "method", False)
         return ast.Attribute(
@@ -243,10 +243,12 @@ class ObjectTexts:
         )
 
     def _build_tensor(self, ref: Ref) -> ast.expr:
-        return expression(tensor_expression(self.world.gathered["tensors"][ref["id"]], self.exact))
+        return expression(
+            tensor_expression(self.symbols.gathered["tensors"][ref["id"]], self.exact)
+        )
 
     def _build_instance(self, ref: Ref) -> ast.expr:
-        record = self.world.instance(ref["id"])
+        record = self.symbols.instance(ref["id"])
         if ref["id"] in self.building:
             self.problems.append("an object that contains itself")
             return ast.Constant(None)
@@ -292,7 +294,7 @@ class ObjectTexts:
 
     def _private_instance(self, key: str, record: Mapping[str, Any]) -> ast.expr:
         owner = record["class"]["id"]
-        name, cls = self.class_name(owner), self.world.cls(owner)
+        name, cls = self.class_name(owner), self.symbols.cls(owner)
         if cls["shape"] == "namedtuple":
             return ast.Call(
                 ast.Name(name, ast.Load()),

@@ -37,7 +37,7 @@ def tensor_paths(
 
 def _attributes(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
     """What stands in the bodies of classes."""
-    for key, record in objects.world.gathered["classes"].items():
+    for key, record in objects.symbols.gathered["classes"].items():
         for name, ref in record["attributes"].items() if key in objects.public else ():
             yield f"{objects.public[key]}.{objects.decisions.member(key, name)}", ref
 
@@ -45,7 +45,7 @@ def _attributes(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
 def _defaults(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
     """Default values of functions and methods."""
     owners = objects.owners
-    for key, record in objects.world.gathered["functions"].items():
+    for key, record in objects.symbols.gathered["functions"].items():
         if key in owners and owners[key][0] in objects.public:
             owner, name, _ = owners[key]
             path = f"{objects.public[owner]}.{objects.decisions.member(owner, name)}"
@@ -92,7 +92,7 @@ class _Walk:
                 yield f".keywords[{public!r}]", each
 
     def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
-        record: Any = self.objects.world.instance(key)
+        record: Any = self.objects.symbols.instance(key)
         names = self.objects.names
         if record.get("stock") is not None and "items" not in record:
             yield path, key

@@ -34,8 +34,8 @@ def rebuild(
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
-    world = SymbolTable.load(gathered)
-    builder = ObjectBuilder(world, PublicNames(vocabulary), exact)
+    symbols = SymbolTable.load(gathered)
+    builder = ObjectBuilder(symbols, PublicNames(vocabulary), exact)
     expression, entry = _entry(builder, gathered["entry"])
     args = _arguments(builder, entry)
     inputs = _inputs(builder, args)
@@ -58,7 +58,7 @@ def _root(builder: ObjectBuilder, ref: Ref) -> tuple[str, Ref] | None:
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] != "instance":
         return None
-    record = builder.world.instance(owner["id"])
+    record = builder.symbols.instance(owner["id"])
     if not record["module"]:
         return None
     private = record["class"]["kind"] == "class"
@@ -74,9 +74,9 @@ def rebuild_backend(
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":
         return None
-    world = SymbolTable.load(gathered)
-    builder = ObjectBuilder(world, PublicNames(vocabulary, lead="backend_"), False)
-    for private, public in zip(parameters(world.trees[backend["id"]]), ("gm", "example_inputs")):
+    symbols = SymbolTable.load(gathered)
+    builder = ObjectBuilder(symbols, PublicNames(vocabulary, lead="backend_"), False)
+    for private, public in zip(parameters(symbols.trees[backend["id"]]), ("gm", "example_inputs")):
         builder.names.tables["variables"][private.arg] = public
         builder.names.used.add(public)
     name = builder.define_function(backend["id"], "custom_backend")
@@ -93,7 +93,7 @@ def rebuild_backend(
 
 def _entry(builder: ObjectBuilder, ref: Ref) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
-    world = builder.world
+    symbols = builder.symbols
     if ref["kind"] == "function":
         if ref["id"] in builder.owners:
             builder.problems.append("a static method as the entry")
@@ -101,7 +101,7 @@ def _entry(builder: ObjectBuilder, ref: Ref) -> tuple[str, ast.arguments | None]
         return name, _signature(builder, name, None)
     if ref["kind"] == "instance" or ref["kind"] == "method" and ref["owner"]["kind"] == "instance":
         key = ref["id"] if ref["kind"] == "instance" else ref["owner"]["id"]
-        record = world.instance(key)
+        record = symbols.instance(key)
         if record["module"] and record["class"]["kind"] == "class":
             builder.class_name(record["class"]["id"], "Repro")
             text = ast.unparse(builder.build({"kind": "instance", "id": key}))
@@ -141,7 +141,7 @@ def _function(builder: ObjectBuilder, inner: str) -> str:
 
 def _parameter_names(builder: ObjectBuilder) -> list[str]:
     return [
-        "x" if index == 0 else f"x{index}" for index in range(len(builder.world.gathered["args"]))
+        "x" if index == 0 else f"x{index}" for index in range(len(builder.symbols.gathered["args"]))
     ]
 
 
@@ -157,7 +157,7 @@ def _arguments(builder: ObjectBuilder, signature: ast.arguments | None) -> list[
     """Positional arguments; what was given by keyword is put in its place, and the signature made
     to take it.
     """
-    gathered = builder.world.gathered
+    gathered = builder.symbols.gathered
     args, named = list(gathered["args"]), dict(gathered["kwargs"])
     if not named:
         return args
@@ -204,7 +204,7 @@ class _Inputs:
         self.count = 0
         self.bases: dict[str, str] = {}
         self.groups = {
-            key: group for group in builder.world.gathered.get("storages", ()) for key in group
+            key: group for group in builder.symbols.gathered.get("storages", ()) for key in group
         }
 
     def text(self, ref: Ref) -> str:
@@ -229,7 +229,7 @@ class _Inputs:
     def _tensor(self, key: str) -> str:
         if key in self.known:
             return self.known[key]
-        tensors = self.builder.world.gathered["tensors"]
+        tensors = self.builder.symbols.gathered["tensors"]
         name = "x" if self.count == 0 else f"x{self.count}"
         self.count += 1
         self.known[key] = name

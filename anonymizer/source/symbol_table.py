@@ -31,7 +31,7 @@ class SymbolTable:
     @classmethod
     def load(cls, gathered: Mapping[str, Any]) -> SymbolTable:
         """Parses every function."""
-        world = cls(gathered)
+        symbols = cls(gathered)
         for key, record in gathered["functions"].items():
             try:
                 node = ast.parse(record["source"]).body[0]
@@ -39,8 +39,8 @@ class SymbolTable:
                 raise SourceError(
                     f"a function uses syntax that this Python cannot read: {problem}"
                 ) from None
-            world.trees[key] = _definition(node)
-        return world
+            symbols.trees[key] = _definition(node)
+        return symbols
 
     def function(self, key: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.gathered["functions"][key]

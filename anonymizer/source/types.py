@@ -47,9 +47,9 @@ class Types:
     `walk(types, function id)` visits one function (`anonymizer.source.inference`).
     """
 
-    def __init__(self, world: SymbolTable, walk: Callable[[Types, str], None]) -> None:
-        self.world = world
-        self.owners = world.owners()
+    def __init__(self, symbols: SymbolTable, walk: Callable[[Types, str], None]) -> None:
+        self.symbols = symbols
+        self.owners = symbols.owners()
         self.env: dict[tuple[str, str], Type] = {}
         self.returns: dict[Any, Type] = {}
         self.nested: dict[tuple[str, int], ast.AST] = {}
@@ -61,19 +61,19 @@ class Types:
             if not self.changed:
                 break
             self.changed = False
-            for key in world.trees:
+            for key in symbols.trees:
                 walk(self, key)
 
     def _seed(self) -> None:
-        entry = self.of(self.world.gathered["entry"])
-        given = [self.of(each) for each in self.world.gathered["args"]]
-        named = {name: self.of(each) for name, each in self.world.gathered["kwargs"].items()}
+        entry = self.of(self.symbols.gathered["entry"])
+        given = [self.of(each) for each in self.symbols.gathered["args"]]
+        named = {name: self.of(each) for name, each in self.symbols.gathered["kwargs"].items()}
         self.call(entry, given, named)
-        backend = self.world.gathered.get("backend")
+        backend = self.symbols.gathered.get("backend")
         if backend:
             self.call(self.of(backend), [PUBLIC, PUBLIC], {})
-        for key, tree in self.world.trees.items():
-            record = self.world.function(key)
+        for key, tree in self.symbols.trees.items():
+            record = self.symbols.function(key)
             names = [*tree.args.posonlyargs, *tree.args.args]
             for name, default in zip(reversed(names), reversed(record["defaults"])):
                 self.bind((key, name.arg), self.of(default))
@@ -86,14 +86,14 @@ class Types:
         owner, name, kind = self.owners[key]
         names = parameters(tree)
         if not names or kind == "static":
-            if self.world.cls(owner)["function"]:
+            if self.symbols.cls(owner)["function"]:
                 for each in names:
                     self.bind((key, each.arg), PUBLIC)
             return
         if kind == "class" or name in ("__new__", "__init_subclass__"):
             self.bind((key, names[0].arg), frozenset({("cls", owner)}))
             return
-        live = frozenset(("inst", each) for each in self.world.instances_of(owner))
+        live = frozenset(("inst", each) for each in self.symbols.instances_of(owner))
         self.bind((key, names[0].arg), live or frozenset({("obj", owner)}))
 
     def bind(self, place: tuple[str, str], kind: Type) -> None:
@@ -112,7 +112,7 @@ class Types:
             items = [each[1] for each in ref["items"]] if kind == "dict" else ref["items"]
             return self._sequence(items, depth)
         if kind == "instance":
-            record = self.world.instance(ref["id"])
+            record = self.symbols.instance(ref["id"])
             if record["class"]["kind"] == "class":
                 return frozenset({("inst", ref["id"])})
             if "items" in record:
@@ -147,13 +147,13 @@ class Types:
         if atom[0] not in ("inst", "obj", "cls"):
             return UNKNOWN
         if atom[0] == "inst":
-            record = self.world.instance(atom[1])
+            record = self.symbols.instance(atom[1])
             if name in record["state"]:
                 return self.of(record["state"][name])
             key = record["class"]["id"]
         else:
             key = atom[1]
-        method = self.world.method(key, name)
+        method = self.symbols.method(key, name)
         if method is not None:
             target = method["function"]
             if target["kind"] != "function":
@@ -164,7 +164,7 @@ class Types:
                 atom[0] != "cls" or method["method"] == "class"
             )
             return frozenset({("meth", target["id"], atom) if bound else ("fn", target["id"])})
-        value = self.world.attribute(key, name)
+        value = self.symbols.attribute(key, name)
         if value is not None:
             return self.of(value)
         return self.env.get(
@@ -173,7 +173,9 @@ class Types:
 
     def _assigned(self, key: str) -> set[str]:
         return {
-            field[0] for each in self.world.lineage(key) for field in self.world.cls(each)["fields"]
+            field[0]
+            for each in self.symbols.lineage(key)
+            for field in self.symbols.cls(each)["fields"]
         }
 
     def call(self, callee: Type, args: list[Type], kwargs: dict[str, Type]) -> Type:
@@ -187,10 +189,10 @@ class Types:
         if atom[0] in ("pub", "seq", "row"):
             return PUBLIC
         if atom[0] == "fn":
-            return self._enter(atom[1], atom[1], self.world.trees[atom[1]], args, kwargs)
+            return self._enter(atom[1], atom[1], self.symbols.trees[atom[1]], args, kwargs)
         if atom[0] == "meth":
             return self._enter(
-                atom[1], atom[1], self.world.trees[atom[1]], [frozenset({atom[2]}), *args], kwargs
+                atom[1], atom[1], self.symbols.trees[atom[1]], [frozenset({atom[2]}), *args], kwargs
             )
         if atom[0] == "nested":
             return self._enter(
@@ -205,7 +207,7 @@ class Types:
         return self._construct(atom[1], args, kwargs)
 
     def _construct(self, key: str, args: list[Type], kwargs: dict[str, Type]) -> Type:
-        start = self.world.method(key, "__init__")
+        start = self.symbols.method(key, "__init__")
         made: Atom = ("obj", key)
         if start is not None and start["function"]["kind"] == "function":
             self._call(("meth", start["function"]["id"], made), args, kwargs)

@@ -34,8 +34,8 @@ def revive() -> None:
 
     if not hasattr(c10d, "ProcessGroupGloo"):
         return
-    world = getattr(c10d, "_world", None)
-    groups = list(world.pg_map if world is not None else c10d._pg_map)
+    symbols = getattr(c10d, "_world", None)
+    groups = list(symbols.pg_map if symbols is not None else c10d._pg_map)
     for group in groups:
         fresh = c10d.ProcessGroupGloo(torch.distributed.HashStore(), 0, 1)
         # under another type than gloo's, where the group would hand out the backend that it knows

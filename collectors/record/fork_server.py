@@ -1,8 +1,8 @@
 """A fork of the process as it was just before one compiled call, waiting to repeat that call.
 
-The standby is the recording: no pickling, every closure, global and random state in place. It does
-no work of its own; each request is done by a child forked from it, so a crash, an abort or a hang
-costs one child.
+The fork server is the recording: no pickling, every closure, global and random state in place. It
+does no work of its own; each request is done by a child forked from it, so a crash, an abort or a
+hang costs one child.
 
 It must be forked from a *fresh* thread of the script's process: libgomp keeps its thread pool per
 thread, and a child forked from a thread that has run a parallel region waits for pool threads that

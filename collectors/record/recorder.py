@@ -1,9 +1,9 @@
 """Watches every outermost compiled call of the user's script without touching what the script sees.
 
-Before a watched call the process is forked into a standby (see `standby`). After it the host is
+Before a watched call the process is forked into a fork server (see `standby`). After it the host is
 told how the call ended and answers whether to keep watching; the eager reference runs in the
-standby, never here. Gradients that flow into the outputs are noted by hooks, so that both sides can
-be given the same ones later.
+fork server, never here. Gradients that flow into the outputs are noted by hooks, so that both sides
+can be given the same ones later.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Recorder:
             raise
 
     def _settle(self) -> None:
-        """Ends the waiting for gradients: a standby that waits for some that never come holds
+        """Ends the waiting for gradients: a fork server that waits for some that never come holds
         memory for nothing.
         """
         with self.lock, contextlib.suppress(Exception):
@@ -189,7 +189,7 @@ class Recorder:
         kwargs: Dict[str, Any],
         number: int,
     ) -> Seen:
-        """Forks the standby if the call is worth it, and stamps what it can change."""
+        """Forks the fork server if the call is worth it, and stamps what it can change."""
         from ..call import context, outputs, rungs
         from ..machine import environment
 
@@ -279,7 +279,7 @@ class Recorder:
             self.standbys.append(fork_from_fresh_thread(server.serve))
 
     def _reap(self) -> None:
-        """Takes leave of the standbys that have ended: a long run must not collect dead
+        """Takes leave of the fork servers that have ended: a long run must not collect dead
         processes.
         """
         for pid in list(self.standbys):

@@ -52,8 +52,8 @@ class Rerun(Recorder):
             ValueError
         ):  # a program's own handler can be put aside in the main thread only
             signal.signal(stopping.SIGNAL, signal.SIG_DFL)
-        # a new thread has torch's switches at their defaults, as in a standby: the call's own come
-        # from its state
+        # a new thread has torch's switches at their defaults, as in a fork server: the call's own
+        # come from its state
         thread = threading.Thread(target=self._serve, args=(call, _device()))
         thread.start()
         thread.join()

@@ -11,7 +11,7 @@ _NUMBERS = itertools.count()
 
 
 class Seen:
-    """What is known of a call before it runs; `check`: a standby waits to repeat it."""
+    """What is known of a call before it runs; `check`: a fork server waits to repeat it."""
 
     def __init__(
         self, check: bool, shapes: str, reachable: Dict[str, Any], stamps: Dict[str, Any]

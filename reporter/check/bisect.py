@@ -45,7 +45,7 @@ class BisectRequest:
 
     `python` are interpreters to search in, instead of releases.
 
-    `trust` runs the program of an issue without a sandbox; `person` is then shown it, and asked.
+    `trust` runs the program of an issue without a sandbox; `user` is then shown it, and asked.
     """
 
     repro: str
@@ -57,7 +57,7 @@ class BisectRequest:
     backend: str | None = None
     nightly: bool = False
     trust: bool = False
-    person: Prompt | None = None
+    user: Prompt | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
     Raises UsageError, and CannotJudgeError where the ends or the index cannot be judged.
     """
     with open_progress(options) as progress, open_store() as store, contextlib.ExitStack() as stack:
-        named = issue_subject.subject_named(request.repro, request.trust, request.person)
+        named = issue_subject.subject_named(request.repro, request.trust, request.user)
         subject = with_references([named], store)[0]
         points = _points(request, options, subject, store)
         if engine is None:

@@ -33,7 +33,7 @@ class CheckRequest:
     `repros`.
 
     `skip` leaves out what cannot have changed since it was judged. `trust` runs programs of issues
-    without a sandbox; `person` is then shown them, and asked.
+    without a sandbox; `user` is then shown them, and asked.
     """
 
     repros: tuple[str, ...]
@@ -43,7 +43,7 @@ class CheckRequest:
     shard: tuple[int, int] | None = None
     skip: bool = False
     trust: bool = False
-    person: Prompt | None = None
+    user: Prompt | None = None
 
 
 def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> Checked:
@@ -72,7 +72,7 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
         several = (
             subjects_in([name])
             if is_folder
-            else iter([issue_subject.subject_named(name, request.trust, request.person)])
+            else iter([issue_subject.subject_named(name, request.trust, request.user)])
         )
         for subject in several:
             found.setdefault(subject.key, subject)

@@ -48,13 +48,13 @@ class CheckArguments:
     trust: bool = False
 
 
-def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
+def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
     """Check, or put shards together, write the files that were asked for, and tell issues what is
     news. Raises BugreportError.
     """
     _refuse_contradictions(asked)
     if asked.comment:
-        refuse_early(person, asked.yes, _addresses(asked))
+        refuse_early(user, asked.yes, _addresses(asked))
     for path in (asked.markdown, asked.html, asked.results):
         _refuse_unwritable(path)
     if asked.merge:
@@ -69,19 +69,19 @@ def run(asked: CheckArguments, options: Options, person: Prompt) -> Checked:
             _shard(asked.shard),
             asked.skip_known,
             asked.trust,
-            person,
+            user,
         )
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
 
     checked = replace(checked, notes=(*checked.notes, *with_checks(asked.repros)))
-    return _told(checked, person, asked.yes) if asked.comment else checked
+    return _told(checked, user, asked.yes) if asked.comment else checked
 
 
-def _told(checked: Checked, person: Prompt, is_sure: bool) -> Checked:
+def _told(checked: Checked, user: Prompt, is_sure: bool) -> Checked:
     """The same with what issues were told; the exit code stays that of the check."""
 
-    told = tuple(notify_issues(checked.results, person, is_sure))
+    told = tuple(notify_issues(checked.results, user, is_sure))
     notes = (*checked.notes, *(item.line() for item in told))
     return replace(checked, told=told, notes=notes)
 

@@ -56,7 +56,7 @@ def is_issue(name: str) -> bool:
     return path.suffix.lower() in _TEXTS if path.exists() else parse_issue(name) is not None
 
 
-def subject_named(name: str, trust: bool = False, person: Prompt | None = None) -> CheckSubject:
+def subject_named(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
     """The repro that a word means, whatever it is: a file, a report folder, or an issue.
 
     Raises:
@@ -64,24 +64,24 @@ def subject_named(name: str, trust: bool = False, person: Prompt | None = None) 
         CannotJudgeError: somebody who was asked did not want the code to run.
         TrackerError, AuthenticationError: the tracker gives no answer.
     """
-    return fetch_issue(name, trust, person) if is_issue(name) else subject_of(name)
+    return fetch_issue(name, trust, user) if is_issue(name) else subject_of(name)
 
 
-def fetch_issue(name: str, trust: bool = False, person: Prompt | None = None) -> CheckSubject:
-    """The program of an issue. `person` sees the code before it runs without a sandbox.
+def fetch_issue(name: str, trust: bool = False, user: Prompt | None = None) -> CheckSubject:
+    """The program of an issue. `user` sees the code before it runs without a sandbox.
 
     Raises as `named`.
     """
 
     address = None if Path(name).exists() else parse_issue(name)
     if address is None:
-        return subject_of_thread(read_file(Path(name)), trust, person)
+        return subject_of_thread(read_file(Path(name)), trust, user)
     with TrackerSession(address.repository.host, token_needed=False) as session:
-        return subject_of_thread(fetch(session, address), trust, person)
+        return subject_of_thread(fetch(session, address), trust, user)
 
 
 def subject_of_thread(
-    thread: Thread, trust: bool = False, person: Prompt | None = None
+    thread: Thread, trust: bool = False, user: Prompt | None = None
 ) -> CheckSubject:
     """The program of a thread, and what the thread says goes wrong; without a program a subject
     that cannot be judged.
@@ -94,8 +94,8 @@ def subject_of_thread(
         return CheckSubject(
             thread.name, key_of(thread.name), "", torch=_version(says.torch), foreign=foreign
         )
-    if trust and person is not None:
-        show(found, person)
+    if trust and user is not None:
+        show(found, user)
     foreign = IssueOrigin(issue, says, found.modules, trust=trust)
     # the same text is judged in another way where it stands in another issue
     key = key_of(f"{thread.name}\n{found.text}")

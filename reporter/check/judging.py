@@ -162,7 +162,7 @@ def describe(answer: Answer, found: Signature | None) -> str:
 
 
 def settle(
-    sights: Sequence[Observation],
+    observations: Sequence[Observation],
     expected: CheckOutcome | None,
     reported: tuple[int, int] = (0, 0),
     is_known: bool = True,
@@ -173,21 +173,21 @@ def settle(
     the repro failed at first; `is_known` says whether the wanted failure is known, so that showing
     it is no accident.
     """
-    if not sights:
+    if not observations:
         return None
-    cold = [item for item in sights if item.cold]
+    cold = [item for item in observations if item.cold]
     if _comes_and_goes(reported):
-        return _settled_if_flaky(sights, cold, reported)
-    first = sights[0]
-    if len(sights) == 1:
+        return _settled_if_flaky(observations, cold, reported)
+    first = observations[0]
+    if len(observations) == 1:
         is_enough = (
             first.outcome == expected != "different"
             or (first.outcome == "reproduces" and (first.cold or is_known))
             or (first.outcome == "cannot_judge" and first.cold)
         )
-        return _decision(first, sights) if is_enough else None
-    if all(_alike(first, item) for item in sights):
-        return _decision(cold[0], sights)
+        return _decision(first, observations) if is_enough else None
+    if all(_alike(first, item) for item in observations):
+        return _decision(cold[0], observations)
     if len(cold) < RUNS:
         return None
     if all(_alike(cold[0], item) for item in cold):
@@ -200,14 +200,14 @@ def settle(
 
 
 def _settled_if_flaky(
-    sights: Sequence[Observation], cold: Sequence[Observation], reported: tuple[int, int]
+    observations: Sequence[Observation], cold: Sequence[Observation], reported: tuple[int, int]
 ) -> Decision | None:
     """A failure that was flaky from the start: one sight is enough, and its absence needs enough
     runs.
     """
-    hit = next((item for item in sights if item.outcome == "reproduces"), None)
+    hit = next((item for item in observations if item.outcome == "reproduces"), None)
     if hit is not None:
-        return _decision(hit, sights)
+        return _decision(hit, observations)
     if len(cold) < runs_for(reported):
         return None
     return _decision(cold[-1], cold)
@@ -233,9 +233,9 @@ def _alike(one: Observation, two: Observation) -> bool:
     return same(one.signature, two.signature)
 
 
-def _decision(chosen: Observation, sights: Sequence[Observation]) -> Decision:
-    hits = sum(item.outcome == chosen.outcome for item in sights)
-    return Decision(chosen.outcome, chosen.detail, chosen.signature, (hits, len(sights)))
+def _decision(chosen: Observation, observations: Sequence[Observation]) -> Decision:
+    hits = sum(item.outcome == chosen.outcome for item in observations)
+    return Decision(chosen.outcome, chosen.detail, chosen.signature, (hits, len(observations)))
 
 
 def _last_line(answer: Answer) -> str:

@@ -27,13 +27,13 @@ from reporter.tracker.preview import Prompt
 from reporter.tracker.session import TrackerSession
 
 
-def refuse_early(person: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> None:
+def refuse_early(user: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> None:
     """What `announce` would refuse is refused before hours of work: nobody to ask, or no token for
     where it would be said.
 
     Raises UsageError, AuthenticationError.
     """
-    if not is_sure and not person.is_there:
+    if not is_sure and not user.is_there:
         raise UsageError(
             "--comment asks before it posts, and nobody can answer here; run it on a terminal, or"
             " add --yes"
@@ -45,7 +45,7 @@ def refuse_early(person: Prompt, is_sure: bool, issues: Sequence[str] = ()) -> N
 
 
 def notify_issues(
-    results: Sequence[CheckResult], person: Prompt, is_sure: bool
+    results: Sequence[CheckResult], user: Prompt, is_sure: bool
 ) -> list[Notification]:
     """Tell the issues of these results what has changed.
 
@@ -54,15 +54,15 @@ def notify_issues(
     """
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store())
-        tracker = GitHub(person.say, stack)
-        comments = due(store, tracker, results, person.say)
+        tracker = GitHub(user.say, stack)
+        comments = due(store, tracker, results, user.say)
         for comment in comments:
-            person.show(f"this would be posted on {comment.place}#{comment.number}:")
+            user.show(f"this would be posted on {comment.place}#{comment.number}:")
             for line in ("", *audit_text(comment).rstrip().split("\n"), ""):
-                person.show(line)
+                user.show(line)
         if comments and not is_sure:
-            if person.choose("post it?", {"y": "yes", "n": "no"}) != "y":
-                person.say("nothing was posted")
+            if user.choose("post it?", {"y": "yes", "n": "no"}) != "y":
+                user.say("nothing was posted")
                 return []
         return tell(store, tracker, comments)
 
@@ -111,11 +111,9 @@ class GitHub:
         issue = f"{comment.place}#{comment.number}"
         # the change is part of the place, so that the next one is a delivery of its own
         place = f"{issue}/state/{comment.said}/{comment.check.outcome}"
-        letter = CommentPost(session, project, place, comment.number, comment.mark, lambda: text)
+        post = CommentPost(session, project, place, comment.number, comment.mark, lambda: text)
         return (
-            SubmissionService(comment.key, self._folder, session.pace, self._say)
-            .deliver(letter)
-            .url
+            SubmissionService(comment.key, self._folder, session.pace, self._say).deliver(post).url
         )
 
     @contextlib.contextmanager

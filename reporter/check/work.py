@@ -161,7 +161,7 @@ class TaskRunner:
             return _check(task, None, decision, 0.0)
         try:
             place = self.environments.place(task.release)
-            twin = _twin(task, place)
+            twin = _same_commit(task, place)
             if twin is not None:
                 return twin
             try:
@@ -180,7 +180,7 @@ class TaskRunner:
 
     def _decide(self, task: Task, place: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
-        subject, sights = task.subject, list[Observation]()
+        subject, observations = task.subject, list[Observation]()
         if subject.foreign is not None:
             pools = self.pools
             return judge_issue(
@@ -188,13 +188,13 @@ class TaskRunner:
             )
         skip = task.few and is_ready(self.pools.warm(place.python))
         if not (task.fresh or skip or subject.needs_cuda):
-            sights.append(self._warm(task, place))
+            observations.append(self._warm(task, place))
         while (
-            found := settle(sights, task.expected, subject.seen, subject.wanted is not None)
+            found := settle(observations, task.expected, subject.seen, subject.wanted is not None)
         ) is None:
             if self._stopped.is_set():
                 raise CancelledError
-            sights.append(self._cold(task, place))
+            observations.append(self._cold(task, place))
         return found
 
     def _warm(self, task: Task, place: Environment) -> Observation:
@@ -224,7 +224,7 @@ class TaskRunner:
         return observe(answer, task.subject.wanted, task.timeout)
 
 
-def _twin(task: Task, place: Environment) -> CheckResult | None:
+def _same_commit(task: Task, place: Environment) -> CheckResult | None:
     """What the repro showed in a build from the same commit, of the same kind and for the same
     Python: it need not run again.
     """

@@ -72,8 +72,8 @@ def chain(
         from reporter.cli.prompt import Terminal
         from reporter.tracker.filing import check_wanted, file
 
-        person = Terminal(options)
-        wanted = check_wanted(options, person)
+        user = Terminal(options)
+        wanted = check_wanted(options, user)
         if wanted.sends and options.yes and not options.summary:
             raise UsageError(
                 "--yes goes together with a sentence of your own; give it with --summary"
@@ -85,7 +85,7 @@ def chain(
         for line in first.summary_lines():
             (shell.talk if options.json else shell.say)(line)
         try:
-            return Chained(first, file(folder, wanted, person), None, folder)
+            return Chained(first, file(folder, wanted, user), None, folder)
         except KeyboardInterrupt:
             return Chained(first, None, Interrupted("interrupted; nothing was filed"), folder)
         except BugreportError as error:

@@ -30,7 +30,9 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictSection(Section, frozen=True, kw_only=True):
-    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run)."""
+    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times
+    run).
+    """
 
     kind: Kind
     layer: Layer
@@ -57,7 +59,9 @@ class RungSection(Section, frozen=True, kw_only=True):
 
 
 class RequiresSection(Section, frozen=True, kw_only=True):
-    """What the repro cannot do without; `dynamic` null is the default, `config` torch's settings."""
+    """What the repro cannot do without; `dynamic` null is the default, `config` torch's
+    settings.
+    """
 
     backward: bool = False
     dynamic: bool | None = None

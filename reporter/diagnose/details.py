@@ -13,7 +13,7 @@ from typing import Any
 
 from reporter.core.kinds import OUTSIDE, WRONG_VALUES, Backend, Kind, Layer, RungOutcome, Symptom
 from reporter.diagnose import culprit, divergence, graph_breaks, guards
-from reporter.diagnose.experiment import lab_abilities, lab_experiment
+from reporter.diagnose.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.call_session import Json
@@ -44,13 +44,13 @@ class DiagnosisDetails:
     """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a
     person of them.
 
-    `complaint` is the diagnosis in place of "all agrees" where the program is right but slow to no
-    purpose.
+    `remark_diagnosis` is the diagnosis in place of "all agrees" where the program is right but slow
+    to no purpose.
     """
 
     document: Mapping[str, Any]
     lines: tuple[str, ...]
-    complaint: Diagnosis | None = None
+    remark_diagnosis: Diagnosis | None = None
 
 
 class _Gatherer:
@@ -137,13 +137,13 @@ class _Gatherer:
         mode = diagnosis.finding.options.get("mode")
         names = culprit.candidates(diagnosis.layer, diagnosis.kind)
         found = culprit.find(
-            lab_experiment(diagnosis, self.timeout),
+            call_experiment(diagnosis, self.timeout),
             culprit.SuspectedBug(
                 diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
             ),
             culprit.SearchBudget(BUDGETS[0], self.jobs),
             self.say,
-            lab_abilities(diagnosis.finding.lab, names, self.timeout),
+            call_abilities(diagnosis.finding.live_call, names, self.timeout),
         )
         self.add("culprit", found.to_json(), found.sentence())
 
@@ -169,8 +169,8 @@ def gather(
     if thorough and diagnosis.is_bug:
         gatherer.divergence()
         gatherer.culprit()
-    complaint = None if diagnosis.is_bug else gatherer.complaints()
-    return DiagnosisDetails(gatherer.document, tuple(gatherer.lines), complaint)
+    remark_diagnosis = None if diagnosis.is_bug else gatherer.complaints()
+    return DiagnosisDetails(gatherer.document, tuple(gatherer.lines), remark_diagnosis)
 
 
 def _measurement(diagnosis: Diagnosis) -> Json | None:

@@ -144,16 +144,18 @@ def profile(
     `backend` replaces the call's own; `config` holds torch settings for the measurement, such as
     `fallback_random`; `timeout` is for one fork, `budget_seconds` of the `clock` for everything.
     """
-    lab, replay = (source.lab, source.replay) if isinstance(source, Finding) else (source, False)
+    live_call, replay = (
+        (source.live_call, source.replay) if isinstance(source, Finding) else (source, False)
+    )
     asked = {"op": "divergence", "replay": replay, "config": dict(config)}
     deadline = clock() + budget_seconds
-    answer = lab.request({**asked, "ask": "nodes"}, min(timeout, budget_seconds))
+    answer = live_call.request({**asked, "ask": "nodes"}, min(timeout, budget_seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
-    benches = [
+    prefix_runs = [
         _Bench(
-            lab,
+            live_call,
             {**asked, "grads": grads, "backend": backend},
             graph,
             deadline,
@@ -164,16 +166,16 @@ def profile(
         )
         for graph in graphs[:_GRAPHS]
     ]
-    return _first_to_differ(benches).search()
+    return _first_to_differ(prefix_runs).search()
 
 
-def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
+def _first_to_differ(prefix_runs: Sequence[_Bench]) -> _Bench:
     """The bench of the first graph that differs as a whole; the last one's if none does."""
-    for bench in benches if len(benches) > 1 else ():
+    for bench in prefix_runs if len(prefix_runs) > 1 else ():
         bench.measure([None])
         if bench.whole:
             return bench
-    return benches[-1]
+    return prefix_runs[-1]
 
 
 @dataclass
@@ -183,7 +185,7 @@ class _Bench:
     `whole`: whether the uncut graph differs.
     """
 
-    lab: CallSession
+    live_call: CallSession
     asked: Json
     graph: Json
     deadline: float
@@ -277,7 +279,7 @@ class _Bench:
         for chunk in chunks:
             shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
             self.say(f"graph up to operation {shown} of {len(self.nodes)}")
-            path = self.lab.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
+            path = self.live_call.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
             message = {
                 **self.asked,
                 "ask": "measure",
@@ -286,7 +288,7 @@ class _Bench:
                 "coarse_from": since,
                 "results": str(path),
             }
-            running.append((chunk, path, self.lab.submit(message, limit)))
+            running.append((chunk, path, self.live_call.submit(message, limit)))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:
             try:

@@ -48,7 +48,7 @@ class Variation:
     fresh: bool = True
 
     def message(self) -> Json:
-        """The keys that a rung of the standby and the overrides of a candidate share."""
+        """The keys that a rung of the fork server and the overrides of a candidate share."""
         found: Json = {"fresh": self.fresh}
         if self.config:
             found["config"] = dict(self.config)
@@ -97,7 +97,7 @@ class Trial:
 Experiment = Callable[[Variation], "Future[Trial]"]
 
 
-def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
+def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     """Experiments on the recorded call of a diagnosis, each in a fork of the moment before it."""
     assert diagnosis.finding is not None and diagnosis.ladder is not None
     finding, ladder, numbers = diagnosis.finding, diagnosis.ladder, itertools.count()
@@ -106,7 +106,7 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
 
     def experiment(variation: Variation) -> Future[Trial]:
-        path = finding.lab.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
+        path = finding.live_call.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
         rung: Json = {"how": "compiled", "replay": finding.replay, "grads": finding.grads}
         rung |= {"snapshot": str(path), **variation.message()}
         if forced:  # the bug was seen with eager's random numbers on both sides
@@ -133,10 +133,10 @@ def lab_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             if answer["outcome"] != RungOutcome.OK or not eager.good:
                 conclude(answer, None)
                 return
-            second = finding.lab.submit(comparison, timeout)
+            second = finding.live_call.submit(comparison, timeout)
             second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
 
-        finding.lab.submit({"op": "run", "rung": rung}, timeout).add_done_callback(ran)
+        finding.live_call.submit({"op": "run", "rung": rung}, timeout).add_done_callback(ran)
         return trial
 
     return experiment
@@ -267,11 +267,11 @@ USUAL = Abilities(
 )
 
 
-def lab_abilities(lab: CallSession, names: list[str], timeout: float) -> Abilities:
+def call_abilities(live_call: CallSession, names: list[str], timeout: float) -> Abilities:
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """
-    answer = lab.request({"op": "subsystems", "settings": names}, timeout)
+    answer = live_call.request({"op": "subsystems", "settings": names}, timeout)
     if answer.get("outcome") != "ok":
         return USUAL
     return Abilities(

@@ -149,9 +149,11 @@ def _ask(last: LastCall, timeout: float) -> dict[str, Any] | None:
     """The complaints of one callable with its own backend; with `eager` where that one does not
     come to an end.
     """
-    answer = last.lab.request({"op": "complaints"}, timeout)
+    answer = last.live_call.request({"op": "complaints"}, timeout)
     if answer.get("outcome") != "ok" or answer.get("raised"):
-        again = last.lab.request({"op": "complaints", "backend": Backend.EAGER.value}, timeout)
+        again = last.live_call.request(
+            {"op": "complaints", "backend": Backend.EAGER.value}, timeout
+        )
         if again.get("outcome") == "ok":
             answer = again
     return answer.get("complaints")

@@ -128,12 +128,12 @@ class _Search:
         self.timeout = timeout
         self._made = 0
         rung = {"how": "eager", "snapshot": self._path()}
-        self.eager = finding.lab.request({"op": "run", "rung": rung}, timeout)
+        self.eager = finding.live_call.request({"op": "run", "rung": rung}, timeout)
 
     def _path(self) -> str:
         self._made += 1
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
-        return str(self.finding.lab.folder / name)
+        return str(self.finding.live_call.folder / name)
 
     def ask(
         self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
@@ -147,13 +147,13 @@ class _Search:
             "static": [change.to_json() for change in static],
             "vary": None if vary is None else [change.to_json() for change in vary],
         }
-        return self.finding.lab.request(message, self.timeout)
+        return self.finding.live_call.request(message, self.timeout)
 
     def right(self, answer: Json) -> bool | None:
         """Whether a run agrees with eager; None if it cannot be told."""
         if answer.get("outcome") != "ok" or self.eager.get("outcome") != "ok":
             return None
-        compared = self.finding.lab.request(
+        compared = self.finding.live_call.request(
             {
                 "op": "compare",
                 "reference": self.eager["snapshot"],

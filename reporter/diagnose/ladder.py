@@ -148,7 +148,7 @@ class Climber:
             self._judge(again)
         path = self._path("probe")
         rung = {"how": "probe", "snapshot": path}
-        probe = self.finding.lab.request({"op": "run", "rung": rung}, self.timeout)
+        probe = self.finding.live_call.request({"op": "run", "rung": rung}, self.timeout)
         self.ladder.facts = dict(probe.get("facts") or {})
         self._ties = path if self.ladder.facts.get("ties") else None
         if eager.good:
@@ -208,12 +208,12 @@ class Climber:
         return [self._judge(self._run(name)) for name in names]
 
     def _path(self, name: str) -> str:
-        return str(self.finding.lab.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
+        return str(self.finding.live_call.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
 
     def _submit(self, name: str, **rung: Any) -> _Flight:
         rung["snapshot"] = self._path(name)
         rung.setdefault("grads", self.finding.grads)
-        return _Flight(self.finding.lab.submit({"op": "run", "rung": rung}, self.timeout))
+        return _Flight(self.finding.live_call.submit({"op": "run", "rung": rung}, self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
         flight = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
@@ -244,7 +244,7 @@ class Climber:
         reference = self.ladder[EAGER]
         if not (rung.good and reference.good):
             return rung
-        answer = self.finding.lab.request(
+        answer = self.finding.live_call.request(
             {
                 "op": "compare",
                 "reference": reference.snapshot,

@@ -41,16 +41,16 @@ class CallEvidence:
 
 
 def of_call(
-    lab: CallSession, folder: Path, budget: float, options: Mapping[str, Any] | None = None
+    live_call: CallSession, folder: Path, budget: float, options: Mapping[str, Any] | None = None
 ) -> CallEvidence:
-    """Asks the standby of a recorded call for evidence, within `budget` seconds; `folder` must be
-    private.
+    """Asks the fork server of a recorded call for evidence, within `budget` seconds; `folder` must
+    be private.
 
     Options: `function`, the one function to compile.
     """
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    answer = lab.request(
+    answer = live_call.request(
         {"op": "evidence", "folder": str(folder), "options": dict(options or {})}, budget
     )
     found = answer.get("found")

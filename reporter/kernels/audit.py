@@ -61,7 +61,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     identity = Identity.of_this_machine()
     environment = collect(info.path).environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    gate = AllowList(terms, _strings(finished.compiled.get("internals")), public)
+    allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
     form = chosen(options, Layer.TRITON)
     report = replace(
         finished.report,
@@ -86,11 +86,11 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     result = check_outgoing(
         files,
         terms,
-        internals=gate.internals,
+        internals=allowing.internals,
         identity=identity,
-        allowed=(*gate.allowed, evidence.key),
+        allowed=(*allowing.allowed, evidence.key),
     )
-    private = {**finished.private, GATE: gate.dumps(), **for_later(form, files)}
+    private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
     if not result.passed:
         (output / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse(result, output)

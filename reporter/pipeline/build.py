@@ -94,7 +94,7 @@ class ReproBuilder:
         self.refusals = Refusals(self.places, judge(self.wanted))
         self.started = time.monotonic()
         self.stages: list[tuple[str, float]] = []
-        self.trail: list[tuple[int, int, int]] = []
+        self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             self.pool,
             judge(self.wanted),
@@ -116,7 +116,7 @@ class ReproBuilder:
     def _shrunk(self, candidate: Candidate) -> None:
         self.size = rounds.size_of(candidate)
         lines = sum(1 for line in candidate.text().splitlines() if line.strip())
-        self.trail.append(
+        self.history.append(
             (self.scheduler.counts.settled, source_candidates.statements(candidate), lines)
         )
         self.progress.update(self.scheduler.counts.settled, self.size)
@@ -193,9 +193,12 @@ class ReproBuilder:
             timing=self._timing(),
             differs_from=verified.differs_from,
             different=reduced.different,
-            trail=(*self.trail, (self.scheduler.counts.settled, *_size(reduced.candidate, text))),
+            history=(
+                *self.history,
+                (self.scheduler.counts.settled, *_size(reduced.candidate, text)),
+            ),
             summary=summary,
-            exhibit=shown,
+            measured=shown,
         )
 
     def _measurements(self, text: str, summary: str, seconds: float) -> Measurements:

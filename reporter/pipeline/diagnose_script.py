@@ -113,7 +113,7 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     Raises UsageError for tensors of --allow-values that the failing call does not have.
     """
     is_bug, wanted = found.diagnosis.is_bug, run.output is not None
-    diagnosis = found.details.complaint or found.diagnosis
+    diagnosis = found.details.remark_diagnosis or found.diagnosis
     facts = _environment(diagnosis)
     material = _Material()
     if wanted and is_bug or found.doubtful:
@@ -124,7 +124,7 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     finding = found.diagnosis.finding
     if wanted and is_bug and finding is not None and run.options.evidence:
         run.progress.stage("evidence", "torch's own tools, for the private folder")
-        of_call(finding.lab, run.folder / EVIDENCE / "call", run.options.evidence)
+        of_call(finding.live_call, run.folder / EVIDENCE / "call", run.options.evidence)
     return recorded
 
 
@@ -194,7 +194,7 @@ def _echo(json_mode: bool) -> IO[bytes] | None:
 
 def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> Recorded:
     """The verdict with its measurements, the environment, and the material of candidates."""
-    recording, diagnosis = found.recording, found.details.complaint or found.diagnosis
+    recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
     way = way_of(run.options, run.info.path)
     return Recorded(
         kind=diagnosis.kind,
@@ -229,7 +229,7 @@ def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> R
 def _environment(diagnosis: Diagnosis) -> Json:
     """What the target says of itself: versions, torch's own words, the user's files and texts."""
     finding = diagnosis.finding
-    return finding.lab.request({"op": "environment"}, 60) if finding is not None else {}
+    return finding.live_call.request({"op": "environment"}, 60) if finding is not None else {}
 
 
 def _with_model(run: Run, found: Diagnosed, recorded: Recorded) -> Recorded:
@@ -237,9 +237,9 @@ def _with_model(run: Run, found: Diagnosed, recorded: Recorded) -> Recorded:
     finding = found.diagnosis.finding
     if finding is None:
         return recorded
-    traced = traced_model.collect(finding.lab, run.options.timeout, run.options.allow_values)
+    traced = traced_model.collect(finding.live_call, run.options.timeout, run.options.allow_values)
     recorded = replace(recorded, whole=traced)
-    source = source_model.collect(finding.lab, recorded, run.options.timeout)
+    source = source_model.collect(finding.live_call, recorded, run.options.timeout)
     return replace(recorded, whole={**traced, "source": source})
 
 
@@ -263,8 +263,8 @@ def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Mat
     finding = diagnosis.finding
     if finding is None:
         return _Material()
-    gathered = finding.lab.request({"op": "gather"}, 60).get("gathered")
-    tensors = finding.lab.request({"op": "tensors"}, 60).get("tensors") or {}
+    gathered = finding.live_call.request({"op": "gather"}, 60).get("gathered")
+    tensors = finding.live_call.request({"op": "tensors"}, 60).get("tensors") or {}
     check_allowed(options.allow_values, tensors)
     graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
     captures = tuple((graph, dict(way)) for graph, way in graphs)

@@ -58,15 +58,17 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
         try:
             progress.stage("evidence", "the call once more, with torch's own tools")
             wanted = {"function": function} if function else {}
-            return EvidenceResult(of_call(_lab(recording), folder, options.timeout, wanted))
+            return EvidenceResult(
+                of_call(_call_session(recording), folder, options.timeout, wanted)
+            )
         finally:
             recording.close()
 
 
-def _lab(recording: Recording) -> CallSession:
+def _call_session(recording: Recording) -> CallSession:
     """The failing call, else the last one that was watched."""
     if recording.findings:
-        return recording.findings[0].lab
+        return recording.findings[0].live_call
     if recording.last_calls:
-        return recording.last_calls[-1].lab
+        return recording.last_calls[-1].live_call
     raise CannotJudgeError("the script made no compiled call that can be repeated")

@@ -42,7 +42,7 @@ from reporter.publish.result import (
 from reporter.publish.write import Destination, Outgoing, audit
 from reporter.recording.attached import Attached, attach
 from reporter.recording.findings import Recording
-from reporter.reduce.blockwise import closer_look
+from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
 from reporter.whole_model.traced_model import describe_equivalence
@@ -117,7 +117,7 @@ class TorchProgram:
         found.recording.close()
         self.workers.suit(device_of(recorded))
         if found.doubtful and recorded.check is not None:
-            recorded = closer_look(recorded, self.workers.pool, self.run.progress)
+            recorded = look_at_blocks(recorded, self.workers.pool, self.run.progress)
         is_reported = recorded.is_bug and self.run.output is not None
         return self._kept(recorded) if is_reported else recorded
 

@@ -103,7 +103,7 @@ class TritonProgram:
         self.wanted: Json = {}
         self.target = ""
         self.tried = 0
-        self.trail: list[tuple[int, int, int]] = []
+        self.history: list[tuple[int, int, int]] = []
 
     @staticmethod
     def fits(run: Run) -> bool:
@@ -243,7 +243,7 @@ class TritonProgram:
                 "launch": kernel.launch,
             },
             "test": {"path": "test_repro.py", "fails_here": fails, "passes_on": []},
-            "reduction": [list(row) for row in self.trail],
+            "reduction": [list(row) for row in self.history],
         }
 
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
@@ -271,9 +271,9 @@ class TritonProgram:
 
     def _shrunk(self, kernel: KernelCandidate) -> None:
         """Notes a kernel that fails, if it is the smallest so far."""
-        if not self.trail or kernel.statements < self.trail[-1][1]:
+        if not self.history or kernel.statements < self.history[-1][1]:
             lines = len([line for line in kernel.text.splitlines() if line.strip()])
-            self.trail.append((self.tried, kernel.statements, lines))
+            self.history.append((self.tried, kernel.statements, lines))
             self.progress.update(self.tried, f"{kernel.statements} statements")
 
     def _ablation(self, report: Report, kernel: KernelCandidate) -> tuple[RungRow, ...]:

@@ -57,7 +57,7 @@ def check_outgoing(
         identity: this machine's names; found out when not given.
         allowed: public values that look like credentials or addresses (see `public_values`).
     """
-    house = OwnText(
+    ours = OwnText(
         code="\n".join((own_text(code=True), boilerplate_text(), *SUMMARIES.values())),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
     )
@@ -67,7 +67,7 @@ def check_outgoing(
         name: _GEOMETRY.sub("", text) if name.endswith(".html") else text
         for name, text in files.items()
     }
-    return audit(read, terms, identity or Identity.of_this_machine(), house=house, allowed=allowed)
+    return audit(read, terms, identity or Identity.of_this_machine(), ours=ours, allowed=allowed)
 
 
 def refuse_leaks(result: Audit) -> None:

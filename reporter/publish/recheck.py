@@ -51,19 +51,19 @@ def recheck(
             does.
     """
     private = folder / "private"
-    gate = AllowList.load(private / GATE) or _by_mapping(folder)
-    terms = Terms() if public or gate is None else gate.terms
+    allowing = AllowList.load(private / GATE) or _by_mapping(folder)
+    terms = Terms() if public or allowing is None else allowing.terms
     found = check_outgoing(
         files,
         terms,
-        internals=gate.internals if gate else (),
+        internals=allowing.internals if allowing else (),
         identity=Identity.of_this_machine(),
-        allowed=(*allowed, *(gate.allowed if gate else ())),
+        allowed=(*allowed, *(allowing.allowed if allowing else ())),
     )
     refused = [finding for finding in found.findings if finding.kind not in _ON_PURPOSE]
     if refused:
         _refuse(private, refused)
-    return Rechecked(found.findings, found.terms_checked, public or gate is not None)
+    return Rechecked(found.findings, found.terms_checked, public or allowing is not None)
 
 
 def _by_mapping(folder: Path) -> AllowList | None:

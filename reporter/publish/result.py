@@ -70,22 +70,22 @@ class BuiltRepro:
     differs_from: tuple[Json, ...] = ()
     different: Difference | None = None
     #: Candidates settled, tensor operations and lines, each time the program got smaller.
-    trail: tuple[tuple[int, int, int], ...] = ()
+    history: tuple[tuple[int, int, int], ...] = ()
     summary: str = ""
-    exhibit: Measurements | None = None
+    measured: Measurements | None = None
 
 
 @dataclass(frozen=True)
 class RunResult:
     """How a run ended: the report document, the exit code, the last words on the terminal, with
-    `story` as tables, and the folder.
+    `last_screen` as tables, and the folder.
     """
 
     report: Report
     exit_code: int
     lines: tuple[str, ...]
     folder: Path | None = None
-    story: Summary | None = None
+    last_screen: Summary | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document of report.json."""
@@ -97,7 +97,7 @@ class RunResult:
 
     def tables(self) -> list[Table]:
         """The same for a terminal; nothing where lines say it as well."""
-        return list(self.story.tables()) if self.story else []
+        return list(self.last_screen.tables()) if self.last_screen else []
 
 
 def device_of(recorded: Recorded) -> str:

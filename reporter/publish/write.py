@@ -102,7 +102,7 @@ def audit(
     identity = Identity.of_this_machine()
     environment = recorded.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
-    gate = AllowList(terms, recorded.internals, public)
+    allowing = AllowList(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(
@@ -113,14 +113,14 @@ def audit(
         result = check_outgoing(
             files,
             terms,
-            internals=gate.internals,
+            internals=allowing.internals,
             identity=identity,
-            allowed=(*gate.allowed, key_of(built.text)),
+            allowed=(*allowing.allowed, key_of(built.text)),
         )
         if result.passed:
             break
     private = _private(recorded, built)
-    private.update({GATE: gate.dumps(), **for_later(form, files)})
+    private.update({GATE: allowing.dumps(), **for_later(form, files)})
     refuse(result, run.output)
     summary = Summary(
         report,
@@ -184,9 +184,9 @@ def _report(
             **_whole(recorded, built),
             **_shown(recorded, built),
             "fingerprint": _fingerprint(recorded, built).to_json(),
-            "reduction": [list(row) for row in built.trail],
+            "reduction": [list(row) for row in built.history],
             **({"evidence": found.to_json()} if found else {}),
-            **(_exhibited(built.exhibit) if built.exhibit else {}),
+            **(_exhibited(built.measured) if built.measured else {}),
             "timing": {**(recorded.details.get("timing") or {}), **built.timing},
         },
         differs_from=built.differs_from,
@@ -317,7 +317,7 @@ def _files(
 
     Raises UsageError.
     """
-    shown = built.exhibit
+    shown = built.measured
     return render(
         report,
         evidence,
@@ -397,8 +397,8 @@ def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
             indent=2,
         ),
     }
-    if built.exhibit is not None:
-        private["exhibit.json"] = json.dumps({"cells": built.exhibit.cells})
+    if built.measured is not None:
+        private["exhibit.json"] = json.dumps({"cells": built.measured.cells})
     if built.unverified:
         rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)

@@ -1,4 +1,4 @@
-"""Where experiments on a recorded call are made: a standby process, asked over its socket.
+"""Where experiments on a recorded call are made: a fork server process, asked over its socket.
 
 A `CallSession` answers requests about one call — run it under a rung, compare two runs, capture its
 graph — and hides whether a fork of the recorded moment or a re-run of the whole script does the
@@ -68,7 +68,7 @@ class Connection:
 
 
 class ForkedCallSession:
-    """Experiments in forks of a standby process."""
+    """Experiments in forks of a fork server process."""
 
     def __init__(self, call: int, folder: Path) -> None:
         self.call = call
@@ -82,20 +82,20 @@ class ForkedCallSession:
         self._lock = threading.Lock()
 
     def attach(self, connection: Connection, pid: int) -> None:
-        """Called when the standby of this call has connected."""
+        """Called when the fork server of this call has connected."""
         self._connection = connection
         self.pid = pid
         self._ready.set()
 
     def handle(self, message: Json) -> None:
-        """Takes an answer of the standby."""
+        """Takes an answer of the fork server."""
         with self._lock:
             future = self._waiting.pop(int(message["answer"]), None)
         if future is not None:
             future.set_result(message)
 
     def detach(self) -> None:
-        """Called when the standby is gone: everything still asked of it has died with it."""
+        """Called when the fork server is gone: everything still asked of it has died with it."""
         self._gone = True
         self._ready.set()
         with self._lock:

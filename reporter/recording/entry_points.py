@@ -72,8 +72,8 @@ WayKind = Literal["script", "module", "notebook", "function", "text", "attached"
 class Way:
     """How the target starts a program.
 
-    `command` is its target and the arguments, as `sys.argv` will be. `texts` are private texts by name that are no files; `notes` are for the
-    user. `ranks`: torchrun's variables are wanted.
+    `command` is its target and the arguments, as `sys.argv` will be. `texts` are private texts by
+    name that are no files; `notes` are for the user. `ranks`: torchrun's variables are wanted.
     """
 
     kind: WayKind

@@ -34,7 +34,7 @@ class Finding:
 
     call: int
     symptom: Symptom
-    lab: CallSession
+    live_call: CallSession
     options: Json
     context: Json
     replay: bool
@@ -70,7 +70,7 @@ class Recording:
     output: str = ""
     unsupported: str | None = None
     rejected: Json | None = None
-    labs: list[CallSession] = field(default_factory=list)
+    call_sessions: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
     complaints: Json = field(default_factory=dict)
     unusable: str | None = None
@@ -93,6 +93,6 @@ class Recording:
 
     def close(self) -> None:
         """Ends every process of the recording and removes its working files."""
-        for lab in self.labs:
-            lab.close()
+        for live_call in self.call_sessions:
+            live_call.close()
         shutil.rmtree(self.folder, ignore_errors=True)

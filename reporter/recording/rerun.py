@@ -188,8 +188,8 @@ class _Again:
 
 
 class ProgramRuns:
-    """What all labs of one recording share: the program, its cache, and how many of it may run side
-    by side.
+    """What all live calls of one recording share: the program, its cache, and how many of it may
+    run side by side.
 
     `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started
     before it is asked for; on a GPU each takes its memory.
@@ -211,15 +211,15 @@ class ProgramRuns:
         self.ahead = ahead
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
 
-    def lab(self, call: int) -> RerunCallSession:
-        """The lab of one call, which starts nothing before it is asked."""
+    def live_call(self, call: int) -> RerunCallSession:
+        """The live call of one call, which starts nothing before it is asked."""
         return RerunCallSession(self, call)
 
     def submit(
-        self, lab: RerunCallSession, message: Mapping[str, Any], timeout: float
+        self, live_call: RerunCallSession, message: Mapping[str, Any], timeout: float
     ) -> Future[Json]:
-        """Has `lab` answer in one of the threads."""
-        return self._threads.submit(lab.answer, message, timeout)
+        """Has `live_call` answer in one of the threads."""
+        return self._threads.submit(live_call.answer, message, timeout)
 
     def start(self, call: int) -> _Again:
         """One more run, on its way to the call."""

@@ -1,8 +1,8 @@
-"""One run of the user's script, watched: which compiled call failed, and a lab for each call worth
-a second look.
+"""One run of the user's script, watched: which compiled call failed, and a live call for each call
+worth a second look.
 
 The script runs once, as always. For each watched call the host has the eager reference computed in
-the call's standby and compares; a call that raised where eager does not, died, or returned
+the call's fork server and compares; a call that raised where eager does not, died, or returned
 something else becomes a `Finding`. Where nothing can be forked, the script runs again up to that
 call instead (`rerun`).
 """
@@ -88,7 +88,9 @@ class RecordingSession:
         self.recording = Recording(self._folder())
         self.runs = self._runs() if watching.reruns else None
         self._judging = 0.0
-        self.standbys = ForkServers(self.recording.folder, self.runs.lab if self.runs else None)
+        self.standbys = ForkServers(
+            self.recording.folder, self.runs.live_call if self.runs else None
+        )
         self.begun: dict[int, Json] = {}
         self.took: dict[int, float] = {}
         self.open_call: int | None = None
@@ -202,9 +204,9 @@ class RecordingSession:
         role: dict[str, Any] = {}
 
         def gone() -> None:
-            lab = role.get("lab")
-            if lab is not None:
-                lab.detach()
+            live_call = role.get("lab")
+            if live_call is not None:
+                live_call.detach()
             if role.get("script"):
                 self.finished.set()
 
@@ -216,10 +218,10 @@ class RecordingSession:
                 self._script = connection
                 self._greeted(message)
             elif message.get("role") == "standby":
-                lab = self.standbys.lab(int(message["call"]))
-                assert isinstance(lab, ForkedCallSession)
-                role["lab"] = lab
-                lab.attach(connection, int(message["pid"]))
+                live_call = self.standbys.live_call(int(message["call"]))
+                assert isinstance(live_call, ForkedCallSession)
+                role["lab"] = live_call
+                live_call.attach(connection, int(message["pid"]))
             elif "answer" in message:
                 role["lab"].handle(message)
             else:
@@ -287,7 +289,7 @@ class RecordingSession:
 
     def _run(self, call: int, name: str, **rung: Any) -> Json:
         rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
-        return self.standbys.lab(call).request({"op": "run", "rung": rung}, self.timeout / 2)
+        return self.standbys.live_call(call).request({"op": "run", "rung": rung}, self.timeout / 2)
 
     def _unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
@@ -300,7 +302,7 @@ class RecordingSession:
     def _compare(
         self, call: int, reference: str, actual: str, exact: str | None = None
     ) -> Json | None:
-        answer = self.standbys.lab(call).request(
+        answer = self.standbys.live_call(call).request(
             {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
         )
         comparison = answer.get("comparison")
@@ -390,7 +392,7 @@ class RecordingSession:
         finding = Finding(
             call=call,
             symptom=symptom,
-            lab=self.standbys.lab(call),
+            live_call=self.standbys.live_call(call),
             options=begun.get("options", {}),
             context=begun.get("context", {}),
             place=str(begun.get("place") or ""),
@@ -413,7 +415,7 @@ class RecordingSession:
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
-        recording.labs, recording.last_calls = self.standbys.conclude(kept, self.begun)
+        recording.call_sessions, recording.last_calls = self.standbys.conclude(kept, self.begun)
 
 
 def _limit_of_forks(answer: Json) -> bool:

@@ -28,7 +28,7 @@ from reporter.reduce.scheduler import Scheduler
 _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 
 
-def closer_look(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
+def look_at_blocks(recorded: Recorded, pool: WorkerPool, progress: Progress) -> Recorded:
     """The recording with a bug's verdict if one block shows one by itself, else unchanged."""
     if recorded.check is None:
         return recorded

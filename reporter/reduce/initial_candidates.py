@@ -146,7 +146,7 @@ def graphs(
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.lab.request(
+        answer = finding.live_call.request(
             {"op": "capture", "allow": list(allow), **way}, climber_timeout
         )
         for graph in reversed(answer.get("graphs") or []):

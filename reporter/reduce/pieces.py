@@ -169,7 +169,7 @@ def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
     return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs)
 
 
-def quilt(pieces: Sequence[Graph]) -> Graph:
+def batch(pieces: Sequence[Graph]) -> Graph:
     """All pieces in one graph that returns what each of them returns."""
     if len(pieces) == 1:
         return pieces[0]

@@ -15,7 +15,7 @@ from typing import Any
 from anonymizer.graph.ir import Graph
 from reporter.core import delta_debugging
 from reporter.core.candidate import Candidate
-from reporter.reduce.pieces import levels, quilt
+from reporter.reduce.pieces import batch, levels
 from reporter.reduce.questions import Questions
 
 #: Smaller graphs are as quickly reduced from the whole.
@@ -85,7 +85,7 @@ class Slices:
         in parts.
         """
         groups = list(_groups(pieces, _GROUPS))
-        made = [self.make(quilt(group)) for group in groups]
+        made = [self.make(batch(group)) for group in groups]
         self.patience -= len(groups)
         found = self.ask.pick(zip(groups, made))
         if found is not None:
@@ -105,7 +105,7 @@ class Slices:
                 pieces = delta_debugging.minimise_list(pieces, self._index)
                 break
             pieces = found[1]
-        return self.make(quilt(pieces))
+        return self.make(batch(pieces))
 
     def _index(self, options: Sequence[list[Graph]]) -> int | None:
         found = self._pick(options)
@@ -113,7 +113,7 @@ class Slices:
 
     def _pick(self, options: Sequence[list[Graph]]) -> tuple[int, list[Graph]] | None:
         found = self.ask.pick(
-            (at, self.make(quilt(option)) if option else None) for at, option in enumerate(options)
+            (at, self.make(batch(option)) if option else None) for at, option in enumerate(options)
         )
         return (found[0], options[found[0]]) if found is not None else None
 

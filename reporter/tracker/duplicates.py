@@ -91,7 +91,7 @@ class Duplicates:
 def find_duplicates(
     session: TrackerSession | None,
     repository: Repository,
-    parcel: Submission,
+    draft: Submission,
     store: Path | None = None,
 ) -> Duplicates:
     """Searches the store, and the tracker where there is a session.
@@ -101,13 +101,13 @@ def find_duplicates(
     found: dict[str, PossibleDuplicate] = {}
     trouble: list[str] = []
     try:
-        found.update((item.url, item) for item in _in_store(parcel, repository, store))
+        found.update((item.url, item) for item in _in_store(draft, repository, store))
     except BugreportError as error:
         trouble.append(str(error))
-    for query in queries(repository, parcel) if session is not None else ():
+    for query in queries(repository, draft) if session is not None else ():
         assert session is not None
         try:
-            items, gave_up = _on_tracker(session, query, parcel)
+            items, gave_up = _on_tracker(session, query, draft)
             for item in items:
                 found.setdefault(item.url, item)
                 if item.score > found[item.url].score:
@@ -122,33 +122,33 @@ def find_duplicates(
     return Duplicates(tuple(shown), tuple(trouble))
 
 
-def queries(repository: Repository, parcel: Submission) -> list[str]:
+def queries(repository: Repository, draft: Submission) -> list[str]:
     """What the tracker is asked, the most telling first; each within the limit of the search
     API.
     """
     place = f"repo:{repository.full_name} is:issue"
     asked = []
-    if parcel.stored.fingerprint:
-        digits = parcel.stored.fingerprint.partition(":")[2]
+    if draft.stored.fingerprint:
+        digits = draft.stored.fingerprint.partition(":")[2]
         asked.append(f'{place} in:body "{digits}"')
-    exception, words = exception_of(parcel), words_of(parcel)
+    exception, words = exception_of(draft), words_of(draft)
     if exception and words:
         asked.append(_within(f"{place} {exception}", words[:5]))
-    operators = telling_operators(parcel)
+    operators = telling_operators(draft)
     if operators:
         asked.append(_within(f"{place} torch.compile", [last(name) for name in operators[:4]]))
     return asked
 
 
 def _in_store(
-    parcel: Submission, repository: Repository, path: Path | None
+    draft: Submission, repository: Repository, path: Path | None
 ) -> Iterator[PossibleDuplicate]:
     """Reports of one's own with the same fingerprint, filed or not."""
     reason = (
         "your own report of the same failure: layer, exception and torch frames or operators agree"
     )
     with open_store(path) as store:
-        for report in alike(store, parcel.stored):
+        for report in alike(store, draft.stored):
             known = [
                 item
                 for item in filings(store, report.key)
@@ -165,19 +165,19 @@ def _in_store(
 
 
 def _on_tracker(
-    session: TrackerSession, query: str, parcel: Submission
+    session: TrackerSession, query: str, draft: Submission
 ) -> tuple[list[PossibleDuplicate], bool]:
     """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
-        found = [_weighed(issue, parcel) for issue in itertools.islice(results, _PER_SEARCH)]
+        found = [_weighed(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
         return found, is_incomplete(results)
 
 
-def _weighed(issue: Issue, parcel: Submission) -> PossibleDuplicate:
+def _weighed(issue: Issue, draft: Submission) -> PossibleDuplicate:
     labels = [plain_line(label.name) for label in issue.labels]
     title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
-    score, reasons = weigh(parcel, title, body, labels)
+    score, reasons = weigh(draft, title, body, labels)
     return PossibleDuplicate(
         score, tuple(reasons), title, plain_line(issue.html_url), issue.number, issue.state
     )

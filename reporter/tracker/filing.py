@@ -29,7 +29,7 @@ from reporter.tracker.outcome import (
     PreviewResult,
     WantedFields,
     duplicate_lines,
-    parcel_lines,
+    submission_lines,
 )
 from reporter.tracker.place import Repository, need_token, parse_repository
 from reporter.tracker.plain_text import plain_line
@@ -40,7 +40,7 @@ from reporter.tracker.submission import (
     Submission,
     comment_with_environment,
     has_words,
-    read_parcel,
+    read_submission,
     with_words,
 )
 
@@ -61,7 +61,7 @@ class FilingRequest:
         return not (self.options.dry_run or self.options.web)
 
 
-def check_wanted(options: Options, person: Prompt, comment_on: int | None = None) -> FilingRequest:
+def check_wanted(options: Options, user: Prompt, comment_on: int | None = None) -> FilingRequest:
     """Refuses what would be refused later, so that `create --file` does so before its long run.
 
     Raises:
@@ -80,7 +80,7 @@ def check_wanted(options: Options, person: Prompt, comment_on: int | None = None
         if _THEIRS.fullmatch(label.strip()):
             raise UsageError(f"the label {label!r} is for the maintainers to give; leave it out")
     if wanted.sends:
-        if not options.yes and not person.is_there:
+        if not options.yes and not user.is_there:
             raise UsageError(
                 "filing needs somebody who says yes, and there is no terminal to ask; give"
                 " --summary with a sentence of your own and --yes"
@@ -89,38 +89,38 @@ def check_wanted(options: Options, person: Prompt, comment_on: int | None = None
     return wanted
 
 
-def file(folder: Path, wanted: FilingRequest, person: Prompt) -> Filed | PreviewResult:
+def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewResult:
     """Files a report, or shows it. Raises BugreportError."""
     options = wanted.options
-    parcel = _parcel(folder, options)
-    if wanted.sends and options.yes and not has_words(parcel):
+    draft = _draft(folder, options)
+    if wanted.sends and options.yes and not has_words(draft):
         raise UsageError(
             "--yes goes together with a sentence of your own; give it with --summary, or leave"
             " --yes out to be asked"
         )
-    checked = _checked(parcel, options)
-    notes = (*parcel.notes, *_doubts(checked))
+    checked = _checked(draft, options)
+    notes = (*draft.notes, *_doubts(checked))
     if options.dry_run:
-        return dry_run(wanted.repository, options, parcel, notes)
+        return dry_run(wanted.repository, options, draft, notes)
     if options.web:
-        return web(wanted.repository, parcel, person, notes)
-    record(parcel.stored)
+        return web(wanted.repository, draft, user, notes)
+    record(draft.stored)
     with TrackerSession(wanted.repository.host) as session:
         project = session.repository(wanted.repository)
-        filer = _Filer(wanted, person, session, project, _canonical(wanted.repository, project))
-        return filer.file(parcel, notes)
+        filer = _Filer(wanted, user, session, project, _canonical(wanted.repository, project))
+        return filer.file(draft, notes)
 
 
-def _parcel(folder: Path, options: Options) -> Submission:
+def _draft(folder: Path, options: Options) -> Submission:
     """The report as it lies there, or written anew in the form that was asked for, with the labels
     that this form knows.
     """
     words = options.summary or ""
     if options.template is None:
-        return read_parcel(folder, words)
+        return read_submission(folder, words)
     form = chosen(options)
-    parcel = read_parcel(folder, words, in_form(folder, form))
-    return replace(parcel, labels=form.allowed(parcel.labels))
+    draft = read_submission(folder, words, in_form(folder, form))
+    return replace(draft, labels=form.allowed(draft.labels))
 
 
 @dataclass(frozen=True)
@@ -131,30 +131,32 @@ class _Filer:
     """
 
     wanted: FilingRequest
-    person: Prompt
+    user: Prompt
     session: TrackerSession
     project: Project
     repository: Repository
 
-    def file(self, parcel: Submission, notes: tuple[str, ...]) -> Filed | PreviewResult:
+    def file(self, draft: Submission, notes: tuple[str, ...]) -> Filed | PreviewResult:
         options = self.wanted.options
-        desk = SubmissionService(parcel.key, parcel.folder, self.session.pace, self.person.say)
-        labels, unknown = self._labels(parcel)
+        submitter = SubmissionService(draft.key, draft.folder, self.session.pace, self.user.say)
+        labels, unknown = self._labels(draft)
         notes = (*notes, *unknown)
         assignees = self._assignees()
         if self.wanted.comment_on is not None:
-            return self._comment(desk, parcel, self.wanted.comment_on, Duplicates(), notes, labels)
-        letter = IssuePost(self.session, self.project, self.repository, parcel, labels, assignees)
-        there = self._there_already(letter)
+            return self._comment(
+                submitter, draft, self.wanted.comment_on, Duplicates(), notes, labels
+            )
+        post = IssuePost(self.session, self.project, self.repository, draft, labels, assignees)
+        there = self._there_already(post)
         if there is not None:
-            landed = desk.deliver(letter)  # writes it down, and sends nothing
-            return self._finish("already_filed", desk, letter, landed, Duplicates(), notes)
-        found = find_duplicates(self.session, self.repository, parcel)
+            landed = submitter.deliver(post)  # writes it down, and sends nothing
+            return self._finish("already_filed", submitter, post, landed, Duplicates(), notes)
+        found = find_duplicates(self.session, self.repository, draft)
         for line in duplicate_lines(found):
-            self.person.say(line)
+            self.user.say(line)
         target = found.to_comment_on
         if target is not None and target.number and not options.yes:
-            answer = self.person.choose(
+            answer = self.user.choose(
                 f"Add your environment to #{target.number} instead of a new issue?",
                 {
                     "c": f"comment on #{target.number}",
@@ -163,102 +165,102 @@ class _Filer:
                 },
             )
             if answer == "q":
-                return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
+                return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
             if answer == "c":
-                return self._comment(desk, parcel, target.number, found, notes, labels)
-        agreed = self._agreed(parcel, labels, assignees, notes)
+                return self._comment(submitter, draft, target.number, found, notes, labels)
+        agreed = self._agreed(draft, labels, assignees, notes)
         if agreed is None:
-            return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
-        letter = replace(letter, parcel=agreed)
-        landed = desk.deliver(letter)
+            return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
+        post = replace(post, draft=agreed)
+        landed = submitter.deliver(post)
         action = "already_filed" if landed.already else "filed"
-        return self._finish(action, desk, letter, landed, found, notes)
+        return self._finish(action, submitter, post, landed, found, notes)
 
-    def _there_already(self, letter: IssuePost) -> Landed | None:
+    def _there_already(self, post: IssuePost) -> Landed | None:
         with open_store() as store:
-            row = filing(store, letter.parcel.key, letter.place)
+            row = filing(store, post.draft.key, post.place)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Landed(row.number, row.url, already=True)
-        return letter.look(None)
+        return post.look(None)
 
     def _agreed(
         self,
-        parcel: Submission,
+        draft: Submission,
         labels: tuple[str, ...],
         assignees: tuple[str, ...],
         notes: tuple[str, ...],
     ) -> Submission | None:
-        """The parcel as the person wants it, or None if they do not."""
-        parcel = self._worded(parcel)
-        for line in parcel_lines(self.repository, parcel, labels, assignees):
-            self.person.show(line)
+        """The submission as the person wants it, or None if they do not."""
+        draft = self._worded(draft)
+        for line in submission_lines(self.repository, draft, labels, assignees):
+            self.user.show(line)
         for note in notes:
-            self.person.say(f"note: {note}")
+            self.user.say(f"note: {note}")
         if self.wanted.options.yes or self._says_yes(f"File this in {self.repository}?"):
-            return parcel
+            return draft
         return None
 
-    def _worded(self, parcel: Submission) -> Submission:
-        """The parcel with the person's own sentence, which is checked for leaks like everything
+    def _worded(self, draft: Submission) -> Submission:
+        """The submission with the person's own sentence, which is checked for leaks like everything
         else.
         """
-        if has_words(parcel):
-            return parcel
-        self.person.say(
+        if has_words(draft):
+            return draft
+        self.user.say(
             "The project wants words of your own: what did you do when it failed, and what does it"
             " keep you from doing?"
         )
         words = ""
         while len(words.split()) < 3:
-            words = self.person.ask("Your sentence").strip()
-        parcel = with_words(parcel, words)
-        _checked(parcel, self.wanted.options)
-        return parcel
+            words = self.user.ask("Your sentence").strip()
+        draft = with_words(draft, words)
+        _checked(draft, self.wanted.options)
+        return draft
 
     def _says_yes(self, question: str) -> bool:
-        self.person.say(
+        self.user.say(
             "By saying yes you confirm that you have read it and that it shows your problem."
         )
-        return self.person.choose(question, {"y": "yes, send it", "n": "no, send nothing"}) == "y"
+        return self.user.choose(question, {"y": "yes, send it", "n": "no, send nothing"}) == "y"
 
     def _comment(
         self,
-        desk: SubmissionService,
-        parcel: Submission,
+        submitter: SubmissionService,
+        draft: Submission,
         number: int,
         found: Duplicates,
         notes: tuple[str, ...],
         labels: tuple[str, ...],
     ) -> Filed | PreviewResult:
         """The new environment on an issue that is there."""
-        parcel = self._worded(parcel)
-        text = comment_with_environment(parcel, number)
-        _checked_texts(parcel, {"comment.md": text}, self.wanted.options)
-        letter = CommentPost(
+        draft = self._worded(draft)
+        text = comment_with_environment(draft, number)
+        _checked_texts(draft, {"comment.md": text}, self.wanted.options)
+        post = CommentPost(
             self.session,
             self.project,
             f"{self.repository}#{number}",
             number,
-            f"<!-- {parcel.marker} -->",
+            f"<!-- {draft.marker} -->",
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
         for line in (head, *text.split("\n"), "── end of what leaves ──"):
-            self.person.show(line)
+            self.user.show(line)
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):
-            return PreviewResult("declined", self.repository, parcel, ("nothing was sent",))
-        landed = desk.deliver(letter)
+            return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
+        landed = submitter.deliver(post)
         action = "already_filed" if landed.already else "commented"
         return Filed(
-            action, self.repository, parcel, number, landed.url, duplicates=found, notes=notes
+            action, self.repository, draft, number, landed.url, duplicates=found, notes=notes
         )
 
     def _finish(
         self,
         action: str,
-        desk: SubmissionService,
-        letter: IssuePost,
+        submitter: SubmissionService,
+        post: IssuePost,
         landed: Landed,
         found: Duplicates,
         notes: tuple[str, ...],
@@ -266,9 +268,9 @@ class _Filer:
         """What belongs to an issue that is there: its log, and what the tracker made of the
         wishes.
         """
-        log_url, log_notes = self._log(desk, letter.parcel, landed.number)
-        log_notes += self._twin(letter, landed.number) if action == "filed" else ()
-        labels, assignees = WantedFields(letter.labels), WantedFields(letter.assignees)
+        log_url, log_notes = self._log(submitter, post.draft, landed.number)
+        log_notes += self._same_commit(post, landed.number) if action == "filed" else ()
+        labels, assignees = WantedFields(post.labels), WantedFields(post.assignees)
         try:
             given_labels, given_people = self._read_back(landed.number)
             if action == "filed":
@@ -279,7 +281,7 @@ class _Filer:
         return Filed(
             action,
             self.repository,
-            letter.parcel,
+            post.draft,
             landed.number,
             landed.url,
             labels,
@@ -289,12 +291,12 @@ class _Filer:
             (*notes, *log_notes),
         )
 
-    def _twin(self, letter: IssuePost, number: int) -> tuple[str, ...]:
+    def _same_commit(self, post: IssuePost, number: int) -> tuple[str, ...]:
         """A note if another machine has filed the same report meanwhile: no lock of ours reaches
         that far.
         """
         try:
-            first = letter.look(None)
+            first = post.look(None)
         except BugreportError:
             return ()
         if first is None or first.number >= number:
@@ -307,22 +309,22 @@ class _Filer:
         )
 
     def _log(
-        self, desk: SubmissionService, parcel: Submission, number: int
+        self, submitter: SubmissionService, draft: Submission, number: int
     ) -> tuple[str | None, tuple[str, ...]]:
         """The log that did not fit, as the first comment. Its failure does not undo the issue."""
-        if not parcel.log:
+        if not draft.log:
             return None, ()
-        letter = CommentPost(
+        post = CommentPost(
             self.session,
             self.project,
             f"{self.repository}#{number}/log",
             number,
-            f"<!-- bugreport-log: {parcel.key} -->",
-            LogText(self.session, parcel, self.person.say),
+            f"<!-- bugreport-log: {draft.key} -->",
+            LogText(self.session, draft, self.user.say),
             "the comment with the error log",
         )
         try:
-            return desk.deliver(letter).url, ()
+            return submitter.deliver(post).url, ()
         except BugreportError as error:
             return None, (f"the error log is not there yet: {error}",)
 
@@ -330,7 +332,7 @@ class _Filer:
         with self.session.calling(f"read issue #{number} back"):
             issue = self.project.get_issue(number)
             labels = tuple(plain_line(label.name) for label in issue.labels)
-            people = tuple(plain_line(person.login) for person in issue.assignees)
+            people = tuple(plain_line(user.login) for user in issue.assignees)
             known = KnownIssue(
                 str(self.repository),
                 number,
@@ -344,14 +346,14 @@ class _Filer:
             remember_issue(store, known)
         return labels, people
 
-    def _labels(self, parcel: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _labels(self, draft: Submission) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels to ask for, and notes on those left out: a label that a project lacks would be
         made anew.
         """
-        if self.wanted.options.labels or not parcel.labels:
+        if self.wanted.options.labels or not draft.labels:
             return self.wanted.options.labels, ()
         known, notes = [], []
-        for label in parcel.labels:
+        for label in draft.labels:
             try:
                 with self.session.calling(f"read the label {label!r}"):
                     self.project.get_label(label)
@@ -380,15 +382,15 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(parcel: Submission, options: Options) -> Rechecked:
-    return _checked_texts(parcel, parcel.texts(), options)
+def _checked(draft: Submission, options: Options) -> Rechecked:
+    return _checked_texts(draft, draft.texts(), options)
 
 
-def _checked_texts(parcel: Submission, texts: Mapping[str, str], options: Options) -> Rechecked:
-    value = parcel.stored.fingerprint
-    allowed = (parcel.key, value, value.partition(":")[2])
+def _checked_texts(draft: Submission, texts: Mapping[str, str], options: Options) -> Rechecked:
+    value = draft.stored.fingerprint
+    allowed = (draft.key, value, value.partition(":")[2])
     return recheck(
-        parcel.folder, texts, allowed=[item for item in allowed if item], public=options.keep_source
+        draft.folder, texts, allowed=[item for item in allowed if item], public=options.keep_source
     )
 
 

@@ -28,7 +28,7 @@ class ManualForm:
     sections: tuple[tuple[str, str], ...]
 
 
-def form(repository: Repository, parcel: Submission) -> ManualForm:
+def form(repository: Repository, draft: Submission) -> ManualForm:
     """The form of a project.
 
     The address stays under the limit of 8,192 bytes: the title is cut, then the body left out.
@@ -37,14 +37,14 @@ def form(repository: Repository, parcel: Submission) -> ManualForm:
     address = f"{repository.url}/issues/new?"
     if template:
         address += f"template={quote(template)}&"
-    title = parcel.title
+    title = draft.title
     while len(address) + len(quote(title, safe="")) + len("title=") > URL_LIMIT - _MARGIN:
         title = title[: len(title) * 3 // 4]
     url = f"{address}title={quote(title, safe='')}"
     if template:
-        return ManualForm(url, tuple(_sections(parcel.body)))
-    with_body = f"{url}&body={quote(parcel.body, safe='')}"
-    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", parcel.body),))
+        return ManualForm(url, tuple(_sections(draft.body)))
+    with_body = f"{url}&body={quote(draft.body, safe='')}"
+    return ManualForm(with_body if size(with_body) < URL_LIMIT else url, (("", draft.body),))
 
 
 def _sections(body: str) -> list[tuple[str, str]]:

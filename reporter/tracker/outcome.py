@@ -46,7 +46,7 @@ class Filed:
 
     action: str
     repository: Repository
-    parcel: Submission
+    draft: Submission
     number: int
     url: str
     labels: WantedFields = WantedFields()
@@ -59,7 +59,7 @@ class Filed:
     def to_json(self) -> dict[str, Any]:
         """The document of --json."""
         return {
-            **_head(self.action, self.repository, self.parcel),
+            **_head(self.action, self.repository, self.draft),
             "number": self.number,
             "url": self.url,
             "labels": self.labels.to_json(),
@@ -101,7 +101,7 @@ class PreviewResult:
 
     action: str
     repository: Repository
-    parcel: Submission
+    draft: Submission
     lines: tuple[str, ...] = ()
     form: ManualForm | None = None
     would_send: dict[str, Any] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class PreviewResult:
 
     def to_json(self) -> dict[str, Any]:
         """The document of --json."""
-        document = _head(self.action, self.repository, self.parcel)
+        document = _head(self.action, self.repository, self.draft)
         if self.form is not None:
             document["url"] = self.form.url
             document["sections"] = [
@@ -128,25 +128,25 @@ class PreviewResult:
         return [*self.lines, *(f"note: {note}" for note in self.notes)]
 
 
-def parcel_lines(
-    repository: Repository, parcel: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
+def submission_lines(
+    repository: Repository, draft: Submission, labels: tuple[str, ...], assignees: tuple[str, ...]
 ) -> list[str]:
     """Exactly what leaves, between rules, with where it goes."""
-    bytes_of_body = len(parcel.body.encode())
+    bytes_of_body = len(draft.body.encode())
     lines = [
         f"── what leaves, to {repository.url} ──",
-        f"title:     {parcel.title}",
+        f"title:     {draft.title}",
         f"labels:    {', '.join(labels) or 'none'}",
         f"assignees: {', '.join(assignees) or 'none'}",
         f"body:      {bytes_of_body:,} bytes",
         "",
-        *parcel.body.rstrip().split("\n"),
+        *draft.body.rstrip().split("\n"),
     ]
-    if parcel.log:
+    if draft.log:
         lines += [
             "",
-            f"── and as the first comment, the error log ({len(parcel.log.encode()):,} bytes) ──",
-            *parcel.log.rstrip().split("\n"),
+            f"── and as the first comment, the error log ({len(draft.log.encode()):,} bytes) ──",
+            *draft.log.rstrip().split("\n"),
         ]
     return [*lines, "── end of what leaves ──"]
 
@@ -175,11 +175,11 @@ def _candidate_lines(item: PossibleDuplicate) -> list[str]:
     ]
 
 
-def _head(action: str, repository: Repository, parcel: Submission) -> dict[str, Any]:
+def _head(action: str, repository: Repository, draft: Submission) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "action": action,
         "repository": str(repository),
-        "key": parcel.key,
-        "title": parcel.title,
+        "key": draft.key,
+        "title": draft.title,
     }

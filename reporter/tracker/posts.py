@@ -40,7 +40,7 @@ class IssuePost:
     session: TrackerSession
     project: Project
     repository: Repository
-    parcel: Submission
+    draft: Submission
     labels: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     what: str = "the issue"
@@ -50,7 +50,7 @@ class IssuePost:
         return str(self.repository)
 
     def look(self, since: datetime | None) -> Landed | None:
-        return find_issue(self.session, self.project, self.repository, self.parcel.key, since)
+        return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
     def send(self) -> Landed:
         with self.session.calling(f"create the issue in {self.repository}", writes=True):
@@ -59,9 +59,7 @@ class IssuePost:
                 more["labels"] = list(self.labels)
             if self.assignees:
                 more["assignees"] = list(self.assignees)
-            issue = self.project.create_issue(
-                title=self.parcel.title, body=self.parcel.body, **more
-            )
+            issue = self.project.create_issue(title=self.draft.title, body=self.draft.body, **more)
             return _landed(issue.number, issue.html_url)
 
 
@@ -101,30 +99,30 @@ class LogText:
     that dies between the two leaves a gist that nobody knows of, which does no harm."""
 
     session: TrackerSession
-    parcel: Submission
+    draft: Submission
     say: Callable[[str], None]
     _text: str = field(default="", init=False)
 
     def __call__(self) -> str:
         if not self._text:
-            self._text = log_comment(self.parcel, self._gist() if self.needs_gist else None)
+            self._text = log_comment(self.draft, self._gist() if self.needs_gist else None)
         return self._text
 
     @property
     def needs_gist(self) -> bool:
-        return log_needs_gist(self.parcel)
+        return log_needs_gist(self.draft)
 
     def _gist(self) -> str | None:
         """The gist's address, or None where the token may not make one: then the comment has the
         log, cut.
         """
-        name = f"error-log-{self.parcel.key}.txt"
+        name = f"error-log-{self.draft.key}.txt"
         try:
             with self.session.calling("create a secret gist for the error log", writes=True):
                 gist = self.session.github.get_user().create_gist(
                     False,
-                    {name: github.InputFileContent(self.parcel.log)},
-                    f"Error log of bug report {self.parcel.key}",
+                    {name: github.InputFileContent(self.draft.log)},
+                    f"Error log of bug report {self.draft.key}",
                 )
                 return _landed(1, gist.html_url).url
         except (TrackerError, AuthenticationError, UsageError) as error:

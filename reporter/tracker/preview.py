@@ -10,7 +10,7 @@ from reporter.store.database import open_store
 from reporter.store.filings import State, filing, move
 from reporter.store.reports import record
 from reporter.tracker.manual_form import form
-from reporter.tracker.outcome import PreviewResult, parcel_lines
+from reporter.tracker.outcome import PreviewResult, submission_lines
 from reporter.tracker.place import Repository
 from reporter.tracker.submission import Submission, has_words
 
@@ -38,26 +38,26 @@ class Prompt(Protocol):
 
 
 def dry_run(
-    repository: Repository, options: Options, parcel: Submission, notes: tuple[str, ...]
+    repository: Repository, options: Options, draft: Submission, notes: tuple[str, ...]
 ) -> PreviewResult:
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
     duplicates.
     """
-    labels = options.labels or parcel.labels
-    if not has_words(parcel):
+    labels = options.labels or draft.labels
+    if not has_words(draft):
         notes += ("a sentence of your own is still missing; --summary adds it",)
     would_send = {
-        "title": parcel.title,
-        "body": parcel.body,
+        "title": draft.title,
+        "body": draft.body,
         "labels": list(labels),
         "assignees": list(options.assignee),
-        "log": parcel.log or None,
+        "log": draft.log or None,
     }
-    lines = parcel_lines(repository, parcel, labels, options.assignee)
+    lines = submission_lines(repository, draft, labels, options.assignee)
     return PreviewResult(
         "dry_run",
         repository,
-        parcel,
+        draft,
         (*lines, "nothing was sent"),
         would_send=would_send,
         notes=notes,
@@ -65,19 +65,19 @@ def dry_run(
 
 
 def web(
-    repository: Repository, parcel: Submission, person: Prompt, notes: tuple[str, ...]
+    repository: Repository, draft: Submission, user: Prompt, notes: tuple[str, ...]
 ) -> PreviewResult:
     """The form in the browser; `sync` finds the issue later by the mark in its text."""
-    page = form(repository, parcel)
-    if not has_words(parcel):
+    page = form(repository, draft)
+    if not has_words(draft):
         notes += ("write a sentence of your own into the description before you submit",)
     lines = [page.url, ""]
     for heading, text in page.sections:
         lines += [f"── paste into “{heading}” ──" if heading else "── paste ──", text, ""]
-    record(parcel.stored)
+    record(draft.stored)
     with open_store() as store:
-        if filing(store, parcel.key, str(repository)) is None:
-            move(store, parcel.key, str(repository), State.PLANNED, detail="by the web form")
-    if person.is_there and not person.open(page.url):
+        if filing(store, draft.key, str(repository)) is None:
+            move(store, draft.key, str(repository), State.PLANNED, detail="by the web form")
+    if user.is_there and not user.open(page.url):
         notes += ("no browser could be started; open the first line yourself",)
-    return PreviewResult("web", repository, parcel, tuple(lines), form=page, notes=notes)
+    return PreviewResult("web", repository, draft, tuple(lines), form=page, notes=notes)

@@ -74,7 +74,7 @@ class Submission:
         return found
 
 
-def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Submission:
+def read_submission(folder: Path, words: str = "", written: str | None = None) -> Submission:
     """Reads a report folder.
 
     Args:
@@ -102,7 +102,7 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Su
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
     log_file = folder / ERROR_LOG
-    parcel = Submission(
+    draft = Submission(
         folder=folder,
         title=title,
         body=body,
@@ -113,45 +113,45 @@ def read_parcel(folder: Path, words: str = "", written: str | None = None) -> Su
         stored=stored,
         notes=notes,
     )
-    return with_words(parcel, words)
+    return with_words(draft, words)
 
 
-def has_words(parcel: Submission) -> bool:
+def has_words(draft: Submission) -> bool:
     """Whether a person has written something: at `create`, here, or into the text itself."""
-    return bool(parcel.words) or _WITH_WORDS in parcel.body
+    return bool(draft.words) or _WITH_WORDS in draft.body
 
 
-def with_words(parcel: Submission, words: str) -> Submission:
-    """The parcel with the reporter's own sentence before the repro.
+def with_words(draft: Submission, words: str) -> Submission:
+    """The submission with the reporter's own sentence before the repro.
 
     Raises UsageError if it does not fit.
     """
     words = words.strip()
-    body = parcel.body
+    body = draft.body
     if words and words not in body:
         before, fence_line, after = _split_at_repro(body)
         body = f"{before.rstrip()}\n\n{words}\n\n{fence_line}{after}"
     if words:
         body = body.replace(_NO_WORDS, _WITH_WORDS)
-    return _fitted(replace(parcel, body=_disclosed(body, bool(words)), words=words))
+    return _fitted(replace(draft, body=_disclosed(body, bool(words)), words=words))
 
 
-def comment_with_environment(parcel: Submission, number: int) -> str:
+def comment_with_environment(draft: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
     """
-    verdict = parcel.document.get("verdict") or {}
+    verdict = draft.document.get("verdict") or {}
     seen, runs = (verdict.get("reproduced") or [0, 0])[:2]
-    versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", parcel.body, re.M | re.S)
-    own = [parcel.words] if parcel.words else []
+    versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", draft.body, re.M | re.S)
+    own = [draft.words] if draft.words else []
     parts = [
         (
-            f"This also happens with torch {parcel.stored.torch} (Python"
-            f" {parcel.document.get('python', '?')}, {parcel.document.get('device', 'cpu')}): seen"
+            f"This also happens with torch {draft.stored.torch} (Python"
+            f" {draft.document.get('python', '?')}, {draft.document.get('device', 'cpu')}): seen"
             f" in {seen} of {runs} fresh processes with this repro."
         ),
         *own,
-        fence(parcel.stored.repro, "python"),
+        fence(draft.stored.repro, "python"),
         "<details><summary>Versions</summary>\n\n"
         + (versions.group(1).strip() if versions else "")
         + "\n\n</details>",
@@ -159,7 +159,7 @@ def comment_with_environment(parcel: Submission, number: int) -> str:
             "_This comment was written by the tool bugreport"
             f" {VERSION}{_WITH_WORDS if own else _NO_WORDS}._"
         ),
-        f"<!-- {parcel.marker} -->",
+        f"<!-- {draft.marker} -->",
     ]
     text = "\n\n".join(part for part in parts if part)
     if size(text) > BODY_LIMIT:
@@ -167,40 +167,40 @@ def comment_with_environment(parcel: Submission, number: int) -> str:
     return text
 
 
-def log_comment(parcel: Submission, gist: str | None = None) -> str:
+def log_comment(draft: Submission, gist: str | None = None) -> str:
     """The first comment: the log itself, cut if it has to be, or the address of a gist that holds
     it.
     """
-    mark = f"<!-- bugreport-log: {parcel.key} -->"
+    mark = f"<!-- bugreport-log: {draft.key} -->"
     if gist:
         return f"{_LONG_LOG} {gist}\n\n{mark}"
     room = BODY_LIMIT - size(_LONG_LOG) - size(mark) - _MARGIN
-    return f"{_LONG_LOG}\n\n{fence(shorten(parcel.log, room))}\n\n{mark}"
+    return f"{_LONG_LOG}\n\n{fence(shorten(draft.log, room))}\n\n{mark}"
 
 
-def log_needs_gist(parcel: Submission) -> bool:
+def log_needs_gist(draft: Submission) -> bool:
     """Whether a comment cannot hold the whole log."""
-    return bool(parcel.log) and parcel.log.rstrip() not in log_comment(parcel)
+    return bool(draft.log) and draft.log.rstrip() not in log_comment(draft)
 
 
-def _fitted(parcel: Submission) -> Submission:
+def _fitted(draft: Submission) -> Submission:
     """The body within the tracker's limit: its log moves into a comment.
 
     Raises UsageError if that is not enough.
     """
-    if size(parcel.body) <= BODY_LIMIT:
-        return parcel
-    found = _LOGS.search(parcel.body)
+    if size(draft.body) <= BODY_LIMIT:
+        return draft
+    found = _LOGS.search(draft.body)
     if found and found["log"].strip():
-        before, after = parcel.body[: found.start("log")], parcel.body[found.end("log") :]
+        before, after = draft.body[: found.start("log")], draft.body[found.end("log") :]
         body = f"{before}\n{_IN_COMMENT}\n\n{after}"
-        parcel = replace(parcel, body=body, log=parcel.log or _unfenced(found["log"]))
-    if size(parcel.body) > BODY_LIMIT:
+        draft = replace(draft, body=body, log=draft.log or _unfenced(found["log"]))
+    if size(draft.body) > BODY_LIMIT:
         raise UsageError(
-            f"the text of {parcel.folder / 'issue.md'} has {size(parcel.body):,} bytes, but the"
+            f"the text of {draft.folder / 'issue.md'} has {size(draft.body):,} bytes, but the"
             f" tracker takes {BODY_LIMIT:,}; shorten it"
         )
-    return parcel
+    return draft
 
 
 def _unfenced(block: str) -> str:
@@ -279,6 +279,6 @@ __all__ = [
     "key_of",
     "log_comment",
     "log_needs_gist",
-    "read_parcel",
+    "read_submission",
     "with_words",
 ]

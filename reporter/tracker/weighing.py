@@ -103,42 +103,42 @@ _RAISED = re.compile(
 
 
 def weigh(
-    parcel: Submission, title: str, body: str, labels: Iterable[str], weights: Weights = WEIGHTS
+    draft: Submission, title: str, body: str, labels: Iterable[str], weights: Weights = WEIGHTS
 ) -> tuple[float, list[str]]:
     """How much speaks for an issue being the same bug, between 0 and 1, and what."""
-    if f"<!-- {parcel.marker} -->" in body:
+    if f"<!-- {draft.marker} -->" in body:
         return 1.0, ["it is this report"]
     mark = _KEY.search(body)
-    if mark and mark.group(1) == parcel.stored.fingerprint:
+    if mark and mark.group(1) == draft.stored.fingerprint:
         return 0.95, [
             "a report of the same failure: layer, exception and torch frames or operators agree"
         ]
     text = f"{title}\n{body}"
-    said = _message_in(parcel, text, weights)
+    said = _message_in(draft, text, weights)
     parts = [
         said,
-        _frames_in(parcel, text, said[0] > weights.words, weights),
-        _operators_in(parcel, title, text, weights),
-        _labels_in(parcel, title, labels, weights),
+        _frames_in(draft, text, said[0] > weights.words, weights),
+        _operators_in(draft, title, text, weights),
+        _labels_in(draft, title, labels, weights),
     ]
     score = sum(part for part, _ in parts)
     reasons = [reason for part, reason in parts if part and reason]
     if score > 0:
-        factor, more, reason = _sort_of(parcel, text, said[0] > 0, weights)
+        factor, more, reason = _sort_of(draft, text, said[0] > 0, weights)
         score = score * factor + more
         reasons += [reason] if reason else []
     return min(score, _MOST), reasons
 
 
-def _message_in(parcel: Submission, text: str, weights: Weights) -> tuple[float, str]:
+def _message_in(draft: Submission, text: str, weights: Weights) -> tuple[float, str]:
     """The line of the message as it is, or most of its words."""
-    message = _line_of(parcel)
-    if not exception_of(parcel) or not message:
+    message = _line_of(draft)
+    if not exception_of(draft) or not message:
         return 0.0, ""
     plain = _PLAIN_MESSAGE.match(message) is not None
     if any(message in line for line in _normal(text)):
         return (weights.plain_message if plain else weights.message), "the error message"
-    wanted = words_of(parcel)
+    wanted = words_of(draft)
     if plain or len(wanted) < 3:
         return 0.0, ""
     spoken = {word.lower() for word in _WORD.findall(text)}
@@ -151,13 +151,13 @@ def _normal(text: str) -> tuple[str, ...]:
     return tuple(normalise(line[:2000]) for line in text.split("\n") if line.strip())
 
 
-def _frames_in(parcel: Submission, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
+def _frames_in(draft: Submission, text: str, is_said: bool, weights: Weights) -> tuple[float, str]:
     """The place in torch. It counts with the exception or the message beside it."""
-    exception = exception_of(parcel)
+    exception = exception_of(draft)
     if not exception:
         return 0.0, ""
     is_raised = re.search(rf"\b{re.escape(exception)}\b", text) is not None
-    innermost = next((part for part in _parts(parcel) if re.match(r"torch/.*:\w+$", part)), None)
+    innermost = next((part for part in _parts(draft) if re.match(r"torch/.*:\w+$", part)), None)
     if innermost is not None and (is_raised or is_said):
         file, _, function = innermost.rpartition(":")
         if re.search(rf'{re.escape(file)}", line \d+, in {re.escape(function)}\b', text):
@@ -167,11 +167,11 @@ def _frames_in(parcel: Submission, text: str, is_said: bool, weights: Weights) -
     return (weights.exception, f"`{exception}`") if is_raised else (0.0, "")
 
 
-def _operators_in(parcel: Submission, title: str, text: str, weights: Weights) -> tuple[float, str]:
+def _operators_in(draft: Submission, title: str, text: str, weights: Weights) -> tuple[float, str]:
     """Operators that few programs have, each in the text; the more of them agree, the more it
     says.
     """
-    wanted = telling_operators(parcel)
+    wanted = telling_operators(draft)
     there = {name: found for name in wanted if (found := _is_in(last(name), text))}
     if not there:
         return 0.0, ""
@@ -205,36 +205,36 @@ def _rarity(name: str) -> float:
 
 
 def _labels_in(
-    parcel: Submission, title: str, labels: Iterable[str], weights: Weights
+    draft: Submission, title: str, labels: Iterable[str], weights: Weights
 ) -> tuple[float, str]:
-    own = {label.lower() for label in parcel.labels if ":" in label}
+    own = {label.lower() for label in draft.labels if ":" in label}
     shared = sorted(set(map(str.lower, labels)) & own)
     if shared:
         return weights.label * min(2, len(shared)), "the labels " + ", ".join(shared)
-    layer = parcel.stored.layer
+    layer = draft.stored.layer
     if layer not in (None, Layer.NONE) and layer in title.lower():
         return weights.label, f"{layer} in the title"
     return 0.0, ""
 
 
 def _sort_of(
-    parcel: Submission, text: str, is_said: bool, weights: Weights
+    draft: Submission, text: str, is_said: bool, weights: Weights
 ) -> tuple[float, float, str]:
     """What another sort of failure leaves of the score, and what the same sort adds."""
-    kind = parcel.stored.kind
+    kind = draft.stored.kind
     dies, raises = _shown(text)
     if kind == Kind.PROCESS_DEATH:
-        pattern = _SIGNALS.get(exception_of(parcel))
+        pattern = _SIGNALS.get(exception_of(draft))
         if pattern is not None and pattern.search(text):
             return 1.0, weights.sort + weights.signal, "the way the process dies"
         return (1.0, weights.sort, "") if dies else (weights.other_sort, 0.0, "")
     if kind in CRASHES:
         if dies and not raises:
             return weights.other_sort, 0.0, ""
-        if exception_of(parcel) not in text:
+        if exception_of(draft) not in text:
             return (1.0 if is_said else weights.silent_crash), 0.0, ""
         # the issue shows such an exception, but with other words
-        return (1.0 if is_said or not _line_of(parcel) else weights.other_message), 0.0, ""
+        return (1.0 if is_said or not _line_of(draft) else weights.other_message), 0.0, ""
     if dies or raises:
         return weights.other_sort, 0.0, ""
     return 1.0, weights.sort, ""
@@ -246,21 +246,21 @@ def _shown(text: str) -> tuple[bool, bool]:
     return _DEATH.search(text) is not None, _RAISED.search(text) is not None
 
 
-def exception_of(parcel: Submission) -> str:
+def exception_of(draft: Submission) -> str:
     """The class of the exception, without its module, or the signal; empty where there was
     neither.
     """
-    verdict = parcel.document.get("verdict") or {}
+    verdict = draft.document.get("verdict") or {}
     return str(verdict.get("exception") or "").rpartition(".")[2]
 
 
-def words_of(parcel: Submission) -> list[str]:
+def words_of(draft: Submission) -> list[str]:
     """The words of the message that do not change from program to program, without repetition:
     quoted ones may be the program's own.
     """
-    if not exception_of(parcel):
+    if not exception_of(draft):
         return []
-    message = _message(parcel)
+    message = _message(draft)
     # what a C++ compiler quotes is the compiler's
     for text in (message if "error: " in message else _QUOTED.sub(" ", message), message):
         words = [word for word in _WORD.findall(text) if not re.search(r"\d", word)]
@@ -269,9 +269,9 @@ def words_of(parcel: Submission) -> list[str]:
     return list(dict.fromkeys(words))[:10]
 
 
-def telling_operators(parcel: Submission) -> list[str]:
+def telling_operators(draft: Submission) -> list[str]:
     """The operators of the reduced program that not every program has."""
-    operators: Sequence[str] = (parcel.document.get("repro") or {}).get("operators") or ()
+    operators: Sequence[str] = (draft.document.get("repro") or {}).get("operators") or ()
     return [name for name in map(str, operators) if name not in _EVERYDAY]
 
 
@@ -280,18 +280,18 @@ def last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _line_of(parcel: Submission) -> str:
+def _line_of(draft: Submission) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """
-    lines = (_WRAPPERS.sub("", normalise(part)) for part in _message(parcel).split(" | "))
+    lines = (_WRAPPERS.sub("", normalise(part)) for part in _message(draft).split(" | "))
     return next((line for line in lines if len(line) >= _SHORTEST), "")
 
 
-def _message(parcel: Submission) -> str:
-    return str((parcel.document.get("verdict") or {}).get("message") or "")
+def _message(draft: Submission) -> str:
+    return str((draft.document.get("verdict") or {}).get("message") or "")
 
 
-def _parts(parcel: Submission) -> list[str]:
-    found = parcel.document.get("fingerprint") or {}
+def _parts(draft: Submission) -> list[str]:
+    found = draft.document.get("fingerprint") or {}
     return [str(part) for part in found.get("parts") or ()]

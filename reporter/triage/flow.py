@@ -75,7 +75,7 @@ def places(options: Options, pythons: Sequence[Path]) -> tuple[InterpreterInfo, 
 def triage(
     thread: Thread,
     wanted: TriageRequest,
-    person: Says,
+    user: Says,
     session: TrackerSession | None = None,
     repository: Repository | None = None,
 ) -> Triage:
@@ -89,19 +89,19 @@ def triage(
         why = f"{_capital(found.reason)}."
         return _answered(Triage(thread, "not_actionable", why, says, refusal=found))
     for flag in found.flags:
-        person.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
+        user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
     for info in wanted.places:
-        person.say(f"running the repro with torch {info.torch}")
+        user.say(f"running the repro with torch {info.torch}")
         runs.append(_run(info, found.text, says, wanted))
-    judged = _verdict(found, runs, wanted, person)
+    judged = _verdict(found, runs, wanted, user)
     status, sentence = decide(says, runs, judged)
     result = Triage(
         thread, status, sentence, says, found, None, tuple(runs), judged, contained=not wanted.trust
     )
     if lacking is not None and status != "reproduces":
         return _answered(_without_device(result, lacking))
-    minimal = _minimal(judged, wanted, person) if judged is not None else None
+    minimal = _minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
@@ -120,7 +120,7 @@ def _runnable(
 
 
 def _verdict(
-    repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, person: Says
+    repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: Says
 ) -> Judged | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
@@ -129,7 +129,7 @@ def _verdict(
     if runs[number].telling.outcome == "stopped":
         return None
     verb = "diagnose" if wanted.quick else "create"
-    person.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
+    user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
     return _judge(verb, wanted.places[number], repro.text, wanted)
 
 
@@ -205,7 +205,7 @@ def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -
     )
 
 
-def _minimal(judged: Judged, wanted: TriageRequest, person: Says) -> Minimal | None:
+def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
@@ -213,7 +213,7 @@ def _minimal(judged: Judged, wanted: TriageRequest, person: Says) -> Minimal | N
         return None
     seen = {}
     for info in wanted.places:
-        person.say(f"running the reduced program with torch {info.torch}")
+        user.say(f"running the reduced program with torch {info.torch}")
         shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")

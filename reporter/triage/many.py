@@ -65,7 +65,7 @@ def search(
     query: str,
     limit: int,
     wanted: TriageRequest,
-    person: Says,
+    user: Says,
 ) -> Many:
     """Triages what a search finds.
 
@@ -84,7 +84,7 @@ def search(
             for issue in itertools.islice(results, limit)
         ]
         if is_incomplete(results):
-            person.say(f"the search of {repository} gave up early, so there may be more issues")
+            user.say(f"the search of {repository} gave up early, so there may be more issues")
     places = _places(wanted)
     documents = []
     for position, (number, changed) in enumerate(found, 1):
@@ -92,8 +92,8 @@ def search(
         with open_store() as store:
             document = known_triage(store, str(address), places, changed)
         if document is None:
-            person.say(f"{position} of {len(found)}: {address}")
-            document = _one(session, address, wanted, person)
+            user.say(f"{position} of {len(found)}: {address}")
+            document = _one(session, address, wanted, user)
             if "error" not in document:
                 with open_store() as store:
                     remember(store, str(address), places, changed, document)
@@ -102,11 +102,11 @@ def search(
 
 
 def _one(
-    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, person: Says
+    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says
 ) -> dict[str, Any]:
     """The document of one issue; a failure that is the issue's own does not end the others."""
     try:
-        return triage(fetch(session, address), wanted, person, session).to_json()
+        return triage(fetch(session, address), wanted, user, session).to_json()
     except (CannotJudgeError, UsageError) as error:
         return _failed(address, error)
 

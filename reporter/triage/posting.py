@@ -19,7 +19,7 @@ from reporter.triage.answer import mark
 from reporter.triage.result import Triage
 
 
-def post(result: Triage, session: TrackerSession, person: Prompt) -> Triage:
+def post(result: Triage, session: TrackerSession, user: Prompt) -> Triage:
     """Posts the comment if the person says yes; labels stay a suggestion, since most who triage may
     not set them.
 
@@ -32,22 +32,22 @@ def post(result: Triage, session: TrackerSession, person: Prompt) -> Triage:
     if address is None:
         raise UsageError("--comment needs an issue on a tracker; give its address or OWNER/REPO#N")
     if not result.comment:
-        person.say("there is no comment to suggest, so nothing is posted")
+        user.say("there is no comment to suggest, so nothing is posted")
         return result
-    if not person.is_there:
+    if not user.is_there:
         raise UsageError(
             "--comment asks before it posts, and nobody can answer here; run it on a terminal"
         )
     refuse_leaks(check_outgoing({"comment.md": result.comment}, private_terms({}, frozenset(), ())))
     for line in ("", f"this would be posted on {address.url}:", "", *result.comment.split("\n")):
-        person.show(line)
-    if person.choose("post it?", {"y": "yes", "n": "no"}) != "y":
-        person.say("nothing was posted")
+        user.show(line)
+    if user.choose("post it?", {"y": "yes", "n": "no"}) != "y":
+        user.say("nothing was posted")
         return result
     key = mark(result)
     with tempfile.TemporaryDirectory(prefix="bugreport-") as name:
-        desk = SubmissionService(key, Path(name), session.pace, person.say)
-        landed = desk.deliver(
+        submitter = SubmissionService(key, Path(name), session.pace, user.say)
+        landed = submitter.deliver(
             CommentPost(
                 session,
                 session.repository(address.repository),

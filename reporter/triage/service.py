@@ -37,7 +37,7 @@ class TriageArguments:
     torch: tuple[str, ...] = ()
 
 
-def sit(options: Options, asked: TriageArguments, person: Prompt) -> Triage | Many:
+def sit(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Many:
     """Triages one issue or many.
 
     Raises:
@@ -51,16 +51,16 @@ def sit(options: Options, asked: TriageArguments, person: Prompt) -> Triage | Ma
         repository = parse_repository(options.repo)
         wanted = TriageRequest(options, _places(options, asked), True, asked.trust, asked.runs)
         with TrackerSession(repository.host, token_needed=False) as session:
-            return search(session, repository, asked.search, asked.limit, wanted, person)
+            return search(session, repository, asked.search, asked.limit, wanted, user)
     assert asked.issue is not None
     address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
     if address is None:
         thread = _read(asked.issue)
-        return _judged(options, asked, thread, person, None)
+        return _judged(options, asked, thread, user, None)
     with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
         thread = fetch(session, address)
-        result = _judged(options, asked, thread, person, session)
-        return post(result, session, person) if asked.comment else result
+        result = _judged(options, asked, thread, user, session)
+        return post(result, session, user) if asked.comment else result
 
 
 def _check(options: Options, asked: TriageArguments) -> None:
@@ -102,7 +102,7 @@ def _judged(
     options: Options,
     asked: TriageArguments,
     thread: Thread,
-    person: Prompt,
+    user: Prompt,
     session: TrackerSession | None,
 ) -> Triage:
     """One issue; its code is shown before it runs without a sandbox."""
@@ -111,21 +111,21 @@ def _judged(
     if isinstance(found, Refusal):
         infos: tuple[InterpreterInfo, ...] = ()
     else:
-        show(found, person) if asked.trust else bubblewrap.program()
+        show(found, user) if asked.trust else bubblewrap.program()
         infos = _places(options, asked)
     wanted = TriageRequest(options, infos, asked.quick, asked.trust, asked.runs)
     repository = parse_repository(options.repo) if options.repo is not None else None
     if session is None and repository is not None:
         with TrackerSession(repository.host, token_needed=False) as opened:
-            return triage(thread, wanted, person, opened, repository)
-    return triage(thread, wanted, person, session, repository)
+            return triage(thread, wanted, user, opened, repository)
+    return triage(thread, wanted, user, session, repository)
 
 
-def show(found: Repro, person: Prompt) -> None:
+def show(found: Repro, user: Prompt) -> None:
     """Asks once more, with the code and its flags on the screen, where somebody can answer."""
     for line in ("this runs without a sandbox:", "", *found.text.split("\n")):
-        person.say(line)
+        user.say(line)
     for flag in found.flags:
-        person.say(f"careful: line {flag.line}: {flag.kind}: {flag.what}")
-    if person.is_there and person.choose("run it?", {"y": "yes", "n": "no"}) != "y":
+        user.say(f"careful: line {flag.line}: {flag.kind}: {flag.what}")
+    if user.is_there and user.choose("run it?", {"y": "yes", "n": "no"}) != "y":
         raise CannotJudgeError("the code was not run; leave --trust out to run it in the sandbox")

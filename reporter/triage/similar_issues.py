@@ -38,7 +38,7 @@ def with_duplicates(
     if result.judged is None or place is None:
         return result
     try:
-        found = find_duplicates(session, place, _parcel(result))
+        found = find_duplicates(session, place, _draft(result))
     except BugreportError as error:
         return replace(result, notes=(*result.notes, str(error)))
     number = address.number if address else None
@@ -46,7 +46,7 @@ def with_duplicates(
     return replace(result, duplicates=others, notes=(*result.notes, *found.trouble))
 
 
-def _parcel(result: Triage) -> Submission:
+def _draft(result: Triage) -> Submission:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""

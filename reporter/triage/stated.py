@@ -196,9 +196,9 @@ def exceptions(text: str) -> tuple[Raised, ...]:
             message = lines[number + 1].strip()
         found[Raised(match["name"].rpartition(".")[2], message[:300], by_torch)] = None
     if not found:
-        complaint = _COMPILED.search(text)  # the end of a log that begins in the middle
-        if complaint is not None:
-            found[Raised("CppCompileError", complaint["message"][:300])] = None
+        remark_diagnosis = _COMPILED.search(text)  # the end of a log that begins in the middle
+        if remark_diagnosis is not None:
+            found[Raised("CppCompileError", remark_diagnosis["message"][:300])] = None
     return tuple(found)
 
 

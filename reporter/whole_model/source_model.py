@@ -44,7 +44,7 @@ def text_of(body: ReproBody) -> str:
     return "\n".join([*imports_of(body), "", "", body.definitions, ""])
 
 
-def collect(lab: CallSession, recorded: Recorded, timeout: float) -> Json:
+def collect(live_call: CallSession, recorded: Recorded, timeout: float) -> Json:
     """`{"equivalence"}` of the recorded call with its rewritten source; or `{"error"}`, a
     sentence.
     """
@@ -54,9 +54,9 @@ def collect(lab: CallSession, recorded: Recorded, timeout: float) -> Json:
         return {"error": "; ".join(reasons) or "it has no source that could be rewritten"}
     if content.program.problems:
         return {"error": f"its source cannot be followed ({content.program.problems[0]})"}
-    file = str(lab.folder / "equivalence.pt")
+    file = str(live_call.folder / "equivalence.pt")
     asked = {"op": "source_equivalence", **request(content, file)}
-    return {"equivalence": lab.request(asked, 2 * timeout)}
+    return {"equivalence": live_call.request(asked, 2 * timeout)}
 
 
 def request(content: Rewritten, file: str) -> Json:

@@ -72,18 +72,18 @@ def of_trace(trace: Json, level: str = "plain", calls: bool = False) -> Whole:
     )
 
 
-def collect(lab: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
+def collect(live_call: CallSession, timeout: float, allow: Sequence[str] = ()) -> Json:
     """`{"trace", "equivalence"}` of the recorded call; or `{"error"}`, a sentence, where it cannot
     be had.
 
     `allow` names the tensors whose values may be noted, too.
     """
-    found = _collect(lab, timeout, allow, opaque=False)
+    found = _collect(live_call, timeout, allow, opaque=False)
     custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
     if custom and _unproved(found):
         # what its Python is made of cannot be told: then it is one operation, of which only the
         # outside is known
-        second = _collect(lab, timeout, allow, opaque=True)
+        second = _collect(live_call, timeout, allow, opaque=True)
         return second if _unproved(second) is None else found
     return found
 
@@ -97,8 +97,8 @@ def _unproved(found: Json) -> str | None:
     return None
 
 
-def _collect(lab: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
-    answer = lab.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
+def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
+    answer = live_call.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
     if answer.get("outcome") != "ok":
         return {"error": f"the call could not be traced ({_why(answer)})"}
     trace = answer["trace"]
@@ -117,9 +117,9 @@ def _collect(lab: CallSession, timeout: float, allow: Sequence[str], opaque: boo
         "training": written.training,
         "stand_ins": list(written.operators),
         "opaque": opaque,
-        "file": str(lab.folder / "equivalence.pt"),
+        "file": str(live_call.folder / "equivalence.pt"),
     }
-    return {"trace": trace, "equivalence": lab.request(request, 2 * timeout)}
+    return {"trace": trace, "equivalence": live_call.request(request, 2 * timeout)}
 
 
 def _why(answer: Json) -> str:

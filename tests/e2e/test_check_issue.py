@@ -16,8 +16,8 @@ from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.sandbox.watch import usage
 from tests.support import interpreter
-from tests.support.github.desk import Somebody
 from tests.support.github.fixtures import tracker, waits
+from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import Tracker
 from tests.support.places import DATA, ROOT
 from tests.support.sandbox import needs_bubblewrap
@@ -35,7 +35,9 @@ def test_an_issue_is_fetched_and_its_program_stays_in_the_sandbox(
     tracker.add_issue("It fails too", "No code at all.")
     names = ("pytorch/pytorch#1", "https://github.com/pytorch/pytorch/issues/2")
     selection = Selection(python=(str(interpreter.COLD),))
-    found = check(CheckRequest(names, selection, person=Somebody()), Options(no_input=True, jobs=1))
+    found = check(
+        CheckRequest(names, selection, user=RecordedPrompt()), Options(no_input=True, jobs=1)
+    )
     assert [row.outcome for row in found.results] == ["reproduces", "cannot_judge"]
     assert found.results[0].detail == "SystemError: False"  # it did not see our files
     assert found.results[1].detail.startswith("no repro found")

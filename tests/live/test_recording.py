@@ -79,7 +79,7 @@ def test_the_leak_check_hears_of_every_module_of_the_users(
 ) -> None:
     files = {"own/__init__.py": "", "own/tools.py": "def scaled(x):\n    return x * 3\n"}
     recording = record("uses_own_package", files=files, module=module)
-    answer = recording.findings[0].lab.request({"op": "environment"}, 600)
+    answer = recording.findings[0].live_call.request({"op": "environment"}, 600)
     recording.close()
     names = {str(Path(path).relative_to(tmp_path)) for path in answer["files"]}
     assert names == {"job/script.py", "job/own/__init__.py", "job/own/tools.py"}
@@ -151,7 +151,7 @@ def test_random_state_and_mutated_arguments_are_the_scripts_own(
 def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None:
     recording = record("dies")
     assert [f.signal for f in recording.findings] == ["SIGABRT"]
-    answer = recording.findings[0].lab.request(
+    answer = recording.findings[0].live_call.request(
         {"op": "run", "rung": {"how": "eager", "snapshot": str(recording.folder / "again.pt")}}, 600
     )
     assert answer["outcome"] == "ok"
@@ -160,7 +160,7 @@ def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None
 
 def test_no_process_outlives_a_recording(record: Record) -> None:
     recording = record("wrong_function")
-    pids = [lab.pid for lab in recording.labs]  # type: ignore[attr-defined]
+    pids = [live_call.pid for live_call in recording.call_sessions]  # type: ignore[attr-defined]
     assert pids
     recording.close()
     deadline = time.monotonic() + 120
@@ -234,7 +234,7 @@ def test_a_repetition_that_takes_the_stopping_signal_for_itself_is_stopped_witho
 ) -> None:
     recording = watch(scripts.text("recording/takes_the_signal"), tmp_path)
     (finding,) = recording.findings
-    answer = finding.lab.request(
+    answer = finding.live_call.request(
         {"op": "run", "rung": {"how": "reused", "snapshot": str(recording.folder / "again.pt")}},
         600,
     )
@@ -247,7 +247,7 @@ def test_a_program_that_has_registered_the_stopping_signal_is_placed_all_the_sam
 ) -> None:
     recording = watch(scripts.text("recording/has_registered_the_signal"), tmp_path)
     (finding,) = recording.findings
-    answer = finding.lab.request(
+    answer = finding.live_call.request(
         {"op": "run", "rung": {"how": "reused", "snapshot": str(recording.folder / "again.pt")}},
         600,
     )

@@ -43,12 +43,12 @@ def record(tmp_path: Path) -> Iterator[Record]:
 def ask(recording: Recording, name: str, limit: float = PATIENCE, **rung: Any) -> dict[str, Any]:
     """One run of the first finding's call; its snapshot is NAME.pt."""
     rung["snapshot"] = str(recording.folder / f"{name}.pt")
-    return recording.findings[0].lab.request({"op": "run", "rung": rung}, limit)
+    return recording.findings[0].live_call.request({"op": "run", "rung": rung}, limit)
 
 
 def compare(recording: Recording, one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
     message = {"op": "compare", "reference": one["snapshot"], "actual": two["snapshot"]}
-    compared = recording.findings[0].lab.request(message, PATIENCE)
+    compared = recording.findings[0].live_call.request(message, PATIENCE)
     return dict(compared["comparison"])
 
 

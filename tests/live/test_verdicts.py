@@ -77,7 +77,7 @@ def test_attention_draws_random_numbers_for_its_dropout_only(
 ) -> None:
     recording = watched(name, tmp_path)
     rung = {"how": "probe", "snapshot": str(recording.folder / "probe.pt")}
-    answer = recording.findings[0].lab.request({"op": "run", "rung": rung}, LIMIT)
+    answer = recording.findings[0].live_call.request({"op": "run", "rung": rung}, LIMIT)
     recording.close()
     assert bool(answer["facts"]["random"]) is drawn
 

@@ -63,7 +63,7 @@ WITHIN = compared(value(same=True, tight=True, max_abs_error=1e-7, rms_error=1e-
 
 
 class MadeUp:
-    """A lab that answers as it is told: by rung an answer, or a comparison of a rung that ran.
+    """A live call that answers as it is told: by rung an answer, or a comparison of a rung that ran.
 
     Every other rung is equal.
 
@@ -112,7 +112,7 @@ class MadeUp:
 
 
 def finding(
-    lab: MadeUp, symptom: str = "differs", options: Json | None = None, **more: Any
+    live_call: MadeUp, symptom: str = "differs", options: Json | None = None, **more: Any
 ) -> Finding:
     """A finding about the made-up call, which Inductor compiled unless `options` say otherwise."""
     if symptom == "differs":
@@ -120,7 +120,7 @@ def finding(
     if symptom == "raised":
         more.setdefault("failure", raises()["failure"])
     more.setdefault("replay", False)
-    return Finding(0, symptom, lab, options or {}, {}, **more)
+    return Finding(0, symptom, live_call, options or {}, {}, **more)
 
 
 def recording(*findings: Finding, **facts: Any) -> Recording:
@@ -136,7 +136,9 @@ def verdict(
     script: Json | None = None,
     **more: Any,
 ) -> tuple[Diagnosis, MadeUp]:
-    """The verdict on one finding with these answers, and the lab that gave them."""
-    lab = MadeUp(rungs, facts)
-    found = judge(recording(finding(lab, symptom, **more), **(script or {})), LIMIT, lambda _: None)
-    return found, lab
+    """The verdict on one finding with these answers, and the live call that gave them."""
+    live_call = MadeUp(rungs, facts)
+    found = judge(
+        recording(finding(live_call, symptom, **more), **(script or {})), LIMIT, lambda _: None
+    )
+    return found, live_call

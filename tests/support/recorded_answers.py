@@ -1,7 +1,7 @@
 """What a recorded call answered to the questions of a judgement: noted once with a real torch, then
 read from a file.
 
-`Noting` is a lab that writes down what another lab is asked and what it answers; `Answering` is one
+`Noting` is a live call that writes down what another live call is asked and what it answers; `Answering` is one
 that answers from such notes. A `Case` file holds the facts of a recording, the notes, and the
 diagnosis that was made from them. What belongs to the machine (folders, addresses, seconds) is made
 the same for all, so that a file changes only where torch or the tool does.
@@ -62,17 +62,17 @@ class NotRecordedError(AssertionError):
 
 
 class Noting:
-    """A lab that notes what is asked of another one, in the order of the questions."""
+    """A live call that notes what is asked of another one, in the order of the questions."""
 
-    def __init__(self, lab: Any, notes: list[Json]) -> None:
-        self.folder = lab.folder
-        self._lab = lab
+    def __init__(self, live_call: Any, notes: list[Json]) -> None:
+        self.folder = live_call.folder
+        self._call_session = live_call
         self._notes = notes
 
     def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
         note: Json = {"ask": dict(message)}
         self._notes.append(note)
-        future = self._lab.submit(message, timeout)
+        future = self._call_session.submit(message, timeout)
         future.add_done_callback(lambda done: note.update(answer=dict(done.result())))
         return future
 
@@ -80,11 +80,11 @@ class Noting:
         return self.submit(message, timeout).result(timeout=timeout + 60)
 
     def close(self) -> None:
-        self._lab.close()
+        self._call_session.close()
 
 
 class Answering:
-    """A lab that answers from notes; where the same was asked more than once, in the order of the
+    """A live call that answers from notes; where the same was asked more than once, in the order of the
     answers.
 
     `asked` are the questions so far with their limits. `edit` may change an answer, given the
@@ -138,7 +138,7 @@ def rung_of(ask: Json) -> str:
 
 @dataclass
 class Recorded:
-    """The facts of a recording, its findings, what their labs answered, and the diagnosis as
+    """The facts of a recording, its findings, what their live calls answered, and the diagnosis as
     data.
     """
 
@@ -149,11 +149,13 @@ class Recorded:
     diagnosis: Json | None = None
 
     def recording(self, edit: Callable[[Json, Json], Json] | None = None) -> Recording:
-        """The recording, with a lab that answers from the notes; a verdict can be reached from it
+        """The recording, with a live call that answers from the notes; a verdict can be reached from it
         without torch.
         """
-        lab = Answering(self.notes, self.name, edit)
-        findings = [Finding(lab=lab, **json.loads(json.dumps(item))) for item in self.findings]
+        live_call = Answering(self.notes, self.name, edit)
+        findings = [
+            Finding(live_call=live_call, **json.loads(json.dumps(item))) for item in self.findings
+        ]
         return Recording(Path(), findings, **json.loads(json.dumps(self.facts, sort_keys=True)))
 
     def save(self) -> None:
@@ -186,9 +188,9 @@ def load(name: str) -> Recorded:
 
 
 def noting(recording: Recording) -> tuple[Recording, list[Json]]:
-    """The same recording with labs that note what they are asked, and their notes."""
+    """The same recording with live calls that note what they are asked, and their notes."""
     notes: list[Json] = []
-    findings = [replace(one, lab=Noting(one.lab, notes)) for one in recording.findings]
+    findings = [replace(one, live_call=Noting(one.live_call, notes)) for one in recording.findings]
     return replace(recording, findings=findings), notes
 
 

@@ -45,8 +45,6 @@ def command(
         from reporter.cli.prompt import Terminal
 
         given = {**words, "python": tuple(words["python"] or ())}
-        return bisect.bisect(
-            bisect.BisectRequest(repro, **given, person=Terminal(options)), options
-        )
+        return bisect.bisect(bisect.BisectRequest(repro, **given, user=Terminal(options)), options)
 
     return shell.finish(options, work)

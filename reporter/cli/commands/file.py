@@ -52,7 +52,7 @@ def command(
         from reporter.cli.prompt import Terminal
         from reporter.tracker.filing import check_wanted, file
 
-        person = Terminal(options)
-        return file(report, check_wanted(options, person, comment_on), person)
+        user = Terminal(options)
+        return file(report, check_wanted(options, user, comment_on), user)
 
     return shell.finish(options, work)

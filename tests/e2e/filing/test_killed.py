@@ -11,8 +11,8 @@ import pytest
 
 from reporter.store.filings import State
 from reporter.store.reports import key_of
-from tests.support.github.desk import attempt, copied, environment, run_file, state_of
 from tests.support.github.mortal import Mortal, announce_fixed, file_until
+from tests.support.github.submitter import attempt, copied, environment, run_file, state_of
 from tests.support.github.telling import comments, known_key, result, told
 from tests.support.github.tracker import Fault, Tracker
 

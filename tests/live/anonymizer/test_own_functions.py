@@ -57,16 +57,16 @@ class ZorbIdentity(torch.autograd.Function):
 class ZorbSwish(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
-        gate = torch.sigmoid(x)
-        ctx.save_for_backward(x, gate)
-        return x * gate
+        allowing = torch.sigmoid(x)
+        ctx.save_for_backward(x, allowing)
+        return x * allowing
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        x, gate = ctx.saved_tensors
+        x, allowing = ctx.saved_tensors
         if not ctx.needs_input_grad[0]:
             return None
-        return grads[0] * (gate * (1 + x * (1 - gate)))
+        return grads[0] * (allowing * (1 + x * (1 - allowing)))
 
 
 class ZorbNorm(torch.autograd.Function):

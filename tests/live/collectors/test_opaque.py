@@ -23,7 +23,7 @@ def captured(name: str) -> dict[str, Any]:
     """The graph of a program whose backend is wrong, as the collectors send it."""
     with TemporaryDirectory() as folder, recorded(f"opaque/{name}", Path(folder)) as recording:
         (finding,) = recording.findings
-        answer = finding.lab.request({"op": "capture", "allow": [], "replay": False}, 120)
+        answer = finding.live_call.request({"op": "capture", "allow": [], "replay": False}, 120)
     (graph,) = answer["graphs"]
     assert isinstance(graph, dict)
     return graph

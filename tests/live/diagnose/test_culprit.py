@@ -15,9 +15,9 @@ from reporter.core.signature import Signature, of_assertion
 from reporter.diagnose.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.experiment import (
     Abilities,
+    call_abilities,
+    call_experiment,
     judge_run,
-    lab_abilities,
-    lab_experiment,
     pool_experiment,
 )
 from reporter.diagnose.judge import judge
@@ -43,17 +43,19 @@ def diagnosis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diagnosis]:
 
 def ask(diagnosis: Diagnosis, **rung: object) -> Json:
     assert diagnosis.finding is not None
-    lab = diagnosis.finding.lab
-    path = str(lab.folder / f"ask-{next(_NUMBERS)}.pt")
-    return lab.request({"op": "run", "rung": {"how": "compiled", "snapshot": path, **rung}}, RUN)
+    live_call = diagnosis.finding.live_call
+    path = str(live_call.folder / f"ask-{next(_NUMBERS)}.pt")
+    return live_call.request(
+        {"op": "run", "rung": {"how": "compiled", "snapshot": path, **rung}}, RUN
+    )
 
 
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
     assert diagnosis.finding is not None
     names = candidates(diagnosis.layer, diagnosis.kind)
-    abilities = lab_abilities(diagnosis.finding.lab, names, RUN)
-    experiment = lab_experiment(diagnosis, RUN)
+    abilities = call_abilities(diagnosis.finding.live_call, names, RUN)
+    experiment = call_experiment(diagnosis, RUN)
     culprit = find(
         experiment,
         SuspectedBug(diagnosis.layer, diagnosis.kind),
@@ -121,7 +123,7 @@ def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None
     assert diagnosis.finding is not None
     names = candidates("inductor", "crash")
     wanted = [*names, "torch._inductor.config.nothing"]
-    settings = lab_abilities(diagnosis.finding.lab, wanted, RUN).settings
+    settings = call_abilities(diagnosis.finding.live_call, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
     assert settings["torch._inductor.config.pattern_matcher"] is True
     assert "torch._inductor.config.cpp.simdlen" in settings

@@ -121,7 +121,7 @@ def test_a_clean_script_is_asked_nothing(tmp_path: Path) -> None:
 def test_last_calls_are_few_and_leave_no_process(tmp_path: Path) -> None:
     with recorded("graph_breaks/six_callables", tmp_path) as recording:
         assert [last.call for last in recording.last_calls] == [12, 13, 14, 15]
-        pids = [last.lab.pid for last in recording.last_calls]  # type: ignore[attr-defined]
+        pids = [last.live_call.pid for last in recording.last_calls]  # type: ignore[attr-defined]
         assert all(waiting.is_running(pid) for pid in pids)
     for pid in pids:
         waiting.until(lambda pid=pid: not waiting.is_running(pid), f"the end of standby {pid}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.support.github.desk import Waits
+    from tests.support.github.submitter import Waits
     from tests.support.github.tracker import Tracker
 
 
@@ -22,7 +22,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     as the machine needs.
     """
     from reporter.tracker.session import Pace
-    from tests.support.github.desk import PATIENCE, Waits
+    from tests.support.github.submitter import PATIENCE, Waits
 
     waits = Waits()
     pace = Pace(PATIENCE, pause=0, clock=waits.clock, sleep=waits.sleep)
@@ -55,6 +55,6 @@ def report(tmp_path: Path) -> Path:
     """A report folder as `create` wrote it, of a real failure of torch 2.13.0, without its private
     folder.
     """
-    from tests.support.github.desk import copied
+    from tests.support.github.submitter import copied
 
     return copied("foobar", tmp_path / "report")

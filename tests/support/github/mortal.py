@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.github.desk import WORDS, Somebody
+from tests.support.github.submitter import WORDS, RecordedPrompt
 from tests.support.places import ROOT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -118,5 +118,5 @@ def announce_fixed(key: str, torch: str) -> int:
     from reporter.check.work import CheckResult
 
     check = CheckResult("r", key, torch, torch, "3.11", "fixed", "", 1.0, (2, 2))
-    notify_issues([check], Somebody(is_there=False), is_sure=True)
+    notify_issues([check], RecordedPrompt(is_there=False), is_sure=True)
     return 0

@@ -8,7 +8,7 @@ from reporter.check.notifications import Notification
 from reporter.check.notify import notify_issues
 from reporter.check.work import CheckResult
 from reporter.store.database import open_store
-from tests.support.github.desk import Somebody
+from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import Tracker
 
 
@@ -26,9 +26,9 @@ def known_key() -> str:
     return str(row["key"])
 
 
-def told(*results: CheckResult, person: Somebody | None = None) -> list[Notification]:
+def told(*results: CheckResult, user: RecordedPrompt | None = None) -> list[Notification]:
     """What `check --comment` says, with --yes where there is no person."""
-    return notify_issues(results, person or Somebody(is_there=False), is_sure=person is None)
+    return notify_issues(results, user or RecordedPrompt(is_there=False), is_sure=user is None)
 
 
 def comments(tracker: Tracker) -> list[str]:

@@ -404,7 +404,7 @@ class Tracker(ThreadingHTTPServer):
 
     def _facts(self, repo: Repo, issue: Json) -> Json:
         label = example("issues/get-label", 200)
-        person = example("issues/create", 201)["user"]
+        user = example("issues/create", 201)["user"]
         where = f"{self.base}{self.prefix}/repos/{repo.full_name}/issues/{issue['number']}"
         return {
             "number": issue["number"],
@@ -414,11 +414,11 @@ class Tracker(ThreadingHTTPServer):
             "comments_url": f"{where}/comments",
             "html_url": f"https://github.com/{repo.full_name}/issues/{issue['number']}",
             "labels": [{**label, "name": name} for name in issue["labels"]],
-            "assignees": [{**person, "login": name} for name in issue["assignees"]],
+            "assignees": [{**user, "login": name} for name in issue["assignees"]],
             "assignee": None,
             "state": issue["state"],
             "state_reason": issue["state_reason"],
-            "user": {**person, "login": issue["author"]},
+            "user": {**user, "login": issue["author"]},
             "created_at": issue["created_at"].strftime("%Y-%m-%dT%H:%M:%SZ"),
             "comments": len(issue["comments"]),
         }

@@ -59,7 +59,7 @@ def text(row: dict[str, Any]) -> str:
     return _FORM.format(code=row["says"] + log)
 
 
-def parcel(row: dict[str, Any]) -> Submission:
+def draft(row: dict[str, Any]) -> Submission:
     """The row as a report of ours."""
     document = {
         "verdict": {
@@ -98,7 +98,7 @@ class Pair:
 def pairs(weights: Weights = WEIGHTS) -> Iterator[Pair]:
     """All pairs of two rows but the unsure ones."""
     for row in ROWS:
-        sent = parcel(row)
+        sent = draft(row)
         for other in ROWS:
             if other is row or _unsure(row, other):
                 continue

@@ -29,9 +29,9 @@ def test_findings_point_at_the_place_once() -> None:
 
 def test_house_words_in_prose_do_not_excuse_them_in_code() -> None:
     terms = terms_of("def ablation_table(): pass")
-    house = OwnText(prose="ablation_table")
-    assert audit({"issue.md": "ablation_table"}, terms, NOBODY, house=house).passed
-    assert not audit({"repro.py": "ablation_table"}, terms, NOBODY, house=house).passed
+    ours = OwnText(prose="ablation_table")
+    assert audit({"issue.md": "ablation_table"}, terms, NOBODY, ours=ours).passed
+    assert not audit({"repro.py": "ablation_table"}, terms, NOBODY, ours=ours).passed
 
 
 def test_count_is_known_beforehand() -> None:
@@ -140,10 +140,10 @@ def test_an_excerpt_is_the_part_of_the_line_around_the_term() -> None:
 
 def test_what_the_house_says_in_code_it_may_say_in_prose() -> None:
     terms = Terms(names={"GateNet": "name"})
-    house = OwnText(code="GateNet")
-    assert audit({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, house=house).passed
+    ours = OwnText(code="GateNet")
+    assert audit({"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=ours).passed
     other = audit(
-        {"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, house=OwnText(prose="GateNet")
+        {"x.py": "GateNet", "x.md": "GateNet"}, terms, NOBODY, ours=OwnText(prose="GateNet")
     )
     assert [item.file for item in other.findings] == ["x.py"]
 

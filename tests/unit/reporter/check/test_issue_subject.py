@@ -13,7 +13,7 @@ from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError
 from reporter.environments.release import Release
 from reporter.triage.thread import read_file
-from tests.support.github.desk import Somebody
+from tests.support.github.submitter import RecordedPrompt
 from tests.support.places import DATA
 
 ISSUES = DATA / "issues"
@@ -37,12 +37,12 @@ def test_it_travels_as_plain_data() -> None:
 
 
 def test_code_that_is_to_be_trusted_is_shown_before_it_runs(tmp_path: Path) -> None:
-    person = Somebody(["n"])
+    user = RecordedPrompt(["n"])
     thread = read_file(ISSUES / "triu_min.md")
     with pytest.raises(CannotJudgeError, match="was not run"):
-        subject_of_thread(thread, trust=True, person=person)
-    assert "import torch" in person.said
-    subject = subject_of_thread(thread, trust=True, person=Somebody(["y"]))
+        subject_of_thread(thread, trust=True, user=user)
+    assert "import torch" in user.said
+    subject = subject_of_thread(thread, trust=True, user=RecordedPrompt(["y"]))
     assert subject.foreign is not None and subject.foreign.trust
 
 

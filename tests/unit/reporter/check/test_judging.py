@@ -174,11 +174,15 @@ STEPS: list[tuple[list[Observation], Any, tuple[int, int], bool, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("sights", "expected", "reported", "known", "result"), STEPS)
+@pytest.mark.parametrize(("observations", "expected", "reported", "known", "result"), STEPS)
 def test_all_runs(
-    sights: list[Observation], expected: Any, reported: tuple[int, int], known: bool, result: Any
+    observations: list[Observation],
+    expected: Any,
+    reported: tuple[int, int],
+    known: bool,
+    result: Any,
 ) -> None:
-    found = settle(sights, expected, reported, known)
+    found = settle(observations, expected, reported, known)
     assert (found and (found.outcome, found.runs)) == result
 
 

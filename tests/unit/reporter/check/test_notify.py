@@ -13,7 +13,7 @@ from reporter.check.notify import notify_issues, refuse_early
 from reporter.check.work import CheckResult
 from reporter.core.errors import AuthenticationError, UsageError
 from reporter.tracker.overview import show, sync
-from tests.support.github.desk import Somebody, run_file
+from tests.support.github.submitter import RecordedPrompt, run_file
 from tests.support.github.telling import comments, known_key, result, told
 from tests.support.github.tracker import TOKEN, Fault, Tracker
 
@@ -34,12 +34,12 @@ def test_a_change_is_told_once_and_follows_the_report(tracker: Tracker, report: 
 
 def test_it_is_shown_and_sent_after_a_yes(tracker: Tracker, report: Path) -> None:
     run_file(report)
-    person = Somebody(["n"])
-    assert told(result("fixed"), person=person) == [] and comments(tracker) == []
-    assert "no longer reproduces on torch `2.14.0`" in "\n".join(person.shown)
-    assert len(told(result("fixed"), person=Somebody(["y"]))) == 1
+    user = RecordedPrompt(["n"])
+    assert told(result("fixed"), user=user) == [] and comments(tracker) == []
+    assert "no longer reproduces on torch `2.14.0`" in "\n".join(user.shown)
+    assert len(told(result("fixed"), user=RecordedPrompt(["y"]))) == 1
     with pytest.raises(UsageError, match="nobody can answer"):
-        refuse_early(Somebody(is_there=False), is_sure=False)
+        refuse_early(RecordedPrompt(is_there=False), is_sure=False)
 
 
 def test_no_token_is_said_before_the_work(
@@ -48,7 +48,7 @@ def test_no_token_is_said_before_the_work(
     run_file(report)
     monkeypatch.delenv("GH_TOKEN")
     with pytest.raises(AuthenticationError, match="no token"):
-        refuse_early(Somebody(), is_sure=True)
+        refuse_early(RecordedPrompt(), is_sure=True)
 
 
 def test_who_said_it_lately_spares_us_the_comment(tracker: Tracker, report: Path) -> None:
@@ -89,8 +89,8 @@ def test_words_that_name_this_machine_are_left_out(tracker: Tracker, report: Pat
 def test_an_issue_that_cannot_be_read_costs_nothing(tracker: Tracker, report: Path) -> None:
     run_file(report)
     tracker.faults = [Fault("issues/get", status=503, times=1000)]
-    person = Somebody(is_there=False)
-    assert notify_issues([result("fixed")], person, is_sure=True) == []
-    assert any("was not told" in line for line in person.said)
+    user = RecordedPrompt(is_there=False)
+    assert notify_issues([result("fixed")], user, is_sure=True) == []
+    assert any("was not told" in line for line in user.said)
     tracker.faults = []
     assert len(told(result("fixed"))) == 1

@@ -14,7 +14,7 @@ import pytest
 
 from reporter.cli.main import run
 from reporter.core.settings import Options
-from tests.support.github.desk import WORDS
+from tests.support.github.submitter import WORDS
 from tests.support.github.tracker import Fault, Tracker
 
 

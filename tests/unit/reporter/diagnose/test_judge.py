@@ -59,10 +59,10 @@ def test_what_is_a_bug_is_what_the_table_says() -> None:
 def test_a_program_that_does_not_survive_eager_is_invalid(
     symptom: str, answer: Any, how: str
 ) -> None:
-    found, lab = verdict({**both(raises()), EAGER: answer}, symptom)
+    found, live_call = verdict({**both(raises()), EAGER: answer}, symptom)
     assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
     assert found.summary == f"Eager alone does not survive the call: {how}."
-    assert found.cited == (EAGER,) and "compiled" not in lab.measured()
+    assert found.cited == (EAGER,) and "compiled" not in live_call.measured()
 
 
 @pytest.mark.parametrize("symptom", ["raised", "hang"])
@@ -317,10 +317,10 @@ FRESH = ("fresh compile", "dynamic=True", "mark_dynamic")
 
 
 def test_a_crash_that_only_recompiling_shows() -> None:
-    found, lab = verdict(both(raises()), "raised", replay=True)
+    found, live_call = verdict(both(raises()), "raised", replay=True)
     assert (found.kind, found.layer) == ("crash_on_recompile", "inductor")
     assert found.signature is not None and found.signature.kind == "crash_on_recompile"
-    assert tuple(lab.measured()[-3:]) == FRESH
+    assert tuple(live_call.measured()[-3:]) == FRESH
 
 
 @pytest.mark.parametrize("name", FRESH)
@@ -330,17 +330,17 @@ def test_a_crash_that_a_fresh_compile_shows_too_is_a_crash(name: str) -> None:
 
 
 def test_only_a_call_with_calls_before_it_can_crash_on_recompiling() -> None:
-    found, lab = verdict(both(raises()), "raised")
-    assert found.kind == "crash" and not set(FRESH) & set(lab.measured())
-    found, lab = verdict({"compiled": raises()}, "raised", replay=True)
-    assert found.kind == "crash" and not set(FRESH) & set(lab.measured())
+    found, live_call = verdict(both(raises()), "raised")
+    assert found.kind == "crash" and not set(FRESH) & set(live_call.measured())
+    found, live_call = verdict({"compiled": raises()}, "raised", replay=True)
+    assert found.kind == "crash" and not set(FRESH) & set(live_call.measured())
 
 
 def test_where_one_compile_takes_long_no_rung_is_measured_in_vain() -> None:
-    found, lab = verdict({"compiled": raises()}, "raised", seconds=31.0)
+    found, live_call = verdict({"compiled": raises()}, "raised", seconds=31.0)
     assert (found.kind, found.layer, found.reproduced) == ("crash", "inductor", (2, 2))
     assert found.cited == (EAGER, "compiled", "aot_eager_decomp_partition")
-    assert not {"eager", "aot_eager", "inductor"} & set(lab.measured())
+    assert not {"eager", "aot_eager", "inductor"} & set(live_call.measured())
 
 
 # -- a recording as a whole
@@ -365,11 +365,11 @@ def test_without_a_bug_the_first_finding_is_explained() -> None:
 
 
 def test_what_is_suspicious_only_is_left_alone_within_the_tolerance() -> None:
-    lab = MadeUp(both(WITHIN))
-    one = finding(lab, "suspicious", comparison=WITHIN)
+    live_call = MadeUp(both(WITHIN))
+    one = finding(live_call, "suspicious", comparison=WITHIN)
     assert tight(one)
-    assert said(one).kind == "not_reproduced" and lab.asked == []
-    assert said(one, exit=1).kind == "rounding" and lab.asked != []
+    assert said(one).kind == "not_reproduced" and live_call.asked == []
+    assert said(one, exit=1).kind == "rounding" and live_call.asked != []
 
 
 def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
@@ -380,8 +380,8 @@ def test_what_is_suspicious_beyond_the_tolerance_is_looked_at() -> None:
 
 
 def test_what_is_suspicious_is_looked_at_where_a_finding_before_it_was_explained() -> None:
-    lab = MadeUp(both(WRONG))
-    suspicious = finding(lab, "suspicious", comparison=WITHIN)
+    live_call = MadeUp(both(WRONG))
+    suspicious = finding(live_call, "suspicious", comparison=WITHIN)
     assert said(finding(MadeUp({AGAIN: WRONG})), suspicious).kind == "wrong_result"
 
 
@@ -463,13 +463,13 @@ def test_where_all_agree_it_is_said_what_was_looked_at(facts: Any, summary: str)
 
 
 def test_rungs_that_are_asked_for_are_measured_beside_the_judgement() -> None:
-    lab = MadeUp({AGAIN: WRONG})
-    judge(recording(finding(lab)), LIMIT, lambda _: None, ("mark_dynamic",))
-    assert lab.measured()[-1] == "mark_dynamic"
+    live_call = MadeUp({AGAIN: WRONG})
+    judge(recording(finding(live_call)), LIMIT, lambda _: None, ("mark_dynamic",))
+    assert live_call.measured()[-1] == "mark_dynamic"
     failing = finding(MadeUp({}), "raised", failure=raises("InvalidCxxCompiler")["failure"])
     with pytest.raises(CannotJudgeError):
         judge(recording(failing), LIMIT, lambda _: None, ("mark_dynamic",))
-    assert "mark_dynamic" in failing.lab.measured()  # type: ignore[attr-defined]
+    assert "mark_dynamic" in failing.live_call.measured()  # type: ignore[attr-defined]
 
 
 def test_the_command_of_a_verdict_can_be_typed() -> None:

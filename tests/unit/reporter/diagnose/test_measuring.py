@@ -22,8 +22,8 @@ OWN = {"backend": {"callable": "mine"}}
 ALL = ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 
 
-def climber(lab: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
-    return Climber(finding(lab, symptom, **more), LIMIT, lambda _: None)
+def climber(live_call: MadeUp, symptom: str = "raised", **more: Any) -> Climber:
+    return Climber(finding(live_call, symptom, **more), LIMIT, lambda _: None)
 
 
 def failed(rung: MeasuredRung) -> bool:
@@ -31,21 +31,21 @@ def failed(rung: MeasuredRung) -> bool:
 
 
 def test_the_users_call_is_asked_first_and_then_each_backend() -> None:
-    lab = MadeUp({})
-    assert climb(climber(lab)) == ALL
-    assert tuple(lab.measured()) == ALL
+    live_call = MadeUp({})
+    assert climb(climber(live_call)) == ALL
+    assert tuple(live_call.measured()) == ALL
 
 
 def test_below_a_backend_of_the_users_own_only_dynamo_is_asked() -> None:
-    lab = MadeUp({})
-    assert climb(climber(lab, options=OWN)) == ("compiled", "eager", "custom")
-    assert lab.measured() == ["compiled", "eager", "custom"]
+    live_call = MadeUp({})
+    assert climb(climber(live_call, options=OWN)) == ("compiled", "eager", "custom")
+    assert live_call.measured() == ["compiled", "eager", "custom"]
 
 
 def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
     started: list[int] = []
-    lab = MadeUp({})
-    asking = Climber(finding(lab), LIMIT, lambda _: started.append(len(lab.measured())))
+    live_call = MadeUp({})
+    asking = Climber(finding(live_call), LIMIT, lambda _: started.append(len(live_call.measured())))
     climb(asking)
     assert started == [5] * 5
 
@@ -63,16 +63,16 @@ def test_all_backends_are_started_before_the_first_is_waited_for() -> None:
 def test_where_one_compile_takes_long_the_backends_are_climbed_from_the_top(
     more: dict[str, Any], names: tuple[str, ...]
 ) -> None:
-    lab = MadeUp({"compiled": raises(), "inductor": raises()})
-    assert climb_from_the_top(climber(lab, **more)) == names
-    assert tuple(lab.measured()) == names
+    live_call = MadeUp({"compiled": raises(), "inductor": raises()})
+    assert climb_from_the_top(climber(live_call, **more)) == names
+    assert tuple(live_call.measured()) == names
 
 
 def test_from_the_top_the_rest_is_climbed_where_the_fault_lies_lower() -> None:
-    lab = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
-    asking = climber(lab, seconds=31.0)
+    live_call = MadeUp({"compiled": raises(), "aot_eager_decomp_partition": raises()})
+    asking = climber(live_call, seconds=31.0)
     assert climb_from_the_top(asking) == ALL
-    assert sorted(lab.measured()) == sorted(ALL)
+    assert sorted(live_call.measured()) == sorted(ALL)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_the_layer_is_the_lowest_backend_that_shows_it(
 def test_a_failure_is_counted_with_the_scripts_own_call(
     rungs: tuple[str, ...], more: dict[str, Any], seen: tuple[int, int], repeated: int
 ) -> None:
-    lab = MadeUp(dict.fromkeys(rungs, raises()))
-    asking = climber(lab, **more)
+    live_call = MadeUp(dict.fromkeys(rungs, raises()))
+    asking = climber(live_call, **more)
     climb(asking)
     assert steadiness(asking, failed) == seen
-    assert len([name for name in lab.measured() if name.startswith("repeat")]) == repeated
+    assert len([name for name in live_call.measured() if name.startswith("repeat")]) == repeated
 
 
 def test_a_call_of_the_scripts_own_that_was_stopped_does_not_count() -> None:

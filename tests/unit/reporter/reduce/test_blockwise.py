@@ -15,7 +15,7 @@ from reporter.core.progress import PlainProgress
 from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.blockwise import closer_look
+from reporter.reduce.blockwise import look_at_blocks
 from tests.support.places import DATA
 
 WRONG = "wrong result: output 0: eager is off by 1e-07, compiled by 1e-2"
@@ -57,7 +57,7 @@ def excused(**check: Any) -> Recorded:
 
 
 def looked(recorded: Recorded, pool: Pool) -> Recorded:
-    return closer_look(recorded, cast(WorkerPool, pool), PlainProgress())
+    return look_at_blocks(recorded, cast(WorkerPool, pool), PlainProgress())
 
 
 @pytest.mark.parametrize(

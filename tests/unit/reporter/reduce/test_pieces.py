@@ -6,7 +6,7 @@ from anonymizer.graph import boilerplate, emit
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Atom, Graph, Input, Node, Recipe, Ref, TensorMeta
 from reporter.core.candidate import Candidate
-from reporter.reduce.pieces import Cutter, levels, parts, quilt
+from reporter.reduce.pieces import Cutter, batch, levels, parts
 from tests.support.graphs import META, call, chain, tensor
 
 
@@ -69,7 +69,7 @@ def test_a_quilt_keeps_its_pieces_apart() -> None:
         (call("n0", "torch.cos", Ref("i0")),),
         (Ref("n0"),),
     )
-    whole = quilt([one, two])
+    whole = batch([one, two])
     assert whole.statements == 2 and len(whole.inputs) == 2 and len(whole.outputs) == 2
     assert len(set(whole.names())) == 4
 

@@ -26,7 +26,7 @@ from reporter.tracker import delivery
 from reporter.tracker.delivery import Landed
 from reporter.tracker.outcome import Filed
 from reporter.tracker.posts import IssuePost
-from tests.support.github.desk import WORDS, Somebody, Waits, attempt, run_file, state_of
+from tests.support.github.submitter import WORDS, RecordedPrompt, Waits, attempt, run_file, state_of
 from tests.support.github.tracker import Fault, Tracker
 
 CREATE, LIST, SEARCH = "issues/create", "issues/list-for-repo", "search/issues-and-pull-requests"
@@ -303,13 +303,13 @@ def test_an_attempt_of_long_ago_cannot_be_under_way_any_more(
 
 
 def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, report: Path) -> None:
-    person = Somebody(is_there=False)
+    user = RecordedPrompt(is_there=False)
     key = key_of((report / "repro.py").read_text())
     with contextlib.ExitStack() as first:
 
-        class Released(Somebody):
+        class Released(RecordedPrompt):
             def say(self, line: str) -> None:
-                person.say(line)
+                user.say(line)
                 if "another process" in str(line) or line is None:
                     first.close()
 
@@ -317,7 +317,7 @@ def test_a_second_process_says_that_it_waits_for_the_first(tracker: Tracker, rep
         first.enter_context(lock([path], lambda: None))
         filed = run_file(report, Released(is_there=False), yes=True, summary=WORDS)
     assert isinstance(filed, Filed) and filed.action == "filed"
-    assert person.said.count("another process is sending this report; waiting") == 1
+    assert user.said.count("another process is sending this report; waiting") == 1
 
 
 @pytest.mark.parametrize(
@@ -428,9 +428,9 @@ def test_two_machines_within_the_same_second_are_told(
     key = key_of((report / "repro.py").read_text())
     send = IssuePost.send
 
-    def late(letter: IssuePost) -> Landed:
+    def late(post: IssuePost) -> Landed:
         tracker.add_issue("theirs", f"<!-- bugreport-key: {key} -->")
-        return send(letter)
+        return send(post)
 
     monkeypatch.setattr(IssuePost, "send", late)
     filed = run_file(report)
@@ -453,10 +453,10 @@ def test_an_issue_that_cannot_be_noted_is_told_and_found_again(
         move(store, key, place, state, **more)
 
     monkeypatch.setattr(delivery, "move", full)
-    person = Somebody(is_there=False)
-    filed = run_file(report, person, yes=True, summary=WORDS)
+    user = RecordedPrompt(is_there=False)
+    filed = run_file(report, user, yes=True, summary=WORDS)
     assert isinstance(filed, Filed) and filed.action == "filed"
-    assert any("issues/1, but that could not be noted" in line for line in person.said)
+    assert any("issues/1, but that could not be noted" in line for line in user.said)
     monkeypatch.setattr(delivery, "move", move)
     assert state_of(report) is State.SENT
     assert attempt(report) == (0, "already_filed") and tracker.count(CREATE) == 1

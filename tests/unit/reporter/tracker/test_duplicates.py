@@ -12,8 +12,8 @@ import pytest
 from reporter.tracker.duplicates import queries
 from reporter.tracker.outcome import Filed, PreviewResult
 from reporter.tracker.place import Repository
-from reporter.tracker.submission import read_parcel
-from tests.support.github.desk import WORDS, Somebody, copied, other_report, run_file
+from reporter.tracker.submission import read_submission
+from tests.support.github.submitter import WORDS, RecordedPrompt, copied, other_report, run_file
 from tests.support.github.tracker import Fault, Tracker
 
 TORCH = Repository("github.com", "pytorch", "pytorch")
@@ -30,10 +30,10 @@ def test_a_report_of_the_same_failure_is_found_by_its_fingerprint(
 ) -> None:
     run_file(other_report(tmp_path), yes=True, summary=WORDS)
     (tmp_path / "store.sqlite3").unlink()  # somebody else's machine
-    person = Somebody(["q"])
-    shown = run_file(report, person)
+    user = RecordedPrompt(["q"])
+    shown = run_file(report, user)
     assert isinstance(shown, PreviewResult) and shown.action == "declined"
-    said = "\n".join(person.said)
+    said = "\n".join(user.said)
     assert "1 issue looks like the same bug:" in said and "likely  #1 (open)" in said
     assert "because of a report of the same failure: layer, exception" in said
     assert len(tracker.repo.issues) == 1
@@ -55,16 +55,14 @@ def test_what_others_wrote_is_found_by_exception_and_operators_and_ranked(
 
 def test_a_comment_brings_the_new_environment(tracker: Tracker, report: Path) -> None:
     tracker.add_issue("[inductor] crash in aten._foobar", SAME_CRASH)
-    person = Somebody(["c", WORDS, "y"])
-    filed = run_file(report, person)
+    user = RecordedPrompt(["c", WORDS, "y"])
+    filed = run_file(report, user)
     assert isinstance(filed, Filed) and filed.action == "commented"
     assert filed.url == "https://github.com/pytorch/pytorch/issues/1#issuecomment-1"
     (issue,) = tracker.repo.issues
     (comment,) = issue["comments"]
     assert "This also happens with torch 2.13.0" in comment["body"] and WORDS in comment["body"]
-    assert "PyTorch version: 2.13.0" in comment["body"] and comment["body"] in "\n".join(
-        person.shown
-    )
+    assert "PyTorch version: 2.13.0" in comment["body"] and comment["body"] in "\n".join(user.shown)
     again = run_file(report, yes=True, summary=WORDS, comment_on=1)
     assert (
         isinstance(again, Filed) and again.action == "already_filed" and len(issue["comments"]) == 1
@@ -84,10 +82,10 @@ def test_a_closed_issue_is_shown_and_no_comment_offered(tracker: Tracker, report
     tracker.add_issue(
         "[inductor] crash in aten._foobar", SAME_CRASH, state="closed", state_reason="completed"
     )
-    person = Somebody([WORDS, "y"])
-    filed = run_file(report, person)
+    user = RecordedPrompt([WORDS, "y"])
+    filed = run_file(report, user)
     assert isinstance(filed, Filed) and filed.action == "filed"
-    assert any("likely  #1 (closed)" in line for line in person.said)
+    assert any("likely  #1 (closed)" in line for line in user.said)
 
 
 def test_ones_own_report_is_found_in_the_store_before_the_index_knows_it(
@@ -105,9 +103,9 @@ def test_ones_own_report_is_found_in_the_store_before_the_index_knows_it(
 
 def test_a_search_that_gave_up_early_is_told(tracker: Tracker, report: Path) -> None:
     tracker.search_gives_up = True
-    person = Somebody([WORDS, "y"])
-    run_file(report, person)
-    assert any("gave up early, so there may be more" in line for line in person.said)
+    user = RecordedPrompt([WORDS, "y"])
+    run_file(report, user)
+    assert any("gave up early, so there may be more" in line for line in user.said)
 
 
 def test_without_a_fingerprint_nothing_matches_by_it(tracker: Tracker, tmp_path: Path) -> None:
@@ -125,9 +123,9 @@ def test_without_a_fingerprint_nothing_matches_by_it(tracker: Tracker, tmp_path:
 
 def test_a_hostile_title_is_shown_as_text(tracker: Tracker, report: Path) -> None:
     tracker.add_issue("crash \x1b[2J\x1b]0;owned\x07\u202eforged [inductor] _foobar", SAME_CRASH)
-    person = Somebody(["q"])
-    run_file(report, person)
-    said = "\n".join(person.said)
+    user = RecordedPrompt(["q"])
+    run_file(report, user)
+    said = "\n".join(user.said)
     assert "\x1b" not in said and "\u202e" not in said and "crash forged [inductor]" in said
 
 
@@ -138,6 +136,6 @@ def test_a_query_fits_the_search(report: Path) -> None:
         f"torch.ops.aten.operator_number_{'x' * 60}{n}" for n in range(9)
     ]
     (report / "report.json").write_text(json.dumps(document))
-    asked = queries(TORCH, read_parcel(report))
+    asked = queries(TORCH, read_submission(report))
     assert len(asked) == 3 and all(len(query) <= 256 for query in asked)
     assert all("repo:pytorch/pytorch is:issue" in query for query in asked)

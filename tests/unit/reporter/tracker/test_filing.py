@@ -22,11 +22,11 @@ from reporter.tracker.filing import FilingRequest, file
 from reporter.tracker.manual_form import form
 from reporter.tracker.outcome import Filed, PreviewResult
 from reporter.tracker.place import Repository
-from reporter.tracker.submission import read_parcel, with_words
+from reporter.tracker.submission import read_submission, with_words
 from templates import own_text
 from templates.text import size
 from tests.support.created import command
-from tests.support.github.desk import WORDS, Somebody, copied, run_file
+from tests.support.github.submitter import WORDS, RecordedPrompt, copied, run_file
 from tests.support.github.tracker import TOKEN, Fault, Repo, Tracker
 
 CREATE = "issues/create"
@@ -40,19 +40,19 @@ def issue_of(report: Path) -> tuple[str, str]:
 def test_a_person_reads_writes_a_sentence_says_yes_and_gets_an_address(
     tracker: Tracker, report: Path
 ) -> None:
-    person = Somebody([WORDS, "y"])
-    filed = run_file(report, person, labels=("module: inductor", "oncall: pt2"))
+    user = RecordedPrompt([WORDS, "y"])
+    filed = run_file(report, user, labels=("module: inductor", "oncall: pt2"))
     assert isinstance(filed, Filed)
     assert filed.action == "filed" and filed.url == "https://github.com/pytorch/pytorch/issues/1"
     (issue,) = tracker.repo.issues
     title, _ = issue_of(report)
     assert issue["title"] == title and (report / "repro.py").read_text().strip() in issue["body"]
     # the sentence is asked for, and the yes is said to be a confirmation, before either is given
-    asked = "\n".join(person.said)
+    asked = "\n".join(user.said)
     assert asked.index("what did you do when it failed") < asked.index("Your sentence")
     assert asked.index("you confirm that you have read it") < asked.index("File this in")
     # what was shown is what was sent, and the sentence stands before the repro
-    shown = "\n".join(person.shown)
+    shown = "\n".join(user.shown)
     assert issue["body"].rstrip() in shown and title in shown
     assert issue["body"].index(WORDS) < issue["body"].index("```python")
     assert (
@@ -96,10 +96,10 @@ def test_a_report_that_is_known_to_be_filed_asks_and_shows_nothing_more(
     """The store knows where it is, even if nothing in the issue tells it any more."""
     run_file(report)
     tracker.repo.issues[0]["body"] = "edited beyond recognition"
-    person = Somebody()
-    again = run_file(report, person)
+    user = RecordedPrompt()
+    again = run_file(report, user)
     assert isinstance(again, Filed) and (again.action, again.number) == ("already_filed", 1)
-    assert person.shown == [] and tracker.count(CREATE) == 1
+    assert user.shown == [] and tracker.count(CREATE) == 1
 
 
 def test_a_request_is_for_an_issue_of_its_own_unless_it_names_one(
@@ -108,13 +108,13 @@ def test_a_request_is_for_an_issue_of_its_own_unless_it_names_one(
     wanted = FilingRequest(
         Repository("github.com", "pytorch", "pytorch"), Options(yes=True, summary=WORDS)
     )
-    filed = file(report, wanted, Somebody(is_there=False))
+    filed = file(report, wanted, RecordedPrompt(is_there=False))
     assert isinstance(filed, Filed) and filed.action == "filed"
 
 
 @pytest.mark.parametrize("answers", [["n"], [""]])
 def test_a_no_sends_nothing(answers: list[str], tracker: Tracker, report: Path) -> None:
-    class Hesitant(Somebody):
+    class Hesitant(RecordedPrompt):
         def choose(self, question: str, answers: object) -> str:
             return self.answers.pop(0) or "n"
 
@@ -124,8 +124,8 @@ def test_a_no_sends_nothing(answers: list[str], tracker: Tracker, report: Path) 
 
 
 def test_a_word_is_no_sentence(tracker: Tracker, report: Path) -> None:
-    person = Somebody(["", "asdf", WORDS, "y"])
-    assert isinstance(run_file(report, person), Filed) and not person.answers
+    user = RecordedPrompt(["", "asdf", WORDS, "y"])
+    assert isinstance(run_file(report, user), Filed) and not user.answers
 
 
 REFUSED = [
@@ -144,7 +144,7 @@ def test_unattended_filing_is_refused(
     options: dict[str, object], says: str, tracker: Tracker, report: Path
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        run_file(report, Somebody(is_there=False), **options)
+        run_file(report, RecordedPrompt(is_there=False), **options)
     assert tracker.log == []
 
 
@@ -197,7 +197,7 @@ def test_a_dry_run_shows_all_and_touches_no_network(
 ) -> None:
     monkeypatch.setenv("BUGREPORT_GITHUB_API", "http://127.0.0.1:9")
     monkeypatch.delenv("GH_TOKEN", raising=False)
-    shown = run_file(report, Somebody(is_there=False), dry_run=True, summary=WORDS)
+    shown = run_file(report, RecordedPrompt(is_there=False), dry_run=True, summary=WORDS)
     assert isinstance(shown, PreviewResult) and shown.exit_code == 0
     title, _ = issue_of(report)
     assert shown.would_send["title"] == title and WORDS in shown.would_send["body"]
@@ -208,10 +208,10 @@ def test_a_dry_run_shows_all_and_touches_no_network(
 def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
     tracker: Tracker, report: Path
 ) -> None:
-    person = Somebody()
-    shown = run_file(report, person, web=True, summary=WORDS)
+    user = RecordedPrompt()
+    shown = run_file(report, user, web=True, summary=WORDS)
     assert isinstance(shown, PreviewResult) and tracker.log == []
-    (url,) = person.opened
+    (url,) = user.opened
     assert size(url) < 8192 and shown.summary_lines()[0] == url
     query = parse_qs(urlsplit(url).query)
     assert query["template"] == ["pt2-bug-report.yml"] and query["title"] == [issue_of(report)[0]]
@@ -225,7 +225,7 @@ def test_the_web_form_opens_with_the_title_and_the_sections_are_printed(
 
 
 def test_an_address_stays_short_whatever_the_title(report: Path) -> None:
-    long = replace(read_parcel(report), title="ü" * 5000)
+    long = replace(read_submission(report), title="ü" * 5000)
     for repository in ("pytorch/pytorch", "a/b"):
         owner, _, name = repository.partition("/")
         assert size(form(Repository("github.com", owner, name), long).url) < 8192
@@ -282,9 +282,9 @@ def test_the_gate_is_the_one_that_the_report_passed(tracker: Tracker, report: Pa
     terms out.
     """
     script = {"/home/me/secret_lab/train.py": "class QuorumGlazer:\n    width = 48271\n"}
-    gate = AllowList(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
-    (report / "private" / "gate.json").write_text(gate.dumps())
-    assert AllowList.load(report / "private" / "gate.json") == gate
+    allowing = AllowList(private_terms(script, frozenset(["torch"])), ("an internal",), ("0" * 40,))
+    (report / "private" / "gate.json").write_text(allowing.dumps())
+    assert AllowList.load(report / "private" / "gate.json") == allowing
     for words in ("Seen with our quorum glazer here.", "It needs 48271 columns to fail."):
         with pytest.raises(LeakError, match="in line 7 of issue.md"):
             run_file(report, yes=True, summary=words)
@@ -379,14 +379,14 @@ def test_words_are_put_where_the_template_puts_them(report: Path) -> None:
     """The text that `create --summary` writes and the one that `file --summary` makes of it are the
     same.
     """
-    before = with_words(read_parcel(report), WORDS).body
+    before = with_words(read_submission(report), WORDS).body
     assert (
-        with_words(read_parcel(report), WORDS).body
-        == with_words(with_words(read_parcel(report), WORDS), WORDS).body
+        with_words(read_submission(report), WORDS).body
+        == with_words(with_words(read_submission(report), WORDS), WORDS).body
     )
     # the disclosure is the templates' and has two endings; with words it has to get the other one
     assert submission._NO_WORDS in own_text() and submission._WITH_WORDS in own_text()
-    assert submission._NO_WORDS in read_parcel(report).body and submission._WITH_WORDS in before
+    assert submission._NO_WORDS in read_submission(report).body and submission._WITH_WORDS in before
     paragraphs = before.split("\n\n")
     assert paragraphs[2] == WORDS and paragraphs[0] == "### 🐛 Describe the bug"
 
@@ -408,7 +408,7 @@ def test_a_script_files_with_yes_and_a_sentence_and_never_without(
 def test_another_projects_form_takes_the_whole_body(tracker: Tracker, tmp_path: Path) -> None:
     report = copied("foobar", tmp_path / "other")
     tracker.repos["a/b"] = Repo("a/b", labels=())
-    shown = run_file(report, Somebody(is_there=False), web=True, repo="a/b")
+    shown = run_file(report, RecordedPrompt(is_there=False), web=True, repo="a/b")
     assert isinstance(shown, PreviewResult) and shown.form is not None
     assert [heading for heading, _ in shown.form.sections] == [""]
     assert "body=" in shown.form.url or size(shown.form.sections[0][1]) > 2000

@@ -13,7 +13,7 @@ from reporter.store.database import open_store
 from reporter.tracker.outcome import PreviewResult
 from reporter.tracker.overview import listing, show, sync
 from tests.support.created import command
-from tests.support.github.desk import Somebody, copied, other_report, run_file
+from tests.support.github.submitter import RecordedPrompt, copied, other_report, run_file
 from tests.support.github.tracker import Fault, Tracker
 
 
@@ -79,7 +79,7 @@ def test_a_check_of_a_report_is_in_the_list(tracker: Tracker, report: Path) -> N
 
 
 def test_an_issue_filed_by_hand_is_found_by_its_mark(tracker: Tracker, report: Path) -> None:
-    shown = run_file(report, Somebody(), web=True)
+    shown = run_file(report, RecordedPrompt(), web=True)
     assert isinstance(shown, PreviewResult) and shown.form is not None
     text = "\n\n".join(f"### {heading}\n\n{part}" for heading, part in shown.form.sections)
     assert sync().changes == ("1 of 1 filings asked about, 0 changed",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import TrackerError
-from tests.support.github.desk import WORDS, attempt, run_file
+from tests.support.github.submitter import WORDS, attempt, run_file
 from tests.support.github.tracker import Fault, Tracker, long_ago
 
 LIST = "issues/list-for-repo"

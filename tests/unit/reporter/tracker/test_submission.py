@@ -10,36 +10,36 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.tracker.submission import comment_with_environment, read_parcel, with_words
+from reporter.tracker.submission import comment_with_environment, read_submission, with_words
 from templates.issue import BODY_LIMIT
 from templates.text import size
-from tests.support.github.desk import WORDS
+from tests.support.github.submitter import WORDS
 
 DISCLOSURE = "_This report was reduced and written by the tool bugreport._"
 MOVED = "The log is in the first comment."
 
 
 def test_a_comment_says_how_often_the_failure_was_seen_and_has_the_versions(report: Path) -> None:
-    text = comment_with_environment(with_words(read_parcel(report), WORDS), 7)
+    text = comment_with_environment(with_words(read_submission(report), WORDS), 7)
     assert "seen in 3 of 3 fresh processes" in text and "torch 2.13.0" in text
     assert text.index("seen in") < text.index(WORDS) < text.index("```python")
     versions = text[text.index("<summary>Versions") : text.index("</details>")]
     assert "PyTorch version: 2.13.0" in versions and "bugreport-key" not in versions
-    assert text.rstrip().endswith(f"<!-- {read_parcel(report).marker} -->")
+    assert text.rstrip().endswith(f"<!-- {read_submission(report).marker} -->")
 
 
 def test_a_comment_past_the_limit_is_refused_with_the_way_out(report: Path) -> None:
-    parcel = read_parcel(report)
-    long = replace(parcel.stored, repro="x = 0\n" * (BODY_LIMIT // 6))
+    draft = read_submission(report)
+    long = replace(draft.stored, repro="x = 0\n" * (BODY_LIMIT // 6))
     with pytest.raises(UsageError, match="the comment on #7 is past .* limit; file an issue"):
-        comment_with_environment(replace(parcel, stored=long), 7)
+        comment_with_environment(replace(draft, stored=long), 7)
 
 
 def test_a_text_that_does_not_show_its_repro_is_pointed_out(report: Path) -> None:
-    assert read_parcel(report).notes == ()
+    assert read_submission(report).notes == ()
     text = (report / "issue.md").read_text()
     (report / "issue.md").write_text(text.replace("torch.randn(1)", "torch.randn(2)"))
-    assert read_parcel(report).notes == (
+    assert read_submission(report).notes == (
         f"{report / 'issue.md'} does not show the repro as repro.py has it",
     )
 
@@ -51,7 +51,7 @@ def test_a_body_of_exactly_the_limit_keeps_its_log_and_one_byte_more_moves_it(
     log = "a line of the log " * 3
     head = f"{DISCLOSURE}\n\n### Error logs\n\n{log}\n\n### Versions\n"
     body = head + "v" * (BODY_LIMIT + beyond - size(head))
-    fitted = with_words(replace(read_parcel(report), body=body), "")
+    fitted = with_words(replace(read_submission(report), body=body), "")
     if beyond:
         assert MOVED in fitted.body and log not in fitted.body
         assert fitted.log == log.strip() + "\n"
@@ -66,16 +66,16 @@ def test_without_its_log_a_body_may_be_exactly_as_long_as_the_limit(
     head, tail = f"{DISCLOSURE}\n\n### Error logs\n", "### Versions\n"
     kept = f"{head}\n{MOVED}\n\n{tail}"
     rest = "v" * (BODY_LIMIT + beyond - size(kept))
-    parcel = replace(read_parcel(report), body=f"{head}\n{'a long log ' * 9}\n\n{tail}{rest}")
+    draft = replace(read_submission(report), body=f"{head}\n{'a long log ' * 9}\n\n{tail}{rest}")
     if beyond:
         with pytest.raises(UsageError, match=f"has {BODY_LIMIT + 1:,} bytes"):
-            with_words(parcel, "")
+            with_words(draft, "")
     else:
-        assert with_words(parcel, "").body == kept + rest
+        assert with_words(draft, "").body == kept + rest
 
 
 def test_a_log_in_a_fence_leaves_as_plain_text(report: Path) -> None:
     log = "frame one\nframe two\n" * 5
     head = f"{DISCLOSURE}\n\n### Error logs\n\n```\n{log}```\n\n### Versions\n"
-    parcel = replace(read_parcel(report), body=head + "v" * (BODY_LIMIT + 1 - size(head)))
-    assert with_words(parcel, "").log == log
+    draft = replace(read_submission(report), body=head + "v" * (BODY_LIMIT + 1 - size(head)))
+    assert with_words(draft, "").log == log

@@ -12,15 +12,15 @@ from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.triage.result import Triage
 from reporter.triage.service import TriageArguments, sit
-from tests.support.github.desk import Somebody
+from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import TOKEN, Tracker
 
 NO_CODE = "### 🐛 Describe the bug\n\nIt fails since the update."
 HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(batch)\n```\n"
 
 
-def one(issue: str, person: Somebody, **more: object) -> Triage:
-    result = sit(Options(no_input=True), TriageArguments(issue, **more), person)  # type: ignore[arg-type]
+def one(issue: str, user: RecordedPrompt, **more: object) -> Triage:
+    result = sit(Options(no_input=True), TriageArguments(issue, **more), user)  # type: ignore[arg-type]
     assert isinstance(result, Triage)
     return result
 
@@ -34,7 +34,7 @@ def test_an_issue_is_fetched_with_its_comments(tracker: Tracker, name: str) -> N
     issue = tracker.repo.issues[0]
     issue["comments"] = []
     del comments
-    result = one(name, Somebody())
+    result = one(name, RecordedPrompt())
     assert (result.status, result.refusal and result.refusal.kind) == ("not_actionable", "no_code")
     assert result.thread.title == "A crash" and result.labels == ("needs reproduction",)
     assert tracker.count("issues/create-comment") == 0
@@ -42,11 +42,11 @@ def test_an_issue_is_fetched_with_its_comments(tracker: Tracker, name: str) -> N
 
 def test_a_comment_is_posted_after_a_yes_and_once(tracker: Tracker) -> None:
     tracker.add_issue("A crash", HALF)
-    first = Somebody(["y"])
+    first = RecordedPrompt(["y"])
     result = one("pytorch/pytorch#1", first, comment=True)
     assert result.posted and result.posted.startswith("http")
     assert "nothing defines build" in "\n".join(first.shown)
-    again = one("pytorch/pytorch#1", Somebody(["y"]), comment=True)
+    again = one("pytorch/pytorch#1", RecordedPrompt(["y"]), comment=True)
     assert again.posted == result.posted
     comments = tracker.repo.issues[0]["comments"]
     assert len(comments) == 1 and "written by the tool bugreport" in comments[0]["body"]
@@ -55,9 +55,9 @@ def test_a_comment_is_posted_after_a_yes_and_once(tracker: Tracker) -> None:
 
 def test_nothing_is_posted_without_a_yes(tracker: Tracker) -> None:
     tracker.add_issue("A crash", HALF)
-    assert one("pytorch/pytorch#1", Somebody(["n"]), comment=True).posted is None
+    assert one("pytorch/pytorch#1", RecordedPrompt(["n"]), comment=True).posted is None
     with pytest.raises(UsageError, match="nobody can answer"):
-        one("pytorch/pytorch#1", Somebody(is_there=False), comment=True)
+        one("pytorch/pytorch#1", RecordedPrompt(is_there=False), comment=True)
     assert tracker.count("issues/create-comment") == 0
 
 

@@ -40,7 +40,7 @@ class Waits:
 
 
 @dataclass
-class Somebody:
+class RecordedPrompt:
     """Sits at the terminal, and answers `answers` in turn; running out of them fails the test."""
 
     answers: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ def other_report(tmp_path: Path) -> Path:
 
 def run_file(
     folder: Path,
-    person: Somebody | None = None,
+    user: RecordedPrompt | None = None,
     *,
     comment_on: int | None = None,
     **options: object,
@@ -100,11 +100,11 @@ def run_file(
     """`bugreport file` in this process; by default with --yes and a sentence, in
     pytorch/pytorch.
     """
-    if person is None:
-        person = Somebody(is_there=False)
+    if user is None:
+        user = RecordedPrompt(is_there=False)
         options = {"yes": True, "summary": WORDS, **options}
     given = Options(**{"repo": "pytorch/pytorch", **options})  # type: ignore[arg-type]
-    return file(folder, check_wanted(given, person, comment_on), person)
+    return file(folder, check_wanted(given, user, comment_on), user)
 
 
 def attempt(folder: Path) -> tuple[int, str]:
