@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from anonymizer.graph import stock_layers
 from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import IN_PLACE, INFIX, Expressions, constructor, literal
-from anonymizer.graph.ir import Graph, Input, Layer, Node, Seq
+from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer
 from anonymizer.graph.layouts import tensor_text, view
 from anonymizer.graph.values import operand
 
@@ -215,7 +215,7 @@ class Emitter(Expressions):
             return f"torch.set_grad_enabled({literal(node.args[0])})"
         return self._function_text(node)
 
-    def _layer(self, layer: Layer, node: Node) -> str:
+    def _layer(self, layer: StockLayer, node: Node) -> str:
         name = self.names.layer(layer.cls)
         self.init.append(f"self.{name} = {constructor(layer)}")
         return f"self.{name}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from anonymizer.graph.ir import Atom, Layer, Node, Ref, Seq, Value
+from anonymizer.graph.ir import Atom, Node, Ref, Seq, StockLayer, Value
 
 INFIX = {
     "operator.add": "+", "operator.sub": "-", "operator.mul": "*", "operator.truediv": "/",
@@ -143,7 +143,7 @@ class Expressions:
         return self._arg(value)
 
 
-def constructor(layer: Layer) -> str:
+def constructor(layer: StockLayer) -> str:
     """`nn.Linear(8, 16, bias=False)`."""
     shown = []
     for position, (key, value) in enumerate(layer.kwargs):

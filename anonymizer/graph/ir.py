@@ -108,7 +108,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Layer:
+class StockLayer:
     """A stock torch.nn layer: class name and constructor arguments."""
 
     cls: str
@@ -133,7 +133,7 @@ class Node:
     kwargs: tuple[tuple[str, Value], ...] = ()
     meta: Any = None
     block: tuple[int, ...] = ()
-    layer: Layer | None = None
+    layer: StockLayer | None = None
     stand_in: Recipe | None = field(default=None, compare=False)
     symbols: tuple[Any, ...] = field(default=(), compare=False)
 

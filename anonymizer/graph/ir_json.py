@@ -15,11 +15,11 @@ from anonymizer.graph.ir import (
     Graph,
     Input,
     Json,
-    Layer,
     Node,
     Recipe,
     Ref,
     Seq,
+    StockLayer,
     TensorMeta,
     Value,
     fold_scalars,
@@ -92,7 +92,7 @@ def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph
         layer = None
         if module:
             kwargs = tuple((key, json_value(value)) for key, value in module["kwargs"].items())
-            layer = Layer(module["class"], kwargs, module["training"])
+            layer = StockLayer(module["class"], kwargs, module["training"])
         meta = meta_from_json(item.get("meta"))
         known = isinstance(meta, TensorMeta) and bool(item.get("stats"))
         nodes.append(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from anonymizer.graph.ir import Graph, Input, Layer, Node, Ref, Seq, TensorMeta, Value
+from anonymizer.graph.ir import Graph, Input, Node, Ref, Seq, StockLayer, TensorMeta, Value
 
 Arguments = Mapping[str, Value]
 
@@ -21,7 +21,7 @@ class LayerMatch:
     owns.
     """
 
-    layer: Layer
+    layer: StockLayer
     data: tuple[Value, ...]
     owns: tuple[str, ...]
 
@@ -187,7 +187,7 @@ def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatc
     made = _LAYERS[short](graph, given)
     if made is None or any(not _constant(value) for _, value in made[1]):
         return None
-    return LayerMatch(Layer(made[0], made[1]), (data,), tuple(value.name for value in owned))
+    return LayerMatch(StockLayer(made[0], made[1]), (data,), tuple(value.name for value in owned))
 
 
 _DELIBERATE = ("normal", "ties", "literal")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import constructor
-from anonymizer.graph.ir import Atom, Layer
+from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.attributes import Attributes
 from anonymizer.model.body import Method, write_method
@@ -215,7 +215,7 @@ class Writer:
             )
         return self.made[module]
 
-    def _typed(self, layer: Layer, state: tuple[tuple[str, str], ...]) -> Layer:
+    def _typed(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
         metas = [self.program.given[label].meta for _, label in state]
         floats = {meta.dtype for meta in metas if meta.is_float}
         extra: list[tuple[str, Atom]] = []
@@ -224,7 +224,7 @@ class Writer:
         devices = {meta.device for meta in metas} - {"cpu"}
         if len(devices) == 1:
             extra.append(("device", Atom(repr(devices.pop()))))
-        return Layer(layer.cls, (*layer.kwargs, *extra), layer.training)
+        return StockLayer(layer.cls, (*layer.kwargs, *extra), layer.training)
 
     def _frozen(self, state: tuple[tuple[str, str], ...]) -> str:
         params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
+from anonymizer.graph.ir import Json, Node, Recipe, StockLayer, TensorMeta
 from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
 from anonymizer.model.flow import connect, prune, readers, splice, unpack
 from anonymizer.model.functions import function
@@ -56,7 +56,7 @@ def _module(item: Json) -> Module:
     layer = None
     if item["stock"]:
         kwargs = tuple((key, json_value(value)) for key, value in item["stock"]["kwargs"].items())
-        layer = Layer(item["stock"]["class"], kwargs, item["training"])
+        layer = StockLayer(item["stock"]["class"], kwargs, item["training"])
     state = tuple((name, label) for name, label in item["state"])
     return Module(
         item["id"], layer, item["sequential"], item["training"], tuple(item["children"]), state

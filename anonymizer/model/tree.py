@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anonymizer.graph.ir import Json, Layer, Node, Recipe, TensorMeta
+from anonymizer.graph.ir import Json, Node, Recipe, StockLayer, TensorMeta
 
 ROOT = -1
 
@@ -38,7 +38,7 @@ class Module:
     """
 
     number: int
-    layer: Layer | None
+    layer: StockLayer | None
     sequential: bool
     training: bool
     children: tuple[int, ...]

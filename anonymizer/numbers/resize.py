@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anonymizer.graph.ir import Atom, Layer, Node, Recipe, Seq, TensorMeta, Value
+from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
 from anonymizer.graph.layouts import contiguous
 from anonymizer.model.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
 from anonymizer.source.program import is_simple
@@ -202,7 +202,7 @@ class _Resizer:
     def _module(self, module: Module) -> Module:
         return replace(module, layer=self._layer(module.layer))
 
-    def _layer(self, layer: Layer | None) -> Layer | None:
+    def _layer(self, layer: StockLayer | None) -> StockLayer | None:
         if layer is None:
             return None
         kwargs = tuple((key, self._value(value)) for key, value in layer.kwargs)
