@@ -18,7 +18,7 @@ PATHS = re.compile(
     r"`((?:anonymizer|bench|collectors|docs|examples|reporter|templates|tests)/[\w./-]*)`"
 )
 #: A room in backquotes, `collectors.dynamo`.
-ROOMS = re.compile(r"`((?:anonymizer|collectors|reporter)\.[a-z_.]+)`")
+ROOMS = re.compile(r"`((?:anonymizer|collectors|reporter)\.(?!py`)[a-z_.]+)`")
 BENCHES = re.compile(r"\b(bench/\w+\.py)\b")
 HOSTS = re.compile(r"pypi\.org|pythonhosted|anaconda\.org|download\.pytorch|/root\b|/work\b|/home/")
 
