@@ -154,7 +154,7 @@ def _first_paragraph(kind: type) -> str:
 
 
 def _code(*words: str) -> str:
-    return ", ".join(f"`{word}`" for word in words).replace("|", "\\|")
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def _cell(text: str) -> str:
