@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 EXAMPLE := examples/receipt_scanner.py
 REPORT ?= build/demo-report
 TESTS ?=
-LINTED := reporter anonymizer templates collectors tests bench examples
+LINTED := reporter anonymizer templates collectors tests bench examples docs
 
 .PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint docs bench clean
 

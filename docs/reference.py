@@ -13,7 +13,8 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ import typer.main
 
 from reporter.cli.main import COMMANDS, RUNS_SCRIPT
 from reporter.core import errors, report
+from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
-from reporter.diagnose.explain import EXPLANATIONS
+from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
-from reporter.diagnose.verdict import BUGS
 
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
+#: The comment lines above a member of an enum, and its name.
+COMMENTED = re.compile(r"((?:^ +#: .*\n)+) +(\w+) = ", re.M)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -60,24 +63,38 @@ def setting_table() -> str:
 
 def exit_codes() -> str:
     """The exit code of each class of errors, with when it is raised."""
-    found = [kind for kind in vars(errors).values() if inspect.isclass(kind) and _is_raised(kind)]
-    rows = [(str(kind.exit_code), _cell(_first_paragraph(kind))) for kind in found]
-    return _table(("code", "raised when"), sorted(set(rows), key=lambda row: int(row[0])))
+    kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    raised = [k for k in kinds if issubclass(k, errors.BugreportError)]
+    raised.remove(errors.BugreportError)
+    rows = {(kind.exit_code, _first_paragraph(kind)) for kind in raised}
+    return _table(
+        ("code", "raised when"), [(str(code), _cell(text)) for code, text in sorted(rows)]
+    )
 
 
 def bugs() -> str:
     """The kinds that are faults of the compiler."""
-    return _kinds(lambda kind: kind in BUGS)
+    return _kinds(kind for kind in Kind if kind in BUGS)
 
 
 def no_bugs() -> str:
     """The kinds that are not."""
-    return _kinds(lambda kind: kind not in BUGS)
+    return _kinds(kind for kind in Kind if kind not in BUGS)
+
+
+def layers() -> str:
+    """The layers, with what the code says of each."""
+    return _enum("layer", Layer)
 
 
 def rungs() -> str:
     """The variations that `--rungs` may name."""
     return "\n".join(f"- {_code(name)}" for name in RUNGS)
+
+
+def outcomes() -> str:
+    """The outcomes of a rung, with what the code says of each."""
+    return _enum("outcome", RungOutcome)
 
 
 def report_schema() -> str:
@@ -92,7 +109,9 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "exit-codes": exit_codes,
     "bugs": bugs,
     "no-bugs": no_bugs,
+    "layers": layers,
     "rungs": rungs,
+    "outcomes": outcomes,
     "report-schema": report_schema,
 }
 
@@ -101,16 +120,15 @@ def _command(verb: str) -> str:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(importlib.import_module(f"reporter.cli.commands.{verb}").command)
     parser: Any = typer.main.get_command(app)
-    arguments = [p for p in parser.params if p.param_type_name == "argument"]
+    arguments = [p for p in parser.params if p.param_type_name == "argument" and not p.hidden]
     options = [p for p in parser.params if p.param_type_name == "option" and not p.hidden]
-    words = ["SCRIPT [ARGS...]"] if verb in RUNS_SCRIPT else []
-    words += [_argument(a) for a in arguments if not a.hidden]
+    words = ["SCRIPT [ARGS...]"] if verb in RUNS_SCRIPT else [_argument(a) for a in arguments]
     usage = " ".join(["bugreport", verb, *(["[OPTIONS]"] if options else []), *words])
-    about = inspect.cleandoc(parser.help or "")
-    text = [f"## {verb}", f"```text\n{usage}\n```", about]
-    rows = [(_code(_argument(a)), _cell(a.help)) for a in arguments if not a.hidden and a.help]
+    rows = [(_code(_argument(a)), _cell(a.help)) for a in arguments if a.help]
     rows += [(_flags(option), _cell(option.help)) for option in options]
-    return "\n\n".join([*text, _table(("argument or option", "meaning"), rows)])
+    table = _table(("argument or option", "meaning"), rows)
+    about = inspect.cleandoc(parser.help or "")
+    return "\n\n".join([f"## {verb}", f"```text\n{usage}\n```", about, table])
 
 
 def _argument(argument: Any) -> str:
@@ -123,34 +141,29 @@ def _flags(option: Any) -> str:
     return _code(*words) + (f" {_code(option.metavar)}" if option.metavar else "")
 
 
-def _is_raised(kind: type) -> bool:
-    return issubclass(kind, errors.BugreportError) and kind is not errors.BugreportError
-
-
-def _kinds(wanted: Callable[[str], bool]) -> str:
-    rows = [
-        (_code(_word(kind)), _cell(text)) for kind, text in EXPLANATIONS.items() if wanted(kind)
-    ]
+def _kinds(kinds: Iterable[Kind]) -> str:
+    rows = [(_code(kind.value), _cell(explanation(kind))) for kind in kinds]
     return _table(("kind", "what it means"), rows)
 
 
+def _enum(head: str, words: type[Enum]) -> str:
+    """The members of an enum, with the `#:` comments above them."""
+    found = COMMENTED.findall(inspect.getsource(words))
+    said = {name: " ".join(re.findall(r"#: (.*)", text)) for text, name in found}
+    rows = [(_code(m.value), _cell(said[name])) for name, m in words.__members__.items()]
+    return _table((head, "what it means"), rows)
+
+
 def _dataclass(part: type[Any]) -> str:
-    rows = [(_code(f.name), _code(str(f.type))) for f in _fields(part)]
+    fields = [field for field in dataclasses.fields(part) if field.name != "details"]
+    rows = [(_code(field.name), _code(str(field.type))) for field in fields]
     about = inspect.cleandoc(part.__doc__ or "")
     return "\n\n".join((f"### {part.__name__}", about, _table(("field", "type"), rows)))
 
 
-def _fields(part: type[Any]) -> Iterator[dataclasses.Field[Any]]:
-    return (f for f in dataclasses.fields(part) if f.name != "details")
-
-
-def _word(value: object) -> str:
-    """A plain text, or the text of an enum's member."""
-    return str(getattr(value, "value", value))
-
-
 def _first_paragraph(kind: type) -> str:
-    return inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].removeprefix("Raised when ")
+    text = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return text.removeprefix("Raised when ")
 
 
 def _code(*words: str) -> str:
@@ -161,6 +174,6 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -13,10 +13,9 @@ import pytest
 
 from reporter.cli.main import COMMANDS
 from reporter.core import errors
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.settings import settings
-from reporter.diagnose.explain import EXPLANATIONS
 from reporter.diagnose.ladder import RUNGS
-from templates.wording import LAYER_NAMES
 from tests.support.places import ROOT
 
 VARIABLE = re.compile(r"\"(BUGREPORT_[A-Z_]+[A-Z])\"")
@@ -85,7 +84,7 @@ def test_every_exit_code_stands_there() -> None:
 
 
 def test_every_kind_layer_and_rung_stands_there() -> None:
-    words = [*map(REFERENCE._word, EXPLANATIONS), *map(REFERENCE._word, LAYER_NAMES), *RUNGS]
+    words = [*(word.value for kind in (Kind, Layer, RungOutcome) for word in kind), *RUNGS]
     assert not [word for word in words if f"`{word}`" not in page("verdicts")]
 
 
