@@ -8,9 +8,9 @@ BIN := $(VENV)/bin
 EXAMPLE := examples/receipt_scanner.py
 REPORT ?= build/demo-report
 TESTS ?=
-LINTED := reporter anonymizer templates collectors tests bench examples
+LINTED := reporter anonymizer templates collectors tests bench examples docs
 
-.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint bench clean
+.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint docs bench clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -67,6 +67,14 @@ lint: $(VENV)/installed
 	$(BIN)/black --check $(LINTED)
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports
+
+$(VENV)/docs-installed: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# The site, in build/docs; a broken link or a page outside of the navigation is an error.
+docs: $(VENV)/docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 bench: $(VENV)/installed
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

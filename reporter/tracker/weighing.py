@@ -2,7 +2,7 @@
 that few programs have.
 
 The weights were fitted to issues of pytorch/pytorch whose maintainers or authors said which are the
-same (README, "Likely duplicates"; `tests/support/github/weighing.py` has the rows). What is
+same (docs/measurements.md, "Duplicates"; `tests/support/github/weighing.py` has the rows). What is
 everywhere counts little: wrappers that every failure is raised in, messages of plain Python,
 operators that are in every second program.
 """

@@ -1,0 +1,179 @@
+"""The parts of the reference that the code knows best: mkdocs fills them in when it builds the
+site.
+
+A page holds a line `<!-- generated: NAME -->`; the text of the section NAME takes its place. So a
+new command, option, setting, exit code or verdict stands in the reference without being written
+there. `mkdocs.yml` names this file under `hooks`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import typer
+import typer.main
+
+from reporter.cli.main import COMMANDS, RUNS_SCRIPT
+from reporter.core import errors, report
+from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
+from reporter.core.setting_sources import ENVIRONMENT_PREFIX
+from reporter.core.settings import settings
+from reporter.diagnose.explain import explanation
+from reporter.diagnose.ladder import RUNGS
+
+MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
+#: The comment lines above a member of an enum, and its name.
+COMMENTED = re.compile(r"((?:^ +#: .*\n)+) +(\w+) = ", re.M)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """mkdocs calls it with the text of each page; raises KeyError for an unknown section."""
+    return MARKER.sub(lambda found: SECTIONS[found[1]](), markdown)
+
+
+def commands() -> str:
+    """Every command with its usage, arguments and options."""
+    return "\n\n".join(_command(verb) for verb in COMMANDS)
+
+
+def setting_table() -> str:
+    """Every option that more than one run may have, with its variable and its key in a file."""
+    rows = [
+        (
+            _code(*setting.flags),
+            _code(ENVIRONMENT_PREFIX + name.upper()),
+            _code(name.replace("_", "-")),
+            _cell(setting.help),
+        )
+        for name, setting in settings().items()
+        if setting.everywhere and not setting.hidden
+    ]
+    return _table(("option", "variable", "key", "meaning"), rows)
+
+
+def exit_codes() -> str:
+    """The exit code of each class of errors, with when it is raised."""
+    kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    raised = [k for k in kinds if issubclass(k, errors.BugreportError)]
+    raised.remove(errors.BugreportError)
+    rows = {(kind.exit_code, _first_paragraph(kind)) for kind in raised}
+    return _table(
+        ("code", "raised when"), [(str(code), _cell(text)) for code, text in sorted(rows)]
+    )
+
+
+def bugs() -> str:
+    """The kinds that are faults of the compiler."""
+    return _kinds(kind for kind in Kind if kind in BUGS)
+
+
+def no_bugs() -> str:
+    """The kinds that are not."""
+    return _kinds(kind for kind in Kind if kind not in BUGS)
+
+
+def layers() -> str:
+    """The layers, with what the code says of each."""
+    return _enum("layer", Layer)
+
+
+def rungs() -> str:
+    """The variations that `--rungs` may name."""
+    return "\n".join(f"- {_code(name)}" for name in RUNGS)
+
+
+def outcomes() -> str:
+    """The outcomes of a rung, with what the code says of each."""
+    return _enum("outcome", RungOutcome)
+
+
+def report_schema() -> str:
+    """The typed parts of `report.json`."""
+    parts = (report.Report, report.Verdict, report.RungRow, report.Requires, report.ReproInfo)
+    return "\n\n".join(_dataclass(part) for part in (*parts, report.AuditSummary))
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "settings": setting_table,
+    "exit-codes": exit_codes,
+    "bugs": bugs,
+    "no-bugs": no_bugs,
+    "layers": layers,
+    "rungs": rungs,
+    "outcomes": outcomes,
+    "report-schema": report_schema,
+}
+
+
+def _command(verb: str) -> str:
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(importlib.import_module(f"reporter.cli.commands.{verb}").command)
+    parser: Any = typer.main.get_command(app)
+    arguments = [p for p in parser.params if p.param_type_name == "argument" and not p.hidden]
+    options = [p for p in parser.params if p.param_type_name == "option" and not p.hidden]
+    words = ["SCRIPT [ARGS...]"] if verb in RUNS_SCRIPT else [_argument(a) for a in arguments]
+    usage = " ".join(["bugreport", verb, *(["[OPTIONS]"] if options else []), *words])
+    rows = [(_code(_argument(a)), _cell(a.help)) for a in arguments if a.help]
+    rows += [(_flags(option), _cell(option.help)) for option in options]
+    table = _table(("argument or option", "meaning"), rows)
+    about = inspect.cleandoc(parser.help or "")
+    return "\n\n".join([f"## {verb}", f"```text\n{usage}\n```", about, table])
+
+
+def _argument(argument: Any) -> str:
+    name: str = argument.metavar or argument.name.upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def _flags(option: Any) -> str:
+    words = [*option.opts, *option.secondary_opts]
+    return _code(*words) + (f" {_code(option.metavar)}" if option.metavar else "")
+
+
+def _kinds(kinds: Iterable[Kind]) -> str:
+    rows = [(_code(kind.value), _cell(explanation(kind))) for kind in kinds]
+    return _table(("kind", "what it means"), rows)
+
+
+def _enum(head: str, words: type[Enum]) -> str:
+    """The members of an enum, with the `#:` comments above them."""
+    found = COMMENTED.findall(inspect.getsource(words))
+    said = {name: " ".join(re.findall(r"#: (.*)", text)) for text, name in found}
+    rows = [(_code(m.value), _cell(said[name])) for name, m in words.__members__.items()]
+    return _table((head, "what it means"), rows)
+
+
+def _dataclass(part: type[Any]) -> str:
+    fields = [field for field in dataclasses.fields(part) if field.name != "details"]
+    rows = [(_code(field.name), _code(str(field.type))) for field in fields]
+    about = inspect.cleandoc(part.__doc__ or "")
+    return "\n\n".join((f"### {part.__name__}", about, _table(("field", "type"), rows)))
+
+
+def _first_paragraph(kind: type) -> str:
+    text = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return text.removeprefix("Raised when ")
+
+
+def _code(*words: str) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
