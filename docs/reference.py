@@ -8,11 +8,11 @@ there. `mkdocs.yml` names this file under `hooks`.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import re
 import sys
+import typing
 from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
@@ -20,16 +20,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import msgspec
 import typer
 import typer.main
 
 from reporter.cli.main import COMMANDS, RUNS_SCRIPT
-from reporter.core import errors, report
+from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
 from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
+from reporter.report import sections
 
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
 #: The comment lines above a member of an enum, and its name.
@@ -98,9 +100,13 @@ def outcomes() -> str:
 
 
 def report_schema() -> str:
-    """The typed parts of `report.json`."""
-    parts = (report.Report, report.Verdict, report.RungRow, report.Requires, report.ReproInfo)
-    return "\n\n".join(_dataclass(part) for part in (*parts, report.AuditSummary))
+    """The sections of `report.json`."""
+    return _sections(sections.ReportDocument)
+
+
+def check_schema() -> str:
+    """The sections of the document of `check --json`."""
+    return _sections(sections.CheckDocument)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
@@ -113,6 +119,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "rungs": rungs,
     "outcomes": outcomes,
     "report-schema": report_schema,
+    "check-schema": check_schema,
 }
 
 
@@ -154,11 +161,35 @@ def _enum(head: str, words: type[Enum]) -> str:
     return _table((head, "what it means"), rows)
 
 
-def _dataclass(part: type[Any]) -> str:
-    fields = [field for field in dataclasses.fields(part) if field.name != "details"]
-    rows = [(_code(field.name), _code(str(field.type))) for field in fields]
+def _sections(document: type[Any]) -> str:
+    """A document and every section that it has, each with its fields."""
+    parts, todo = [], [document]
+    while todo:
+        part = todo.pop(0)
+        if part in parts:
+            continue
+        parts.append(part)
+        hints = typing.get_type_hints(part)
+        todo += [inner for hint in hints.values() for inner in _structs(hint)]
+    return "\n\n".join(_section(part) for part in parts)
+
+
+def _structs(hint: Any) -> list[type[Any]]:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return [hint]
+    return [inner for argument in typing.get_args(hint) for inner in _structs(argument)]
+
+
+def _section(part: type[Any]) -> str:
+    source = inspect.getsource(part)
+    said = {name: text for text, name in re.findall(r"#: (.+)\n    (\w+):", source)}
+    rows = [
+        (_code(name), _code(str(hint).replace("|", "or")), _cell(said.get(name, "")))
+        for name, hint in part.__annotations__.items()
+    ]
     about = inspect.cleandoc(part.__doc__ or "")
-    return "\n\n".join((f"### {part.__name__}", about, _table(("field", "type"), rows)))
+    table = _table(("field", "type", ""), rows)
+    return "\n\n".join((f"### {part.__name__}", about, table))
 
 
 def _first_paragraph(kind: type) -> str:

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import settings
 
 from reporter.check.results import Checked
-from reporter.core.document import validate
-from reporter.core.report import Report
+from reporter.report.report import Report
+from reporter.report.sections import validate
 from tests.support import interpreter
 
 HERE = Path(__file__).parent

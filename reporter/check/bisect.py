@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
@@ -26,6 +25,7 @@ from reporter.check.search import between, bracket, turns
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
@@ -88,7 +88,7 @@ class Bisected:
             return None
         return COMPARE.format(self.before.git, self.after.git)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of `bisect --json`."""
         return {
             "schema_version": 1,

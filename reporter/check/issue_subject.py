@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any
 
 from reporter.check.judging import RUNS, Decision
 from reporter.check.subject import CheckSubject, IssueOrigin, key_of, subject_of
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import CheckOutcome
+from reporter.core.plain import Json
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
@@ -168,7 +168,7 @@ def _looked_at(
     enough = shown.match == "same" and not shown.failure.startswith("AssertionError")
     if enough or shown.outcome in ("stopped", "cannot_judge"):
         return runs, None
-    options: dict[str, Any] = {"jobs": jobs, "timeout": timeout, "memory": memory}
+    options: Json = {"jobs": jobs, "timeout": timeout, "memory": memory}
     verdict = judge("diagnose", info, text, **options, limit=3 * timeout, trust=trust)
     if stopped():
         raise CancelledError

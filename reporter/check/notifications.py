@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Protocol
+from typing import Protocol
 
 from packaging.version import InvalidVersion, Version
 
 from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
 from reporter.core.kinds import CheckOutcome
+from reporter.core.plain import Json
 from reporter.core.version import VERSION
 from reporter.store.database import now, transaction
 from templates import render
@@ -99,7 +100,7 @@ class Notification:
     url: str = ""
     trouble: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A row of `comments` in `check --json`."""
         comment = self.comment
         return {

@@ -17,6 +17,7 @@ from anonymizer.leakcheck.audit import private_terms
 from reporter.check.notifications import Comment, Notification, Standing, due, places, tell
 from reporter.check.work import CheckResult
 from reporter.core.errors import LeakError, UsageError
+from reporter.core.plain import Json
 from reporter.publish.allow_list import check_outgoing, refuse_leaks
 from reporter.store.database import open_store, store_path
 from reporter.store.locks import lock, lock_beside
@@ -88,7 +89,7 @@ class GitHub:
     def __init__(self, say: Callable[[str], None], stack: contextlib.ExitStack) -> None:
         self._say, self._stack = say, stack
         self._sessions: dict[str, TrackerSession] = {}
-        self._projects: dict[str, Any] = {}
+        self._projects: Json = {}
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
     def standing(self, place: str, number: int, since: datetime) -> Standing:

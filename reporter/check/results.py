@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
+from reporter.core.plain import Json
 from templates.matrix import render
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
@@ -33,7 +33,7 @@ class OutcomeChange:
     before: str
     check: CheckResult
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary."""
         check = self.check
         return {
@@ -66,9 +66,9 @@ class Checked:
             return REMAINS
         return GONE if "fixed" in found else UNKNOWN
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of `check --json`."""
-        document: dict[str, Any] = {
+        document: Json = {
             "schema_version": 1,
             "results": [check.to_json() for check in self.results],
             "changes": [change.to_json() for change in self.changes],
@@ -176,7 +176,7 @@ def _sum(checked: Checked) -> str:
     return "in all: " + (", ".join(parts) or "nothing")
 
 
-def _context(checked: Checked) -> dict[str, Any]:
+def _context(checked: Checked) -> Json:
     found = matrix(checked)
     return {
         "matrix": found,

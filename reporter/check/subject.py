@@ -19,10 +19,11 @@ from typing import Any
 
 import msgspec
 
-from reporter.core.document import ReportDocument, read_report
 from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
+from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, of_assertion
+from reporter.report.sections import ReportDocument, read_report
 from reporter.triage.stated import Raised, Stated
 
 _REPORT, _REPRO = "report.json", "repro.py"
@@ -71,7 +72,7 @@ class CheckSubject:
     torch: str | None = None
     foreign: IssueOrigin | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary, which `from_json` reads."""
         return {
             **dataclasses.asdict(self),

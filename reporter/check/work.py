@@ -23,6 +23,7 @@ from reporter.check.subject import CheckSubject, signature_of
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import CheckOutcome
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, cache_folder
 from reporter.environments.release import Release, public
@@ -55,7 +56,7 @@ class Task:
         """What the result is known by: the repro's key and the release's label."""
         return self.subject.key, self.release.label
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary, which `from_json` reads."""
         return {
             **asdict(self),
@@ -102,7 +103,7 @@ class CheckResult:
         """The repro's key and the release's label."""
         return self.key, self.release
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A row of `check --json`."""
         shown = self.signature.to_json() if self.signature else None
         return {**asdict(self), "runs": list(self.runs), "signature": shown}
@@ -279,7 +280,7 @@ _HOME: TaskRunner | None = None
 _HOME_LOCK = threading.Lock()
 
 
-def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> Json:
     """`Bench.perform` for workers of a cluster: JSON in and out, with a bench that the process
     keeps.
     """

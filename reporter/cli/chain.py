@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.cli import shell
 from reporter.core.errors import BugreportError, Interrupted, UsageError
+from reporter.core.plain import Json
 from reporter.core.settings import Options, settings
 
 _BELONG_TO_FILING = ("labels", "assignee", "yes", "dry_run", "web")
@@ -31,7 +31,7 @@ class Chained:
             return self.error.exit_code
         return self.filed.exit_code if self.filed is not None else 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The report's document with `filing` beside it."""
         if self.error is not None:
             filing: dict[str, object] = {

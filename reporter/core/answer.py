@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from reporter.core.plain import Json
+
 AnswerOutcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
 
 _OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
@@ -70,7 +72,7 @@ class Answer:
             )
         return is_about_memory(f"{self.stderr}\n{self.stdout}")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The JSON form, which `from_json` reads."""
         return asdict(self)
 

@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.core import setting_readers
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
 from reporter.core.settings import Options, settings
 
 ENVIRONMENT_PREFIX = "BUGREPORT_"
@@ -124,13 +124,13 @@ def _file_source(path: Path, tables: tuple[str, ...]) -> Source:
     return Source(values, lambda name: f"{name.replace('_', '-')} in {place}", path.parent)
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path) -> Json:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        table: Json = tomllib.loads(path.read_text(encoding="utf-8"))
         return table
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = " ".join(str(error).split())

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, assert_never
+from reporter.core.plain import Json
 
 VERSION = 1
 #: A wrong value must stay this many times farther from float64 than eager is, or it is rounding
@@ -52,7 +53,7 @@ class Signature:
     undefined: tuple[str, ...] = ()
     version: int = VERSION
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary with every field."""
         return {
             **asdict(self),

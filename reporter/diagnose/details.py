@@ -11,12 +11,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.core.kinds import OUTSIDE, WRONG_VALUES, Backend, Kind, Layer, RungOutcome, Symptom
+from reporter.core.kinds import (
+    OUTSIDE,
+    WRONG_VALUES,
+    Backend,
+    Kind,
+    Layer,
+    RungOutcome,
+    Symptom,
+)
+from reporter.core.plain import Json
 from reporter.diagnose import culprit, divergence, graph_breaks, guards
 from reporter.diagnose.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis.

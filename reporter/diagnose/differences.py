@@ -9,6 +9,7 @@ right when compiled afresh is stale.
 from __future__ import annotations
 
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import (
     AGAIN,
@@ -34,7 +35,6 @@ from reporter.diagnose.measuring import (
     steadiness,
 )
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.call_session import Json
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.

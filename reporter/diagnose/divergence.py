@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reporter.core.kinds import Backend
-from reporter.recording.call_session import CallSession, Json
+from reporter.core.plain import Json
+from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Finding
 
 _SPACED = 12

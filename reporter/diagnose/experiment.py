@@ -19,13 +19,21 @@ from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
-from reporter.core.kinds import CRASHES, WRONG_OUTPUTS, Backend, Kind, RungOutcome, assert_never
+from reporter.core.kinds import (
+    CRASHES,
+    WRONG_OUTPUTS,
+    Backend,
+    Kind,
+    RungOutcome,
+    assert_never,
+)
+from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
-from reporter.recording.call_session import CallSession, Json
+from reporter.recording.call_session import CallSession
 
 _RANDOM = "torch._inductor.config.fallback_random"
 
@@ -251,7 +259,7 @@ class Abilities:
     """
 
     subsystems: tuple[tuple[str, str], ...]
-    settings: dict[str, Any] | None = None
+    settings: Json | None = None
     changes: Settings = ()
 
 

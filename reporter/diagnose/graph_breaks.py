@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.core.kinds import Backend
-from reporter.recording.call_session import Json
+from reporter.core.plain import Json
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
 
@@ -145,7 +144,7 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     return found if breaks or recompiles or found.limit_hit or not answers else None
 
 
-def _ask(last: LastCall, timeout: float) -> dict[str, Any] | None:
+def _ask(last: LastCall, timeout: float) -> Json | None:
     """The complaints of one callable with its own backend; with `eager` where that one does not
     come to an end.
     """

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from reporter.recording.call_session import Json
+from reporter.core.plain import Json
 from reporter.recording.findings import Finding
 
 _MAX_EXPERIMENTS = 4
@@ -135,9 +134,7 @@ class _Search:
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
         return str(self.finding.live_call.folder / name)
 
-    def ask(
-        self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
-    ) -> dict[str, Any]:
+    def ask(self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None) -> Json:
         """History and call again, with some changes held static, or with only some of the changes
         made.
         """

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, RungOutcome, Symptom
-from reporter.recording.call_session import Json
+from reporter.core.plain import Json
 from reporter.recording.findings import Finding
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"

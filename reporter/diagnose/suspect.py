@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from reporter.core.kinds import Layer
+from reporter.core.plain import Json
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Culprit:
     seconds: float = 0.0
     measured_seconds: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The JSON form for a report."""
         return asdict(self)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.core.kinds import Layer
+from reporter.core.plain import Json
 
 INDUCTOR = "torch._inductor.config."
 FUNCTORCH = "torch._functorch.config."
@@ -99,7 +100,7 @@ def _switches(prefix: str, table: str) -> tuple[ConfigSwitch, ...]:
     return tuple(found)
 
 
-_VALUES: dict[str, Any] = {
+_VALUES: Json = {
     "True": True,
     "False": False,
     "1.0": 1.0,
@@ -305,7 +306,7 @@ SWITCHES: dict[Layer, tuple[ConfigSwitch, ...]] = {
 
 
 def applicable(
-    layer: Layer, device: str, settings: dict[str, Any] | None, mode: str | None = None
+    layer: Layer, device: str, settings: Json | None, mode: str | None = None
 ) -> list[ConfigSwitch]:
     """The switches worth trying; `settings` holds the present values of those a release has (None:
     not known).
@@ -318,7 +319,7 @@ def applicable(
     ]
 
 
-def _changes(switch: ConfigSwitch, settings: dict[str, Any]) -> bool:
+def _changes(switch: ConfigSwitch, settings: Json) -> bool:
     """Whether the release has it and it is not set so already. True is no 1 here."""
     return all(name in settings for name, _ in switch.config) and (
         not switch.config

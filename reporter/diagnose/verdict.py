@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reporter.core.kinds import BUGS, Kind, Layer
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import TorchFrame
-from reporter.recording.call_session import Json
 from reporter.recording.findings import Finding
 
 

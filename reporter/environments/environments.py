@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.plain import Json
 from reporter.environments import index, pythons
 from reporter.environments.install import Installer, find_uv
 from reporter.environments.release import Release, public
@@ -65,7 +65,7 @@ class Cached:
     used: float
     is_whole: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary."""
         return {**asdict(self), "path": str(self.path)}
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
@@ -23,10 +24,10 @@ class EnvironmentListing:
     """The environments, or what became of them: `lines` for people, `document` for programs."""
 
     lines: tuple[str, ...]
-    document: dict[str, Any]
+    document: Json
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document."""
         return {"schema_version": 1, **self.document}
 

@@ -17,6 +17,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?([.\w+-]*)")
 
@@ -51,7 +52,7 @@ class Release:
         except InvalidVersion:
             return False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A JSON-able dictionary, which `from_json` reads."""
         return asdict(self)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.core.report_folder import write_private
 from reporter.evidence.interface import Collected, read_answer, trim
 from reporter.recording.call_session import CallSession
+from reporter.report.folder import write_private
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-Json = dict[str, Any]
+from reporter.core.plain import Json
+
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
 MOST_BYTES = 64 << 20
 

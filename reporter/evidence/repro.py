@@ -20,9 +20,10 @@ from typing import Any
 
 from reporter.core.answer import clean_environment, kill_group
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
+from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
-from reporter.evidence.interface import Collected, Excerpt, Json, read_answer, trim
+from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS
 

@@ -18,7 +18,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reporter.core.answer import MAIN, Answer, AnswerOutcome, clean_environment, kill_group, tail
+from reporter.core.answer import (
+    MAIN,
+    Answer,
+    AnswerOutcome,
+    clean_environment,
+    kill_group,
+    tail,
+)
+from reporter.core.plain import Json
 from reporter.execution.compiler_cache import lend_headers, prefill
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
@@ -53,7 +61,7 @@ def run_cold(
 
 def look_cold(
     python: Path, text: str, timeout: float, wanted: Mapping[str, Any], warm: Path | None = None
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came,
     if the process died or took too long.
     """

@@ -17,12 +17,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from reporter.core import report_folder as folder_of_report
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.core.tokens import without_tokens
+from reporter.report import folder as folder_of_report
 
 OLDEST_PYTHON = (3, 9)
 OLDEST_TORCH = (2, 0)
@@ -213,7 +213,7 @@ def ask(
     cwd: Path | None = None,
     timeout: float = PROBE_SECONDS,
     way_out: str = WAY_OUT,
-) -> dict[str, Any]:
+) -> Json:
     """Run `code` in `python`; the code calls `answer(**facts)` once, and the facts come back.
 
     Raises UsageError if there is no answer: not executable, not Python, a crash or a hang on
@@ -237,7 +237,7 @@ def ask(
         raise UsageError(f"{python} cannot be run ({error.strerror or error}); {way_out}") from None
     for line in done.stdout.splitlines():
         if line.startswith(_MARK):
-            facts: dict[str, Any] = json.loads(line[len(_MARK) :])
+            facts: Json = json.loads(line[len(_MARK) :])
             return facts
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
@@ -302,7 +302,7 @@ def check_text(text: str, target: Path) -> None:
         _refuse_grammar("the standard input", target, ask(target, _COMPILE, [file.name]))
 
 
-def _refuse_grammar(what: str, target: Path, found: dict[str, Any]) -> None:
+def _refuse_grammar(what: str, target: Path, found: Json) -> None:
     if found["problem"] is not None:
         line = f", line {found['line']}" if found["line"] else ""
         problem = f"{what}{line} is not valid Python for {target}"
@@ -313,7 +313,7 @@ def check_output(options: Options) -> Path:
     """The absolute path of the report folder to write; without -o the first free name in `cwd`.
 
     Nothing is created and nothing is deleted here; missing parents are fine as long as they can be
-    made. Raises UsageError where `reporter.core.report_folder.write_report` would, minutes before
+    made. Raises UsageError where `reporter.report.folder.write_report` would, minutes before
     it, and for a --resume folder that is not there.
     """
     folder = options.resume or options.output

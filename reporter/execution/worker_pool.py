@@ -26,6 +26,7 @@ from typing import Any, Literal
 from reporter.core.answer import MAIN, Answer, clean_environment, kill_group, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
+from reporter.core.plain import Json
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 
@@ -336,7 +337,7 @@ class WorkerPool:
         except (ValueError, KeyError, TypeError):
             self._replace()
 
-    def _take(self, process: _Process, message: dict[str, Any]) -> None:
+    def _take(self, process: _Process, message: Json) -> None:
         if "ready" in message:
             process.ready = True
             self._warm_cache.release()

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.answer import kill_group
+from reporter.core.plain import Json
 from reporter.execution.launch import COLLECTORS, environment
 
-Json = dict[str, Any]
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 
 

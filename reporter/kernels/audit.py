@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
-from reporter.core.fingerprint import Fingerprint
 from reporter.core.kinds import Layer
-from reporter.core.report import AuditSummary, Report
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
@@ -27,7 +26,8 @@ from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Outgoing
-from reporter.recording.call_session import Json
+from reporter.report.fingerprint import Fingerprint
+from reporter.report.report import AuditSummary, Report
 from reporter.store.reports import key_of
 from templates.evidence import Evidence
 

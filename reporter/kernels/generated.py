@@ -15,10 +15,10 @@ from typing import Any
 
 from reporter.core.formatting import format_program
 from reporter.core.kinds import RungOutcome
-from reporter.core.report_folder import write_private
+from reporter.core.plain import Json
 from reporter.kernels.ask import ask, has_gpu
 from reporter.kernels.verdict import REFUSED
-from reporter.recording.call_session import Json
+from reporter.report.folder import write_private
 from templates.kernel import render_repro
 
 _BROKEN = (RungOutcome.RAISES, RungOutcome.DIED)

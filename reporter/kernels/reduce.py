@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.core.delta_debugging import minimise_list
-from reporter.recording.call_session import Json
+from reporter.core.plain import Json
 
 #: Texts and launches to try, and for each whether the failure is still there.
 Try = Callable[[Sequence["KernelCandidate"]], list[bool]]

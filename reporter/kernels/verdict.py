@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.core.kinds import Kind, RungOutcome
-from reporter.recording.call_session import Json
+from reporter.core.plain import Json
 
 #: The outcome of a compilation that the front end refuses, beside those of a rung.
 REFUSED = "refused"

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from reporter.core.plain import Json
 from reporter.lint import code_rules, safety_rules, text_rules
 from reporter.lint.rule import Rule, Violation
 from reporter.lint.subject import LintSubject
@@ -30,7 +30,7 @@ class LintResult:
         """The document of `--json`, and `lint` in report.json."""
         return {"schema_version": 1, **self.brief()}
 
-    def brief(self) -> dict[str, Any]:
+    def brief(self) -> Json:
         """Which rules were asked and what they found."""
         return {
             "clean": self.exit_code == 0,

@@ -20,7 +20,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.operators import operators
-from reporter.core.recorded_call import Recorded
+from reporter.core.plain import Json
 from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
@@ -38,11 +38,11 @@ from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
 from templates.wording import SUMMARIES
 
-Json = dict[str, Any]
 COLD_RUNS = 3
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0

@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import ROUNDED
+from reporter.core.plain import Json
 from reporter.core.progress import Progress
-from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
 from reporter.diagnose.details import DiagnosisDetails, gather
 from reporter.diagnose.explain import command
@@ -33,9 +33,9 @@ from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_ru
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.reduce import initial_candidates
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model import source_model, traced_model
 
-Json = dict[str, Any]
 _MAX_SOURCE = 2_000_000
 #: Why calls cannot be repeated, by what the recorder names.
 _UNSUPPORTED = {

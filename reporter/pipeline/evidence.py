@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.core.errors import CannotJudgeError, UsageError
+from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, of_call
@@ -28,7 +28,7 @@ class EvidenceResult:
     evidence: CallEvidence
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """A row for each collector, with its facts."""
         rows = [{**item.row(), "facts": dict(item.facts)} for item in self.evidence.collected]
         return {

@@ -18,13 +18,13 @@ from typing import Any
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES
+from reporter.core.plain import Json
 from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import ContrastInterpreter, passes
 from templates.regression import failing_text, render_tests
 
-Json = dict[str, Any]
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
 #: seconds. What is not measured by then is left out.
 COLD_RUNS, LEAST_SECONDS = 6.0, 30.0

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from anonymizer.graph.expressions import NotPublic
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import UsageError
 from reporter.core.formatting import format_program
-from reporter.core.recorded_call import Recorded
-from reporter.core.report_folder import write_private
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.execution.fresh_process import run_cold
 from reporter.publish.result import RECORDING
 from reporter.reduce import initial_candidates, source_candidates
+from reporter.report.folder import write_private
+from reporter.report.recorded_call import Recorded
 
 _MOST = 6
 
@@ -35,7 +35,7 @@ class Replayed:
     different, cannot_judge), `detail`.
     """
 
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[Json, ...]
 
     @property
     def exit_code(self) -> int:
@@ -43,7 +43,7 @@ class Replayed:
         outcomes = {row["outcome"] for row in self.rows}
         return 1 if "reproduces" in outcomes else 0 if outcomes & {"fixed", "different"} else 125
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         return {"schema_version": 1, "results": list(self.rows)}
 
@@ -63,7 +63,7 @@ def replay(report: Path, options: Options) -> Replayed:
     interpreter.probe(python)
     folder = report / "private" / "replay"
     folder.mkdir(mode=0o700, exist_ok=True)
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     interesting = judge(recorded.signature)
     for number, text in enumerate(islice(_programs(recorded), _MOST)):
         path = folder / f"program{number}.py"

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
-from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
 from reporter.diagnose.ladder import RUNGS
 from reporter.execution import interpreter
 from reporter.publish.result import RECORDING
 from reporter.recording.entry_points import way_of
+from reporter.report.recorded_call import Recorded
 
 
 @dataclass(frozen=True)

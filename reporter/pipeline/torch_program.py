@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS
-from reporter.core.recorded_call import Recorded
-from reporter.core.report import Report, RungRow, Verdict
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
@@ -45,6 +43,8 @@ from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
+from reporter.report.recorded_call import Recorded
+from reporter.report.report import Report, RungRow, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
@@ -189,7 +189,7 @@ class TorchProgram:
             return None
         assert run.output is not None
         run.progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
-        failure: dict[str, Any] = next((dict(a.failure) for a in built.cold if a.failure), {})
+        failure: Json = next((dict(a.failure) for a in built.cold if a.failure), {})
         private = run.output / "private" / EVIDENCE
         found = of_repro(
             run.info.path,

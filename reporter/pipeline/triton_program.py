@@ -15,7 +15,7 @@ from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.report import Report, ReproInfo, RungRow, Verdict
+from reporter.core.plain import Json
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
@@ -25,7 +25,7 @@ from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_fail
 from reporter.pipeline.run import Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Destination, Outgoing
-from reporter.recording.call_session import Json
+from reporter.report.report import Report, ReproInfo, RungRow, Verdict
 from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3

@@ -9,10 +9,10 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from anonymizer.restore import NameMapping
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Translated:
     text: str
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         return {"schema_version": 1, "text": self.text}
 

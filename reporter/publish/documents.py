@@ -14,13 +14,13 @@ from pathlib import Path
 
 from anonymizer.leakcheck.audit import Audit
 from reporter.core.errors import LeakError, UsageError
-from reporter.core.report import Report
-from reporter.core.report_folder import write_private
 from reporter.core.version import VERSION
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
 from reporter.publish.form import refusal_of
+from reporter.report.folder import write_private
+from reporter.report.report import Report
 from reporter.store.reports import describe, record
 from templates.evidence import Evidence
 from templates.forms import FormError, IssueForm

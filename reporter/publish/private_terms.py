@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from anonymizer.leakcheck.audit import Terms, private_terms
-from reporter.core.recorded_call import Recorded
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.publish.result import BuiltRepro
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model.traced_model import sizes_left
-
-Json = dict[str, Any]
 
 
 def collect_terms(options: Options, recorded: Recorded, built: BuiltRepro) -> Terms:

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from anonymizer.leakcheck.audit import Identity, Leak, Terms, private_terms
 from reporter.core.errors import LeakError
-from reporter.core.report_folder import write_private
+from reporter.core.plain import Json
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing
+from reporter.report.folder import write_private
 
 MAPPING = "mapping.json"
 LEAKS = "leaks.json"
@@ -115,7 +115,7 @@ def _refuse(private: Path, refused: list[Leak]) -> None:
     )
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _object(path: Path) -> Json:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

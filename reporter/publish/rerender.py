@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import BugreportError, UsageError
-from reporter.core.report_folder import PRIVATE, write_private
+from reporter.core.plain import Json
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
+from reporter.report.folder import PRIVATE, write_private
 from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
@@ -158,7 +159,7 @@ def _labels(document: Mapping[str, Any], evidence: Evidence, form: IssueForm | N
     return labels
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], str]:
+def _read(folder: Path) -> tuple[Json, str]:
     try:
         document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
         repro = (folder / _REPRO).read_text(encoding="utf-8")

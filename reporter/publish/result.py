@@ -8,23 +8,23 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
-from reporter.core.recorded_call import Recorded
-from reporter.core.report import Report
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.suspect import Culprit
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
+from reporter.report.recorded_call import Recorded
+from reporter.report.report import Report
 from reporter.whole_model.source_model import Difference
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-Json = dict[str, Any]
 #: Files and folders below `private/` that a resumed run or the owner of the program finds again.
 RECORDING = "recording.json"
 JOURNAL = "journal.jsonl"
@@ -87,7 +87,7 @@ class RunResult:
     folder: Path | None = None
     last_screen: Summary | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of report.json."""
         return self.report.to_json()
 

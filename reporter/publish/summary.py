@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reporter.core.report import Report
+from reporter.report.report import Report
 from templates import wording
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from reporter.core.plain import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
 from templates.versions import versions_block
@@ -26,7 +26,7 @@ answer(environment=environment)
 class Versions:
     """What `collectors.machine.environment` found in one interpreter."""
 
-    environment: dict[str, Any]
+    environment: Json
     exit_code: int = 0
 
     def to_json(self) -> dict[str, object]:

@@ -15,14 +15,10 @@ from typing import Any
 from anonymizer.leakcheck.audit import Identity, count_terms
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
-from reporter.core.fingerprint import Fingerprint, fingerprint
 from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Kind, RungOutcome
-from reporter.core.labels import labels
 from reporter.core.operators import name_operators, operators
-from reporter.core.recorded_call import Recorded
-from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
-from reporter.core.report_folder import write_report
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
@@ -43,6 +39,11 @@ from reporter.publish.result import (
 )
 from reporter.publish.summary import Summary
 from reporter.reduce.source_candidates import Rewritten, statements
+from reporter.report.fingerprint import Fingerprint, fingerprint
+from reporter.report.folder import write_report
+from reporter.report.labels import labels
+from reporter.report.recorded_call import Recorded
+from reporter.report.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import describe_equivalence, mapping
@@ -53,8 +54,6 @@ from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
 from templates.text import tidy_log
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

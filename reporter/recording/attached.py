@@ -15,11 +15,11 @@ from typing import Any
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
-from reporter.core.report import Report, Verdict
+from reporter.core.plain import Json
 from reporter.core.settings import Options
-from reporter.recording.call_session import Json
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.report.report import Report, Verdict
 
 _CONNECT_SECONDS = 60.0
 

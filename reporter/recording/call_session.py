@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol
 
-Json = dict[str, Any]
+from reporter.core.plain import Json
 
 
 class CallSession(Protocol):

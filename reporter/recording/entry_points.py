@@ -16,10 +16,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import assert_never
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter, launch
 from reporter.recording.findings import Recording
@@ -314,6 +315,6 @@ def own_texts(way: Way) -> tuple[str, ...]:
     return tuple(way.texts.values())
 
 
-def facts_for(way: Way) -> dict[str, Any]:
+def facts_for(way: Way) -> Json:
     """The part of the target's spec that a way in decides."""
     return {"way": way.kind, "text": way.text}

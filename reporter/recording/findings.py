@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reporter.core.kinds import Symptom
-from reporter.recording.call_session import CallSession, Json
+from reporter.core.plain import Json
+from reporter.recording.call_session import CallSession
 from reporter.recording.fork_servers import LastCall
 
 #: What tells most comes first.

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.recording.call_session import CallSession, ForkedCallSession, Json
+from reporter.core.plain import Json
+from reporter.recording.call_session import CallSession, ForkedCallSession
 
 _MAX_LAST_CALLS = 4
 

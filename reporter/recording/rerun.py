@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reporter.core.plain import Json
 from reporter.execution import launch
-from reporter.recording.call_session import Connection, Json
+from reporter.recording.call_session import Connection
 
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")

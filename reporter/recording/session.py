@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from reporter.core.kinds import RungOutcome, Symptom
+from reporter.core.plain import Json
 from reporter.execution import launch
-from reporter.recording.call_session import Connection, ForkedCallSession, Json
+from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
 from reporter.recording.rerun import ProgramRuns, RerunProgram
@@ -132,7 +133,7 @@ class RecordingSession:
         server = self._listen()
         spec = self.recording.folder / "spec.json"
         folder = str(self.recording.folder)
-        facts: dict[str, Any] = {"socket": f"{folder}/s", "folder": folder}
+        facts: Json = {"socket": f"{folder}/s", "folder": folder}
         if self.runs:
             facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
         if self.watching.every_call:
@@ -201,7 +202,7 @@ class RecordingSession:
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
-        role: dict[str, Any] = {}
+        role: Json = {}
 
         def gone() -> None:
             live_call = role.get("lab")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.answer import Answer
@@ -23,10 +22,10 @@ from reporter.core.kinds import (
     RungOutcome,
     assert_never,
 )
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 
-Json = dict[str, Any]
 MODES = ("reduce-overhead", "max-autotune")
 _DYNAMIC = (None, True, False)
 #: How much longer a row may take than a candidate: the limit is that of the repro's own backend,

@@ -18,12 +18,12 @@ from anonymizer.graph.ir_json import from_json
 from reporter.core.candidate import Candidate, judge
 from reporter.core.kinds import BACKEND_OF, Backend, Kind, Layer
 from reporter.core.progress import Progress
-from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.pieces import parts
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Scheduler
+from reporter.report.recorded_call import Recorded
 
 _EMULATED = ("torch._inductor.config.emulate_precision_casts", "True")
 

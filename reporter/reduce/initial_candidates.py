@@ -28,9 +28,9 @@ from reporter.core.kinds import (
     Layer,
     RungOutcome,
 )
+from reporter.core.plain import Json
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.call_session import Json
 from reporter.reduce.pieces import parts
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
@@ -140,7 +140,7 @@ def graphs(
     """
     finding = diagnosis.finding
     assert finding is not None
-    ways: list[dict[str, Any]] = [{"replay": False}]
+    ways: list[Json] = [{"replay": False}]
     if finding.replay or diagnosis.kind in SEVERAL_CALLS:
         sequence = {"replay": True}
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]

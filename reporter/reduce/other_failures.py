@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
 from reporter.core.kinds import Kind
+from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
 from reporter.execution.fresh_process import run_cold
 
@@ -29,7 +29,7 @@ class Other:
     signature: Signature
     text: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of report.json, without the program."""
         return {
             "kind": str(self.signature.kind),
@@ -87,6 +87,6 @@ def _of_the_harness(answer: Answer) -> bool:
     """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch
     had returned by then.
     """
-    frames: list[dict[str, Any]] = (answer.failure or {}).get("frames") or []
+    frames: list[Json] = (answer.failure or {}).get("frames") or []
     compared = any(frame["function"] == "main" for frame in frames)
     return compared and not any(frame["torch"] or frame["function"] == "run" for frame in frames)

@@ -16,10 +16,10 @@ from anonymizer.source.program import import_lines
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind, Layer
-from reporter.core.recorded_call import Recorded
 from reporter.reduce.passes import Calls
 from reporter.reduce.questions import Questions
 from reporter.reduce.simplify import PlainBackward, PlainOptions
+from reporter.report.recorded_call import Recorded
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reporter.core.document import read_report
-from reporter.core.fingerprint import of_section
 from reporter.core.kinds import Kind, Layer
+from reporter.report.fingerprint import of_section
+from reporter.report.sections import read_report
 from reporter.store.database import now, open_store
 
 

@@ -9,12 +9,11 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from reporter.core.plain import Json
 from reporter.store.database import now
 
 
-def known_triage(
-    store: sqlite3.Connection, issue: str, places: str, changed: str
-) -> dict[str, Any] | None:
+def known_triage(store: sqlite3.Connection, issue: str, places: str, changed: str) -> Json | None:
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:

@@ -13,11 +13,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from github.Issue import Issue
 
 from reporter.core.errors import BugreportError
+from reporter.core.plain import Json
 from reporter.store.database import open_store
 from reporter.store.filings import State, filings
 from reporter.store.reports import alike
@@ -57,7 +57,7 @@ class PossibleDuplicate:
     def is_likely(self) -> bool:
         return self.score >= LIKELY
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         return {
             "number": self.number,

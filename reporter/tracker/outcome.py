@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from reporter.core.plain import Json
 from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
 from reporter.tracker.place import Repository
@@ -34,7 +34,7 @@ class WantedFields:
         known = {name.lower() for name in self.given}
         return tuple(name for name in self.asked if name.lower() not in known)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         given = None if self.given is None else list(self.given)
         return {"asked": list(self.asked), "given": given, "dropped": list(self.dropped)}
@@ -56,7 +56,7 @@ class Filed:
     notes: tuple[str, ...] = ()
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         return {
             **_head(self.action, self.repository, self.draft),
@@ -104,14 +104,14 @@ class PreviewResult:
     draft: Submission
     lines: tuple[str, ...] = ()
     form: ManualForm | None = None
-    would_send: dict[str, Any] = field(default_factory=dict)
+    would_send: Json = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         return DECLINED if self.action == "declined" else 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         document = _head(self.action, self.repository, self.draft)
         if self.form is not None:
@@ -175,7 +175,7 @@ def _candidate_lines(item: PossibleDuplicate) -> list[str]:
     ]
 
 
-def _head(action: str, repository: Repository, draft: Submission) -> dict[str, Any]:
+def _head(action: str, repository: Repository, draft: Submission) -> Json:
     return {
         "schema_version": SCHEMA_VERSION,
         "action": action,

@@ -8,10 +8,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from reporter.core.errors import AuthenticationError, BugreportError, UsageError
 from reporter.core.kinds import CheckOutcome
+from reporter.core.plain import Json
 from reporter.store.database import open_store
 from reporter.store.filings import (
     Filing,
@@ -50,7 +50,7 @@ class Placed:
             return "filed" if self.filing.number is not None else self.filing.state.value
         return " ".join(word for word in (self.issue.state, self.issue.reason) if word)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         issue = self.issue
         return {
@@ -98,7 +98,7 @@ class Known:
         """Whether the folder still is where it was written."""
         return (Path(self.report.folder) / "report.json").is_file()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         report = self.report
         return {
@@ -126,9 +126,9 @@ class Listing:
     trouble: tuple[str, ...] = ()
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
-        document: dict[str, Any] = {
+        document: Json = {
             "schema_version": SCHEMA_VERSION,
             "reports": [item.to_json() for item in self.known],
         }
@@ -152,7 +152,7 @@ class ReportDetails:
     alike: tuple[StoredReport, ...] = field(default=())
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         steps = [dict(zip(("time", "place", "state", "detail"), row)) for row in self.known.history]
         same = [{"key": item.key, "title": item.title} for item in self.alike]

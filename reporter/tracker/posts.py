@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any
 
 import github
 from github.Issue import Issue
 from github.Repository import Repository as Project
 
 from reporter.core.errors import AuthenticationError, TrackerError, UsageError
+from reporter.core.plain import Json
 from reporter.lint.subject import program_in
 from reporter.store.reports import key_of
 from reporter.tracker.delivery import Landed
@@ -54,7 +54,7 @@ class IssuePost:
 
     def send(self) -> Landed:
         with self.session.calling(f"create the issue in {self.repository}", writes=True):
-            more: dict[str, Any] = {}
+            more: Json = {}
             if self.labels:
                 more["labels"] = list(self.labels)
             if self.assignees:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.errors import UsageError
+from reporter.core.plain import Json
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG
 from reporter.store.reports import StoredReport, describe, key_of
@@ -245,7 +246,7 @@ def _split_at_repro(body: str) -> tuple[str, str, str]:
     return body[: found.start()], found.group(), body[found.end() :]
 
 
-def _document(folder: Path) -> dict[str, Any]:
+def _document(folder: Path) -> Json:
     text = _text(folder, "report.json")
     try:
         document = json.loads(text)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 
 from reporter.core.kinds import Kind
-from reporter.core.labels import labels
 from reporter.core.version import VERSION
+from reporter.report.labels import labels
 from reporter.tracker.plain_text import plain
 from reporter.triage.result import Triage
 from templates import render

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from reporter.core.kinds import assert_never
+from reporter.core.plain import Json
 from reporter.execution.compiler_cache import place_of
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
@@ -74,7 +75,7 @@ class Attempts:
         order = ("same", "unclear", "different", None)
         return min(self.attempts, key=lambda attempt: order.index(attempt.match))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         shown = self.telling
         return {

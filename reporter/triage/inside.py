@@ -13,7 +13,8 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+
+from reporter.core.plain import Json
 
 MARK = "bugreport-triage:"
 _FILES = ("repro.py", "test_repro.py", "issue.md")
@@ -38,7 +39,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
         no_input=True,
         keep_source=True,
     )
-    answer: dict[str, Any]
+    answer: Json
     try:
         result = flow.diagnose(options) if verb == "diagnose" else flow.create(options)
         answer = {"exit_code": result.exit_code, "document": result.to_json()}

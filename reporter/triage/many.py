@@ -12,6 +12,7 @@ from typing import Any
 from github.Issue import Issue
 
 from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
+from reporter.core.plain import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import known_triage, remember
@@ -36,7 +37,7 @@ class Many:
         judged = all(document.get("status") != "cannot_judge" for document in self.documents)
         return 0 if judged else CannotJudgeError.exit_code
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         return {
             "schema_version": SCHEMA_VERSION,
@@ -101,9 +102,7 @@ def search(
     return Many(query, tuple(documents))
 
 
-def _one(
-    session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says
-) -> dict[str, Any]:
+def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says) -> Json:
     """The document of one issue; a failure that is the issue's own does not end the others."""
     try:
         return triage(fetch(session, address), wanted, user, session).to_json()
@@ -111,7 +110,7 @@ def _one(
         return _failed(address, error)
 
 
-def _failed(address: IssueAddress, error: BugreportError) -> dict[str, Any]:
+def _failed(address: IssueAddress, error: BugreportError) -> Json:
     return {
         "issue": {"name": str(address), "title": "", "url": address.url},
         "status": "cannot_judge",

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from reporter.core.errors import CannotJudgeError
+from reporter.core.plain import Json
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import plain_line
 from reporter.triage.attempt import Attempts
@@ -72,7 +73,7 @@ class Triage:
         """0: triaged, whatever came out; 125: it could not be judged here."""
         return CannotJudgeError.exit_code if self.status == "cannot_judge" else 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The document of --json."""
         repro = asdict(self.repro) if self.repro is not None else None
         return {

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reporter.core.errors import BugreportError
-from reporter.core.fingerprint import Fingerprint
+from reporter.report.fingerprint import Fingerprint
 from reporter.store.database import now
 from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates

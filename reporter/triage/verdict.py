@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.plain import Json
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
@@ -49,7 +50,7 @@ class Judged:
     trouble: str = ""
     seconds: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of the document."""
         return {
             "kind": self.kind.value if self.kind else "",

@@ -18,11 +18,12 @@ from anonymizer.numbers.resize import Family
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import python_words
-from reporter.core.recorded_call import Recorded
-from reporter.recording.call_session import CallSession, Json
+from reporter.core.plain import Json
+from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model.generic_numbers import generic
 
 PARTS = ("outputs", "gradients", "buffers")

@@ -24,11 +24,12 @@ from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import SEVERAL_CALLS, Layer
-from reporter.core.recorded_call import Recorded
-from reporter.recording.call_session import CallSession, Json
+from reporter.core.plain import Json
+from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import generic
 from reporter.whole_model.source_model import PARTS, Difference, text_of

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.labels import labels
-from reporter.core.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
+from reporter.report.labels import labels
+from reporter.report.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from templates.evidence import Evidence
 from templates.issue import render_issue
 from templates.page import render_page

@@ -7,6 +7,7 @@ from typing import Any
 
 from reporter.cli import shell
 from reporter.cli.parameters import Word, taking
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 
 #: What `check` alone has; the names are those of `reporter.check.command.Asked`.
@@ -51,7 +52,7 @@ def command(options: Options, **words: Any) -> int:
         from reporter.check.command import CheckArguments, run
         from reporter.cli.prompt import Terminal
 
-        given: dict[str, Any] = {
+        given: Json = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in words.items()
             if value is not None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from reporter.cli import shell
 from reporter.cli.parameters import taking
+from reporter.core.plain import Json
 from reporter.core.settings import Options
 
 
@@ -17,7 +17,7 @@ class Hook:
     path: str
     exit_code: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The JSON document."""
         return {"schema_version": shell.SCHEMA_VERSION, "path": self.path}
 

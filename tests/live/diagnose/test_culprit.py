@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.kinds import Kind, Layer
+from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_assertion
 from reporter.diagnose.culprit import SearchBudget, SuspectedBug, candidates, find
 from reporter.diagnose.experiment import (
@@ -23,7 +24,6 @@ from reporter.diagnose.experiment import (
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
-from reporter.recording.call_session import Json
 from tests.support import interpreter
 from tests.support.recorded import recorded
 from tests.support.scripts import text

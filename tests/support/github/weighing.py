@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reporter.core.labels import labels
+from reporter.report.labels import labels
 from reporter.store.reports import StoredReport
 from reporter.tracker.submission import Submission
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh

@@ -9,7 +9,7 @@ import jinja2
 import pytest
 
 from reporter.core.kinds import RungOutcome
-from reporter.core.report import RungRow
+from reporter.report.report import RungRow
 from templates import own_text, render
 from templates.evidence import Evidence
 from templates.issue import BODY_LIMIT, render_issue

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reporter.check.subject import stored_subjects, subject_of, subjects_in, wanted_of
-from reporter.core.document import ReportDocument, read_report
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
+from reporter.report.sections import ReportDocument, read_report
 from reporter.store.database import open_store
 from tests.support.checking import report
 

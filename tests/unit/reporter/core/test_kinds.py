@@ -13,13 +13,14 @@ import pytest
 
 from anonymizer.graph import boilerplate
 from reporter.check import issue_subject, results
-from reporter.core import kinds, labels, safety
+from reporter.core import kinds, safety
 from reporter.core.answer import Answer, AnswerOutcome
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Backend, CheckOutcome, Kind, Layer, RungOutcome, Symptom
 from reporter.diagnose import explain
 from reporter.diagnose.culprit import BACKENDS
 from reporter.recording import findings
+from reporter.report import labels
 from reporter.triage import result
 from reporter.triage.result import Status
 from templates import wording

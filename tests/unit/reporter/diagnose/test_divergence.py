@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from reporter.core.plain import Json
 from reporter.diagnose.divergence import Point, Profile, profile
-from reporter.recording.call_session import Json
 
 OK: Json = {"outcome": "ok"}
 

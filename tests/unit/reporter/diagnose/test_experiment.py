@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reporter.core.kinds import Kind
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.experiment import judge_run
-from reporter.recording.call_session import Json
 
 SAME: Json = {"same": True, "metadata": [], "values": []}
 WRONG: Json = {"same": False, "metadata": [], "values": [{"property": "value", "same": False}]}

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.core.recorded_call import Recorded
 from reporter.core.settings import Options
 from reporter.execution import interpreter
 from reporter.pipeline.run import interpreters
+from reporter.report.recorded_call import Recorded
 
 PYTHON = Path(sys.executable)
 

@@ -12,10 +12,10 @@ import pytest
 
 from reporter.core.answer import Answer
 from reporter.core.progress import PlainProgress
-from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.blockwise import look_at_blocks
+from reporter.report.recorded_call import Recorded
 from tests.support.places import DATA
 
 WRONG = "wrong result: output 0: eager is off by 1e-07, compiled by 1e-2"

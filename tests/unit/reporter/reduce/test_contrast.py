@@ -13,10 +13,10 @@ import pytest
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
 from reporter.core.kinds import Kind, Layer
-from reporter.core.recorded_call import Recorded
 from reporter.core.signature import Signature
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.reduce.contrast import ContrastInterpreter, Refusals
+from reporter.report.recorded_call import Recorded
 from templates.wording import difference
 from tests.support import outgoing_data as data
 

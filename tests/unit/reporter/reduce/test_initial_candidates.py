@@ -9,7 +9,6 @@ import pytest
 
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
-from reporter.core.recorded_call import Recorded
 from reporter.reduce.initial_candidates import (
     arguments,
     config_lines,
@@ -18,6 +17,7 @@ from reporter.reduce.initial_candidates import (
     settings,
     slices,
 )
+from reporter.report.recorded_call import Recorded
 from tests.support.graphs import call, tensor
 from tests.support.places import DATA
 

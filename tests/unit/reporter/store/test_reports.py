@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from reporter.core.errors import UsageError
-from reporter.core.fingerprint import Fingerprint
 from reporter.core.kinds import Kind, Layer
+from reporter.report.fingerprint import Fingerprint
 from reporter.store import reports
 from reporter.store.database import open_store
 from reporter.store.reports import StoredReport

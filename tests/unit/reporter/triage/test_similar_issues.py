@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.core.fingerprint import Fingerprint
 from reporter.core.kinds import Kind, Layer
+from reporter.report.fingerprint import Fingerprint
 from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts

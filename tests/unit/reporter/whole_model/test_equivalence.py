@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.core.recorded_call import Recorded
 from reporter.recording.call_session import CallSession
+from reporter.report.recorded_call import Recorded
 from reporter.whole_model import source_model
 from reporter.whole_model.traced_model import collect, describe_equivalence
 from tests.support.places import DATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporter.core.labels import labels
+from reporter.report.labels import labels
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.plain import Json
 
 SCHEMA_VERSION = 1
 
@@ -130,7 +131,7 @@ class Report:
     differs_from: tuple[Mapping[str, Any], ...] = ()
     schema_version: int = SCHEMA_VERSION
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Plain JSON values, `schema_version` first."""
         document = _plain(self)
         assert isinstance(document, dict)

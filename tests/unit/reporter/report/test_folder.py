@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reporter.core import report_folder
 from reporter.core.errors import UsageError
-from reporter.core.report_folder import check_output, write_private, write_report
+from reporter.report import folder
+from reporter.report.folder import check_output, write_private, write_report
 
 FILES = {"report.json": '{"schema_version": 1, "verdict": {}}', "issue.md": "text"}
 
@@ -120,7 +120,7 @@ def test_nothing_is_left_when_writing_breaks_off(
         write_report(output, {**FILES, "issue.md": "first"}, {})
     before = tree(tmp_path)
     written: list[Path] = []
-    original = report_folder._write
+    original = folder._write
 
     def breaks(path: Path, content: bytes) -> None:
         if written:
@@ -128,7 +128,7 @@ def test_nothing_is_left_when_writing_breaks_off(
         written.append(path)
         original(path, content)
 
-    monkeypatch.setattr(report_folder, "_write", breaks)
+    monkeypatch.setattr(folder, "_write", breaks)
     expected = UsageError if isinstance(trouble, OSError) else KeyboardInterrupt
     with pytest.raises(expected):
         write_report(output, FILES, SECRET, replace=True)

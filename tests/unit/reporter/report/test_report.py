@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from reporter.core.kinds import RungOutcome
-from reporter.core.report import RungRow
+from reporter.report.report import RungRow
 from tests.support import outgoing_data as data
 
 

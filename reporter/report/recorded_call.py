@@ -17,10 +17,10 @@ from typing import Any
 from anonymizer.graph.boilerplate import ReproCheck
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
-from reporter.core.report_folder import write_private
+from reporter.core.plain import Json
 from reporter.core.signature import Signature
+from reporter.report.folder import write_private
 
-Json = dict[str, Any]
 _VERSION = 2
 
 

@@ -8,43 +8,43 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reporter.core import document
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
+from reporter.report import sections
 from tests.support.places import ROOT
 
 GOLDEN = sorted((ROOT / "tests" / "data" / "golden").glob("*/report.json"))
 
 
-@pytest.mark.parametrize("name", document.DOCUMENTS)
+@pytest.mark.parametrize("name", sections.DOCUMENTS)
 def test_the_schema_in_the_package_is_that_of_the_types(name: str) -> None:
-    assert document.shipped_schema(name) == document.schema(name)
+    assert sections.shipped_schema(name) == sections.schema(name)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
 def test_a_report_is_what_its_schema_says(path: Path) -> None:
     written = json.loads(path.read_text(encoding="utf-8"))
-    document.validate(written, "report")
-    jsonschema.validate(written, json.loads(document.shipped_schema("report")))
+    sections.validate(written, "report")
+    jsonschema.validate(written, json.loads(sections.shipped_schema("report")))
 
 
 def test_a_key_that_no_reader_knows_of_is_refused_where_it_is_written() -> None:
     written = json.loads(GOLDEN[0].read_text(encoding="utf-8"))
     written["verdict"]["mood"] = "good"
     with pytest.raises(ValueError, match=r"report\.verdict has keys .*mood"):
-        document.validate(written, "report")
+        sections.validate(written, "report")
 
 
 def test_a_key_of_a_later_release_is_passed_over_where_it_is_read() -> None:
     written = json.loads(GOLDEN[0].read_text(encoding="utf-8"))
-    read = document.read_report({**written, "colours": [1]}, "here")
-    assert read == document.read_report(written, "here")
+    read = sections.read_report({**written, "colours": [1]}, "here")
+    assert read == sections.read_report(written, "here")
     assert read.verdict.is_bug == written["verdict"]["is_bug"]
 
 
 def test_a_report_of_the_first_version_needs_no_more_than_a_verdict() -> None:
     verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
-    read = document.read_report({"schema_version": 1, "verdict": verdict}, "here")
+    read = sections.read_report({"schema_version": 1, "verdict": verdict}, "here")
     assert (read.verdict.kind, read.verdict.layer) == (Kind.CRASH, Layer.INDUCTOR)
     assert read.repro is None and read.ladder == ()
 
@@ -52,4 +52,4 @@ def test_a_report_of_the_first_version_needs_no_more_than_a_verdict() -> None:
 @pytest.mark.parametrize("odd", [{}, [], {"schema_version": 2, "verdict": {}}, "text"])
 def test_what_is_no_report_is_refused_with_its_place(odd: object) -> None:
     with pytest.raises(UsageError, match="/somewhere was not written by this version"):
-        document.read_report(odd, "/somewhere")
+        sections.read_report(odd, "/somewhere")

@@ -17,11 +17,12 @@ import msgspec
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.plain import Json
 
 SCHEMA_VERSION = 1
 _Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
 #: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
-_Error = float | str | None
+ErrorValue = float | str | None
 _D = TypeVar("_D")
 
 
@@ -52,9 +53,9 @@ class RungSection(Section, frozen=True, kw_only=True):
     rung: str
     outcome: RungOutcome
     detail: str = ""
-    max_abs_error: _Error = None
-    error_vs_fp64: _Error = None
-    eager_error_vs_fp64: _Error = None
+    max_abs_error: ErrorValue = None
+    error_vs_fp64: ErrorValue = None
+    eager_error_vs_fp64: ErrorValue = None
     seconds: float | None = None
 
 
@@ -66,7 +67,7 @@ class RequiresSection(Section, frozen=True, kw_only=True):
     backward: bool = False
     dynamic: bool | None = None
     mode: str | None = None
-    config: dict[str, Any] = {}
+    config: Json = {}
     contexts: tuple[str, ...] = ()
 
 
@@ -96,7 +97,7 @@ class AuditSection(Section, frozen=True, kw_only=True):
 
     passed: bool
     terms_checked: int
-    findings: tuple[dict[str, Any], ...] = ()
+    findings: tuple[Json, ...] = ()
 
 
 class ContrastSection(Section, frozen=True, kw_only=True):
@@ -148,8 +149,8 @@ class MeasurementSection(Section, frozen=True, kw_only=True):
 
     rule: int | None
     reference: str | None
-    values: tuple[dict[str, Any], ...] = ()
-    metadata: tuple[dict[str, Any], ...] = ()
+    values: tuple[Json, ...] = ()
+    metadata: tuple[Json, ...] = ()
 
 
 class StackSection(Section, frozen=True, kw_only=True):
@@ -184,10 +185,10 @@ class DivergencePoint(Section, frozen=True, kw_only=True):
 
     position: int
     operator: str | None
-    max_abs_error: _Error = None
-    max_ulp: _Error = None
-    error_vs_fp64: _Error = None
-    eager_error_vs_fp64: _Error = None
+    max_abs_error: ErrorValue = None
+    max_ulp: ErrorValue = None
+    error_vs_fp64: ErrorValue = None
+    eager_error_vs_fp64: ErrorValue = None
     same: bool = True
     mismatched: int | None = None
     elements: int | None = None
@@ -240,16 +241,16 @@ class EvidenceSection(Section, frozen=True, kw_only=True):
     """What torch's own tools say of the repro; without an `excerpt`, `no_excerpt` says why."""
 
     seconds: float
-    collectors: tuple[dict[str, Any], ...] = ()
+    collectors: tuple[Json, ...] = ()
     compile_seconds: dict[str, float] = {}
     graphs: int | None = None
     operations: tuple[int, ...] = ()
-    graph_breaks: tuple[dict[str, Any], ...] = ()
+    graph_breaks: tuple[Json, ...] = ()
     recompiles: int = 0
     vector_isa: str | None = None
     excerpt: str | None = None
     no_excerpt: str = ""
-    triton_kernels: dict[str, Any] | None = None
+    triton_kernels: Json | None = None
 
 
 class StockDifference(Section, frozen=True, kw_only=True):
@@ -263,7 +264,7 @@ class StockDifference(Section, frozen=True, kw_only=True):
 class IssueSection(Section, frozen=True, kw_only=True):
     """What the issue says beside the report's numbers; `releases` maps a release to what it did."""
 
-    environment: dict[str, Any]
+    environment: Json
     version: str
     error_log: str = ""
     culprit: str = ""
@@ -280,7 +281,7 @@ class LintSection(Section, frozen=True, kw_only=True):
 
     clean: bool
     rules: tuple[str, ...] = ()
-    findings: tuple[dict[str, Any], ...] = ()
+    findings: tuple[Json, ...] = ()
 
 
 class ReportDocument(Section, frozen=True, kw_only=True):
@@ -306,7 +307,7 @@ class ReportDocument(Section, frozen=True, kw_only=True):
     divergence: DivergenceSection | None = None
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
-    complaints: dict[str, Any] | None = None
+    complaints: Json | None = None
     #: wall seconds of each stage
     timing: dict[str, float] = {}
     #: sizes of the private program that the failure needs
@@ -317,13 +318,13 @@ class ReportDocument(Section, frozen=True, kw_only=True):
     reduction: tuple[tuple[int, int, int], ...] = ()
     evidence: EvidenceSection | None = None
     #: the numbers of the pictures of report.html
-    exhibit: dict[str, Any] | None = None
+    exhibit: Json | None = None
     test: TestSection | None = None
     #: the proof that a whole model computes the same, and the operators that it has
-    equivalence: dict[str, Any] | None = None
+    equivalence: Json | None = None
     differs_from_stock: StockDifference | None = None
     #: version, target, pass and launch of a Triton kernel
-    triton: dict[str, Any] | None = None
+    triton: Json | None = None
     issue: IssueSection | None = None
     lint: LintSection | None = None
 
@@ -430,5 +431,5 @@ def schema(name: str) -> str:
 
 def shipped_schema(name: str) -> str:
     """The same as it is shipped with the package."""
-    path = resources.files("reporter.core").joinpath("schema").joinpath(f"{name}.schema.json")
+    path = resources.files("reporter.report").joinpath("schema").joinpath(f"{name}.schema.json")
     return path.read_text(encoding="utf-8")

@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.core.document import FingerprintSection
 from reporter.core.kinds import CRASHES, Kind, Layer
+from reporter.core.plain import Json
 from reporter.core.signature import frames_of, normalise
+from reporter.report.sections import FingerprintSection
 
 VERSION = 1
 _FRAMES = 3
@@ -51,7 +52,7 @@ class Fingerprint:
     def __bool__(self) -> bool:
         return bool(self.parts)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry of report.json."""
         return {"value": self.value, "parts": list(self.parts)}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reporter.core.fingerprint import Fingerprint, fingerprint
 from reporter.core.kinds import Kind, Layer
+from reporter.report.fingerprint import Fingerprint, fingerprint
 
 
 def failure(
