@@ -167,13 +167,13 @@ def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
     """Repros in real workers: killed twice while one of them does not end, then left to come to its
     end.
     """
-    repros, allowing = tmp_path / "repros", tmp_path / "gate"
+    repros, gate = tmp_path / "repros", tmp_path / "gate"
     repros.mkdir()
     for number in range(9):
         text = (REPROS / ("right.py" if number % 2 else "crash.py")).read_text()
         (repros / f"r{number}.py").write_text(text + f"\n# {number}\n")
     (repros / "r9.py").write_text(
-        GATE.format(allowing=allowing) + (REPROS / "right.py").read_text()
+        GATE.format(gate=gate) + (REPROS / "right.py").read_text()
     )
     words = ["--all", "--json", "-j2", repros, "--python", interpreter.WARM]
     for enough in (2, 6):
@@ -182,7 +182,7 @@ def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
                 time.sleep(0.02)
             assert process.poll() is None
             process.kill()
-    allowing.touch()
+    gate.touch()
     with command(tmp_path, *words) as process:
         output, talk = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, talk
