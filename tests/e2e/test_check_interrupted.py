@@ -172,9 +172,7 @@ def test_kill_9_of_the_real_thing(tmp_path: Path) -> None:
     for number in range(9):
         text = (REPROS / ("right.py" if number % 2 else "crash.py")).read_text()
         (repros / f"r{number}.py").write_text(text + f"\n# {number}\n")
-    (repros / "r9.py").write_text(
-        GATE.format(gate=gate) + (REPROS / "right.py").read_text()
-    )
+    (repros / "r9.py").write_text(GATE.format(gate=gate) + (REPROS / "right.py").read_text())
     words = ["--all", "--json", "-j2", repros, "--python", interpreter.WARM]
     for enough in (2, 6):
         with command(tmp_path, *words) as process:
