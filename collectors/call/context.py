@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 import torch
 
 
-def _autocast(device: str) -> Tuple[bool, str]:
+def autocast_settings(device: str) -> Tuple[bool, str]:
     """(enabled, dtype name) of autocast on a device type, on every release since 2.0."""
     try:
         if device == "cpu":
@@ -35,7 +35,7 @@ def capture() -> Dict[str, Any]:
     return {
         "grad": torch.is_grad_enabled(),
         "inference": torch.is_inference_mode_enabled(),
-        "autocast": {device: list(_autocast(device)) for device in ("cpu", "cuda")},
+        "autocast": {device: list(autocast_settings(device)) for device in ("cpu", "cuda")},
         "autocast_cache": torch.is_autocast_cache_enabled(),
         "default_dtype": str(torch.get_default_dtype()),
         "threads": torch.get_num_threads(),

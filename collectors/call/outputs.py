@@ -71,7 +71,7 @@ def _storage(tensor: torch.Tensor) -> int:
         return 0
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
+def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
     """A detached CPU copy that can be saved whatever the tensor was (subclass, expanded,
     inference).
     """
@@ -162,7 +162,7 @@ def take(
                 {
                     "path": path,
                     "kind": "tensor",
-                    "tensor": _plain(leaf),
+                    "tensor": plain_tensor(leaf),
                     "meta": _meta(leaf, owners),
                 }
             )
@@ -184,14 +184,15 @@ def take(
         if id(tensor) not in held and label not in changed:
             changed[label] = entry(tensor)
     grads = {
-        label: None if grad is None else _plain(grad) for label, grad in (gradients or {}).items()
+        label: None if grad is None else plain_tensor(grad)
+        for label, grad in (gradients or {}).items()
     }
     return {"leaves": leaves, "changed": changed, "grads": grads}
 
 
 def entry(tensor: torch.Tensor) -> Dict[str, Any]:
     """A changed input as a snapshot has it."""
-    return {"tensor": _plain(tensor), "meta": _meta(tensor, {})}
+    return {"tensor": plain_tensor(tensor), "meta": _meta(tensor, {})}
 
 
 def version(tensor: torch.Tensor) -> int:

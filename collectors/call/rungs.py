@@ -108,7 +108,7 @@ def compile_with(call: RecordedCall, rung: Dict[str, Any]) -> Any:
     return original(call.function, **options)
 
 
-def _replay(call: RecordedCall, function: Any) -> None:
+def replay_history(call: RecordedCall, function: Any) -> None:
     """Earlier calls of the same compiled callable, on other values of the same shapes: they decide
     what recompiles.
     """
@@ -363,7 +363,7 @@ def _function(call: RecordedCall, rung: Dict[str, Any]) -> Any:
         _mark_changing(call)
     if rung.get("replay"):
         with restoring.keep_state(call):
-            _replay(call, function)
+            replay_history(call, function)
     return function
 
 

@@ -49,7 +49,7 @@ def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
         with context.apply_state(call.state):
             function = rungs.compile_with(call, {})
             with restoring.keep_state(call):
-                rungs._replay(call, function)
+                rungs.replay_history(call, function)
             function(*call.args, **call.kwargs)
     except Exception as error:
         raised = type(error).__name__

@@ -80,7 +80,7 @@ def _run(
     original = getattr(torch.compile, "__wrapped__", torch.compile)
     function = original(call.function, backend=backend, **options)
     if request.get("replay"):
-        rungs._replay(call, function)
+        rungs.replay_history(call, function)
     before = [len(runs) for runs in backend.runs]
     try:
         function(*call.args, **call.kwargs)

@@ -104,7 +104,7 @@ def _follow(
         function = original(call.function, backend=backend, **options)
         if request.get("replay"):
             rng = torch.get_rng_state()
-            rungs._replay(call, function)
+            rungs.replay_history(call, function)
             torch.set_rng_state(rng)
         now["recorded"] = True
         function(*call.args, **call.kwargs)
@@ -197,14 +197,14 @@ def _measured(
     except PositionReached as reached:
         if "error" in made:
             raise made["error"] from None
-        bench = _Bench(reached, made["eager"], bool(request.get("grads")))
+        bench = PrefixRun(reached, made["eager"], bool(request.get("grads")))
         since = request.get("coarse_from")
         coarse = since is not None and (position is None or position >= since)
         return bench.compare(made["compiled"], coarse)
     return {"error": "not reached"}
 
 
-class _Bench:
+class PrefixRun:
     """One prefix and the tensors it is run on, put back after each run."""
 
     def __init__(self, reached: PositionReached, plain: Any, grads: bool) -> None:
@@ -265,8 +265,8 @@ class _Bench:
                 self.changed = [
                     i for i, tensor in enumerate(tensors) if outputs.version(tensor) != before[i]
                 ]
-            return [outputs._plain(leaf) for leaf in leaves] + [
-                outputs._plain(tensors[i]) for i in self.changed
+            return [outputs.plain_tensor(leaf) for leaf in leaves] + [
+                outputs.plain_tensor(tensors[i]) for i in self.changed
             ]
         finally:
             self._restore()
@@ -292,7 +292,7 @@ class _Bench:
             found = torch.autograd.grad(
                 [leaf for leaf, _ in pairs], targets, [flow for _, flow in pairs], allow_unused=True
             )
-        return [None if grad is None else outputs._plain(grad) for grad in found]
+        return [None if grad is None else outputs.plain_tensor(grad) for grad in found]
 
     def _restore(self) -> None:
         for storage, content in self.contents.values():

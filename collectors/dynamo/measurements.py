@@ -229,7 +229,7 @@ class _Repro:
         try:
             self._followed(received)
         except divergence.PositionReached as reached:
-            bench = divergence._Bench(reached, made["eager"], self.backward)
+            bench = divergence.PrefixRun(reached, made["eager"], self.backward)
             return _errors(bench, made.get("compiled"), made.get("error"))
         return {"error": made.get("error") or "not reached"}
 

@@ -372,7 +372,7 @@ class Tracer(Registry):
         now = {
             "grad": torch.is_grad_enabled(),
             "inference": torch.is_inference_mode_enabled(),
-            "autocast": {d: list(context._autocast(d)) for d in ("cpu", "cuda")},
+            "autocast": {d: list(context.autocast_settings(d)) for d in ("cpu", "cuda")},
         }
         if now not in self.states:
             self.states.append(now)

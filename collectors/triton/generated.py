@@ -16,7 +16,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Optional
 
-from .launches import OPTIONS, _described
+from .launches import OPTIONS, describe_launch
 
 _MOST = 24
 #: Elements of a block along one dimension and of all together, where inductor would measure which
@@ -55,7 +55,9 @@ class LaunchNotes:
     def run(self, *args: Any, **kwargs: Any) -> None:
         if self._row is not None and "arguments" not in self._row:
             names = list(self._row["signature"])
-            self._row["arguments"] = {name: _described(value) for name, value in zip(names, args)}
+            self._row["arguments"] = {
+                name: describe_launch(value) for name, value in zip(names, args)
+            }
             given = {name: kwargs[name] for name in OPTIONS if kwargs.get(name) is not None}
             self._row["options"] = {**self._row["options"], **given}
 

@@ -49,7 +49,7 @@ class Launches:
             "file": inspect.getsourcefile(function) or "",
             "line": function.__code__.co_firstlineno,
             **_specialised(function, bound),
-            "arguments": {name: _described(value) for name, value in bound.items()},
+            "arguments": {name: describe_launch(value) for name, value in bound.items()},
             "options": {name: kwargs[name] for name in OPTIONS if kwargs.get(name) is not None},
         }
         key = repr(
@@ -132,7 +132,7 @@ def _constant(value: Any) -> Any:
 _NAMES = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}
 
 
-def _described(value: Any) -> Any:
+def describe_launch(value: Any) -> Any:
     if hasattr(value, "data_ptr"):
         return {
             "shape": list(value.shape),
