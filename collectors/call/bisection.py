@@ -13,7 +13,9 @@ import importlib
 import os
 import re
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from ..protocol import BisectCount, BisectSpec, CallVariation, CompilerSubsystem, SubsystemTable
 
 #: Operators of these namespaces are torch's own: their names are public and eager has a kernel for
 #: them.
@@ -78,7 +80,7 @@ class Counter:
             self.first_out if self.operator is None and _is_torch_pass(self.first_out) else None
         )
 
-    def answer(self) -> Dict[str, Any]:
+    def answer(self) -> BisectCount:
         """What was counted, and the first application that was left out.
 
         Its text `first_out` may name things of the user's program; `operator` and `pass` are
@@ -94,32 +96,32 @@ class Counter:
         }
 
 
-def apply(variation: Dict[str, Any]) -> Optional[Counter]:
+def apply(variation: CallVariation) -> Optional[Counter]:
     """Makes this process compile under a variation and returns the counter of its `bisect`.
 
-    Raises Unsupported.
+    Of the keys, `fresh`, `threads`, `fallback`, `undecomposed` and `bisect` count here.
 
-    Keys, all optional: `fresh` (no caches), `threads`, `fallback` and `undecomposed` (operators),
-    `bisect`.
+    Raises CannotBisectError.
     """
     if variation.get("fresh"):
         without_caches()
-    if variation.get("threads"):
+    threads = variation.get("threads")
+    if threads:
         import torch
 
-        torch.set_num_threads(int(variation["threads"]))
+        torch.set_num_threads(int(threads))
     for name in variation.get("fallback") or ():
         fall_back(name)
     for name in variation.get("undecomposed") or ():
         leave_whole(name)
-    return install(variation["bisect"]) if variation.get("bisect") else None
+    spec = variation.get("bisect")
+    return install(spec) if spec else None
 
 
-def install(spec: Dict[str, Any]) -> Counter:
+def install(spec: BisectSpec) -> Counter:
     """Answers torch's question from a new counter, from now on.
 
-    `spec`: `backend` and `subsystem` as in torch's table, and `max`, the last application that is
-    still made (None: all are, and only counted). Raises Unsupported where this torch does not ask.
+    Raises CannotBisectError where this torch does not ask.
     """
     known = [(entry["backend"], entry["subsystem"]) for entry in subsystems()["subsystems"]]
     if (spec["backend"], spec["subsystem"]) not in known:
@@ -151,11 +153,11 @@ def _ask_before_lowering(counter: Counter) -> None:
     graph.call_function = call_function
 
 
-def subsystems(settings: Any = ()) -> Dict[str, Any]:
+def subsystems(settings: Sequence[str] = ()) -> SubsystemTable:
     """What can be varied in this torch: its own table of subsystems, and the present value of each
     setting it has.
     """
-    found: List[Dict[str, str]] = []
+    found: List[CompilerSubsystem] = []
     changes: Dict[str, Any] = {}
     if _bisector() is None:
         found.append({"backend": "inductor", "subsystem": "lowerings"})

@@ -7,11 +7,12 @@ who is how far off.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-Json = Dict[str, Any]
+from ..protocol import Alikeness, ListComparison
+
 #: How much farther from float64 the rewritten model may be than the private one: what torch's own
 #: accuracy check grants.
 _FARTHER = 2.0
@@ -20,19 +21,19 @@ _FARTHER = 2.0
 _ROUNDING = {torch.float16: 0.2, torch.bfloat16: 0.5}
 
 
-def same(expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] = None) -> Json:
+def same(
+    expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] = None
+) -> ListComparison:
     """How alike two lists of tensors are; None stands for a gradient that there is not, and equals
     zeros.
 
     `exact` are the expected tensors in float64, as far as they are known.
     """
-    found: Json = {"how": "bitwise", "count": len(expected), "max_abs_error": 0.0}
+    found: ListComparison = {"how": "bitwise", "count": len(expected), "max_abs_error": 0.0}
     if len(expected) != len(actual):
-        return {
-            **found,
-            "how": "differ",
-            "detail": "{} against {}".format(len(expected), len(actual)),
-        }
+        found["how"] = "differ"
+        found["detail"] = "{} against {}".format(len(expected), len(actual))
+        return found
     referees = (
         exact if exact is not None and len(exact) == len(expected) else [None] * len(expected)
     )
@@ -53,7 +54,8 @@ def same(expected: List[Any], actual: List[Any], exact: Optional[Sequence[Any]] 
             seen.add("close")
         else:
             seen.add("refereed" if _as_near(one, other, referee) else "differ")
-    found["how"] = next(h for h in ("differ", "refereed", "close", "bitwise") if h in seen)
+    worst_first: Sequence[Alikeness] = ("differ", "refereed", "close", "bitwise")
+    found["how"] = next(how for how in worst_first if how in seen)
     return found
 
 

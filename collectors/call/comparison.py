@@ -6,34 +6,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Literal, Optional, Sequence, cast
 
 import torch
 
+from ..protocol import Comparison, MetadataDifference, ValueDifference
 from . import outputs, tolerance
+from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
+from .tolerance import IndexedValues
 
 RULE = tolerance.RULE
+_Compared = Literal["dtype", "shape", "device", "requires_grad", "alias", "is_leaf"]
 
 
-def _strides_differ(a: Dict[str, Any], b: Dict[str, Any]) -> bool:
+def _strides_differ(a: TensorMetadata, b: TensorMetadata) -> bool:
     if a["stride"] is None or b["stride"] is None or 0 in a["shape"]:
         return a["stride"] != b["stride"] and 0 not in a["shape"]
     pairs = zip(a["shape"], a["stride"], b["stride"])
     return any(size > 1 and one != two for size, one, two in pairs)
 
 
-def _metadata(where: str, a: Dict[str, Any], b: Dict[str, Any]) -> List[Dict[str, Any]]:
-    names = ["dtype", "shape", "device", "requires_grad", "alias"]
+def _metadata(where: str, a: TensorMetadata, b: TensorMetadata) -> List[MetadataDifference]:
+    names: List[_Compared] = ["dtype", "shape", "device", "requires_grad", "alias"]
     if a["requires_grad"] and b["requires_grad"]:
         names.append("is_leaf")  # of tensors without a gradient all are leaves
-    found = [
+    found: List[MetadataDifference] = [
         {"where": where, "property": key, "eager": str(a[key]), "compiled": str(b[key])}
         for key in names
         if a[key] != b[key]
     ]
     if a["shape"] == b["shape"] and _strides_differ(a, b):
-        strides = {"eager": str(a["stride"]), "compiled": str(b["stride"])}
-        found.append({"where": where, "property": "stride", **strides})
+        found.append(
+            {
+                "where": where,
+                "property": "stride",
+                "eager": str(a["stride"]),
+                "compiled": str(b["stride"]),
+            }
+        )
     return found
 
 
@@ -43,21 +53,21 @@ class _Comparison:
     had, as text.
     """
 
-    reference: Dict[str, Any]
-    actual: Dict[str, Any]
-    exact: Optional[Dict[str, Any]]
+    reference: Snapshot
+    actual: Snapshot
+    exact: Optional[Snapshot]
     origin: Any
     baseline: Dict[str, torch.Tensor]
-    ties: Dict[int, Dict[str, Any]]
+    ties: Dict[int, IndexedValues]
     random: bool
-    metadata: List[Dict[str, Any]] = field(default_factory=list)
-    values: List[Dict[str, Any]] = field(default_factory=list)
+    metadata: List[MetadataDifference] = field(default_factory=list)
+    values: List[ValueDifference] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.origin:
             self.origin = getattr(torch, self.origin.split(".")[-1])
 
-    def result(self) -> Dict[str, Any]:
+    def result(self) -> Comparison:
         self._leaves()
         self._changed()
         self._gradients()
@@ -86,7 +96,8 @@ class _Comparison:
         if len(pair[0]) != len(pair[1]):
             self._differs("outputs", "structure", len(pair[0]), len(pair[1]))
         exact = self.exact["leaves"] if self.exact else []
-        fine = exact if len(exact) == len(pair[0]) else [{}] * len(pair[0])
+        fine: Sequence[Optional[SavedLeaf]] = [None] * len(pair[0])
+        fine = exact if len(exact) == len(pair[0]) else fine
         for index, (a, b, x) in enumerate(zip(pair[0], pair[1], fine)):
             where = "output {}".format(index)
             if a["path"] != b["path"]:
@@ -96,7 +107,12 @@ class _Comparison:
             elif a["kind"] == "tensor":
                 self.metadata.extend(_metadata(where, a["meta"], b["meta"]))
                 self._tensors(
-                    where, "value", a["tensor"], b["tensor"], x.get("tensor"), self.ties.get(index)
+                    where,
+                    "value",
+                    a["tensor"],
+                    b["tensor"],
+                    x and x.get("tensor"),
+                    self.ties.get(index),
                 )
             elif a["kind"] == "value" and not _same_python(a["value"], b["value"]):
                 self._differs(where, "python value", a["value"], b["value"])
@@ -108,8 +124,8 @@ class _Comparison:
         a: torch.Tensor,
         b: torch.Tensor,
         exact: Optional[torch.Tensor],
-        tie: Optional[Dict[str, Any]] = None,
-    ) -> Optional[Dict[str, Any]]:
+        tie: Optional[IndexedValues] = None,
+    ) -> Optional[ValueDifference]:
         if a.shape != b.shape:
             return None  # told as metadata
         if a.dtype != b.dtype:
@@ -119,8 +135,9 @@ class _Comparison:
         judged = tolerance.judge_values(a, b, exact, self.origin, tie, self.random)
         if judged["equal"]:
             return None
-        self.values.append({"where": where, "property": what, **judged})
-        return self.values[-1]
+        difference = cast(ValueDifference, {"where": where, "property": what, **judged})
+        self.values.append(difference)
+        return difference
 
     def _changed(self) -> None:
         """Inputs and buffers written to.
@@ -143,7 +160,7 @@ class _Comparison:
             if found is not None:
                 found["label"] = label
 
-    def _before(self, label: str) -> Optional[Dict[str, Any]]:
+    def _before(self, label: str) -> Optional[SavedTensor]:
         tensor = self.baseline.get(label)
         return None if tensor is None else outputs.entry(tensor)
 
@@ -160,9 +177,17 @@ class _Comparison:
                 assert filled is not None
                 if not bool((filled != 0).any()):
                     continue  # no gradient and a zero gradient mean the same
-                missing = {"equal": False, "same": False, "tight": False, "label": label}
-                missing["missing"] = "eager" if a is None else "compiled"
-                self.values.append({"where": where, "property": "gradient", **missing})
+                self.values.append(
+                    {
+                        "where": where,
+                        "property": "gradient",
+                        "equal": False,
+                        "same": False,
+                        "tight": False,
+                        "label": label,
+                        "missing": "eager" if a is None else "compiled",
+                    }
+                )
                 continue
             if a.shape != b.shape:
                 self._differs(where, "shape", tuple(a.shape), tuple(b.shape))
@@ -178,14 +203,14 @@ def _same_python(a: Any, b: Any) -> bool:
 
 
 def compare(
-    reference: Dict[str, Any],
-    actual: Dict[str, Any],
-    exact: Optional[Dict[str, Any]] = None,
+    reference: Snapshot,
+    actual: Snapshot,
+    exact: Optional[Snapshot] = None,
     origin: Optional[str] = None,
     baseline: Optional[Dict[str, torch.Tensor]] = None,
-    ties: Optional[Dict[int, Dict[str, Any]]] = None,
+    ties: Optional[Dict[int, IndexedValues]] = None,
     random: bool = False,
-) -> Dict[str, Any]:
+) -> Comparison:
     """All differences between two snapshots.
 
     `equal`: none at all; `same`: none that the rule above minds.

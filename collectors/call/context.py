@@ -13,6 +13,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 
+from ..protocol import ContextState
+
 
 def autocast_settings(device: str) -> Tuple[bool, str]:
     """(enabled, dtype name) of autocast on a device type, on every release since 2.0."""
@@ -30,7 +32,7 @@ def autocast_settings(device: str) -> Tuple[bool, str]:
         return False, "torch.float32"
 
 
-def capture() -> Dict[str, Any]:
+def capture() -> ContextState:
     """The switches of the calling thread, JSON-able."""
     return {
         "grad": torch.is_grad_enabled(),
@@ -45,7 +47,7 @@ def capture() -> Dict[str, Any]:
 
 
 @contextlib.contextmanager
-def apply_state(state: Dict[str, Any]) -> Iterator[None]:
+def apply_state(state: ContextState) -> Iterator[None]:
     """Runs the body under a captured state.
 
     Only thread-local switches: the rest came along with the fork.

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import List, Optional
 
 from .. import FOLDER
+from ..protocol import Failure, FailureFrame
 from . import refused_kernels
 
 #: Exceptions that only forward another one; the class inside is the diagnosis.
@@ -56,8 +57,8 @@ def _diagnosis(chain: List[BaseException]) -> BaseException:
     return chain[-1]
 
 
-def _frames(error: BaseException, torch_root: str) -> List[Dict[str, Any]]:
-    frames = []
+def _frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
+    frames: List[FailureFrame] = []
     own = FOLDER
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = os.path.abspath(frame.f_code.co_filename)
@@ -89,18 +90,12 @@ def key_line(message: str) -> str:
     return first + (" | " + target if target and target not in first else "")
 
 
-def describe(error: BaseException) -> Dict[str, Any]:
-    """A JSON-able account of `error`.
-
-    Keys: `exception` (class of the diagnosis), `chain` (all classes, outermost first), `message`,
-        `first_line`,
-    `frames` (outermost first, each `file`, `function`, `line`, `torch`), `user_frames`,
-    `traceback`, `kernels` (names of generated ones that a compiler refused).
-    """
+def describe(error: BaseException) -> Failure:
+    """A JSON-able account of `error`, with every key."""
     torch_root = torch_folder()
     chain = _chain(error)
     inner = _diagnosis(chain)
-    frames: List[Dict[str, Any]] = []
+    frames: List[FailureFrame] = []
     for candidate in (inner, chain[-1], *reversed(chain)):
         frames = _frames(candidate, torch_root)
         if any(frame["torch"] for frame in frames):
@@ -147,7 +142,7 @@ def _text(error: BaseException) -> str:
         return "<message unavailable>"
 
 
-def brief(failure: Optional[Dict[str, Any]]) -> str:
+def brief(failure: Optional[Failure]) -> str:
     """`Class: first line` of a described failure, for people."""
     if not failure:
         return ""

@@ -13,13 +13,15 @@ from __future__ import annotations
 import os
 import random
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ..protocol import EagerFacts, LostWrite, UndefinedCast
 from . import lost_writes
+from .tolerance import IndexedValues
 
 #: Operators whose result holds indices along a dimension of their first argument: where `dim`
 #: stands, its default.
@@ -42,16 +44,23 @@ _CASTS = ("_to_copy", "copy_", "to")
 _EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
 
+class _Indexing(NamedTuple):
+    values: torch.Tensor
+    dim: int
+    stable: bool
+    kept: torch.Tensor
+
+
 class _Watch(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
-        self.undefined_casts: List[Dict[str, Any]] = []
-        self.lost_writes: List[Dict[str, Any]] = []
+        self.undefined_casts: List[UndefinedCast] = []
+        self.lost_writes: List[LostWrite] = []
         self.uninitialized: List[str] = []
         self.random: List[str] = []
         self.operators: List[str] = []
         self.coarse = False
-        self.indices: Dict[int, Dict[str, Any]] = {}
+        self.indices: Dict[int, _Indexing] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         seeded = torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
@@ -98,7 +107,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         values = args[0].detach()
         if dim is None:
             values, dim = values.flatten(), 0
-        entry = {"values": values, "dim": int(dim), "stable": stable, "kept": index}
+        entry = _Indexing(values, int(dim), stable, index)
         self.indices[index.untyped_storage().data_ptr()] = entry
 
     def _cast(self, source: torch.Tensor, target: torch.Tensor) -> None:
@@ -146,25 +155,25 @@ def _streams() -> Dict[str, str]:
     return found
 
 
-def _ties(watch: _Watch, result: Any) -> Dict[int, Dict[str, Any]]:
+def _ties(watch: _Watch, result: Any) -> Dict[int, IndexedValues]:
     """By number of the output: what it indexes."""
     from . import outputs
 
-    found = {}
+    found: Dict[int, IndexedValues] = {}
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
         if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64 and leaf.numel():
             entry = watch.indices.get(leaf.untyped_storage().data_ptr())
-            if entry is not None and entry["kept"].shape == leaf.shape:
-                values = entry["values"].cpu()
+            if entry is not None and entry.kept.shape == leaf.shape:
+                values = entry.values.cpu()
                 found[number] = {
                     "values": values,
-                    "dim": entry["dim"] % max(1, values.dim()),
-                    "stable": entry["stable"],
+                    "dim": entry.dim % max(1, values.dim()),
+                    "stable": entry.stable,
                 }
     return found
 
 
-def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
+def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
     """What one eager run of the call met: see the module's key idea. Runs in a forked child.
 
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
@@ -172,7 +181,7 @@ def facts(call: Any, path: Optional[str] = None) -> Dict[str, Any]:
     watch = _Watch()
     streams = _streams()
     error = None
-    ties: Dict[int, Dict[str, Any]] = {}
+    ties: Dict[int, IndexedValues] = {}
     try:
         with watch:
             result = call.function(*call.args, **call.kwargs)
@@ -244,7 +253,7 @@ def _poison(tensor: torch.Tensor) -> None:
         tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
-def _saved(ties: Dict[int, Dict[str, Any]], path: Optional[str]) -> bool:
+def _saved(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
     if not ties or path is None:
         return False
     torch.save(ties, path + ".part")

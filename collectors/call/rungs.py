@@ -17,6 +17,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
+from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
 from . import bisection, context, failure, outputs, restoring
 
 
@@ -33,10 +34,10 @@ class RecordedCall:
     compiled: Any
     args: Tuple[Any, ...]
     kwargs: Dict[str, Any]
-    options: Dict[str, Any]
+    options: CompileOptions
     history: List[Tuple[Any, Any]]
-    state: Dict[str, Any]
-    settings: Dict[str, Any] = field(default_factory=dict)
+    state: ContextState
+    settings: JsonObject = field(default_factory=dict)
     #: Python seeds anew in every fork
     random: Any = field(default_factory=random.getstate)
 
@@ -47,7 +48,7 @@ class RecordedCall:
                 set_config({name: value})
 
 
-def set_config(config: Dict[str, Any]) -> None:
+def set_config(config: JsonObject) -> None:
     """Sets `module.path.name` configuration values; a name this release lacks raises
     AttributeError.
     """
@@ -80,7 +81,7 @@ def quiet_compile_workers() -> None:
         inductor_config.compile_threads = 1
 
 
-def compile_with(call: RecordedCall, rung: Dict[str, Any]) -> Any:
+def compile_with(call: RecordedCall, rung: Rung) -> Any:
     """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as
     the user did.
     """
@@ -249,13 +250,10 @@ def promote() -> Iterator[None]:
         autocast_mode.autocast.__enter__, autocast_mode.autocast.__exit__ = saved
 
 
-def execute(call: RecordedCall, rung: Dict[str, Any]) -> Dict[str, Any]:
+def execute(call: RecordedCall, rung: Rung) -> RunAnswer:
     """Runs one rung in this (forked) process and saves its snapshot.
 
-    `rung`: `how` (eager | compiled | reused | probe), `backend`, `dynamic`, `mode`, `config`,
-    `replay`, `fp64`, `perturb`, `fill`, `recast`, `reorder`, `grads` (file with the gradients of
-    the outputs, or None), `snapshot` (file to write), and the keys of `bisection.apply`. A setting
-    that this release lacks makes the outcome `skipped`.
+    A setting that this release lacks makes the outcome `skipped`.
     """
     quiet_compile_workers()
     try:
@@ -264,14 +262,16 @@ def execute(call: RecordedCall, rung: Dict[str, Any]) -> Dict[str, Any]:
     except (AttributeError, ImportError, bisection.CannotBisectError) as error:
         return {"outcome": "skipped", "detail": str(error)[:200], "seconds": 0.0}
     answer = _perform(call, rung)
-    return {**answer, "bisect": counter.answer()} if counter else answer
+    if counter:
+        answer["bisect"] = counter.answer()
+    return answer
 
 
-def _perform(call: RecordedCall, rung: Dict[str, Any]) -> Dict[str, Any]:
+def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     started = time.time()
-    state = dict(call.state)
+    state = call.state
     if rung.get("fp64"):
-        state["autocast"] = {}
+        state = {**state, "autocast": {}}
     random.setstate(call.random)
     stage = _Stage()
     try:
@@ -323,11 +323,11 @@ class _Stage:
     """Tells the program's own exceptions from those of the code around it."""
 
     def __init__(self) -> None:
-        self.name = ""
+        self.name: CallPhase = ""
         self.error: Optional[BaseException] = None
 
     @contextlib.contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
+    def __call__(self, name: CallPhase) -> Iterator[None]:
         self.name = name
         try:
             yield
@@ -336,7 +336,7 @@ class _Stage:
             raise
 
 
-def _around(rung: Dict[str, Any]) -> Any:
+def _around(rung: Rung) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
     changed, or nothing special.
     """
@@ -353,7 +353,7 @@ def _around(rung: Dict[str, Any]) -> Any:
     return contextlib.nullcontext()
 
 
-def _function(call: RecordedCall, rung: Dict[str, Any]) -> Any:
+def _function(call: RecordedCall, rung: Rung) -> Any:
     if rung["how"] == "eager":
         return call.function
     if rung["how"] == "reused":

@@ -13,9 +13,11 @@ numbers there.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Optional, Tuple
+from typing import Optional, Tuple, TypedDict
 
 import torch
+
+from ..protocol import TensorJudgement
 
 RULE = 1
 TOLERANCE = 1e-4
@@ -34,6 +36,14 @@ _TIGHT = {
 #: Eager may be so far from float64, relative to the root mean square, and both still have drawn the
 #: same numbers.
 _RANDOM_NEAR = 0.05
+
+
+class IndexedValues(TypedDict):
+    """What an index output indexes: the values, along which dimension, and whether by a stable sort."""
+
+    values: torch.Tensor
+    dim: int
+    stable: bool
 
 
 def wide(tensor: torch.Tensor) -> torch.Tensor:
@@ -118,9 +128,9 @@ def judge_values(
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
     origin: Optional[torch.dtype] = None,
-    tie: Optional[Dict[str, Any]] = None,
+    tie: Optional[IndexedValues] = None,
     random: bool = False,
-) -> Dict[str, Any]:
+) -> TensorJudgement:
     """How two tensors of equal shape and dtype compare.
 
     `same` is the receiving side's rule, `tight` assert_close's.
@@ -138,7 +148,7 @@ def judge_values(
     equal = alike(reference, actual)
     if bool(equal.all()):
         return {"equal": True, "same": True, "tight": True, "max_abs_error": 0.0}
-    found: Dict[str, Any] = {
+    found: TensorJudgement = {
         "equal": False,
         "same": False,
         "tight": False,
@@ -189,13 +199,14 @@ def _judge_floats(
     actual: torch.Tensor,
     exact: Optional[torch.Tensor],
     origin: Optional[torch.dtype],
-    found: Dict[str, Any],
-) -> Dict[str, Any]:
-    counts = {
-        "nan": [int(torch.isnan(t).sum().item()) for t in (reference, actual)],
-        "inf": [int(torch.isinf(t).sum().item()) for t in (reference, actual)],
-    }
-    found.update({name: count for name, count in counts.items() if any(count)})
+    found: TensorJudgement,
+) -> TensorJudgement:
+    nan = [int(torch.isnan(t).sum().item()) for t in (reference, actual)]
+    inf = [int(torch.isinf(t).sum().item()) for t in (reference, actual)]
+    if any(nan):
+        found["nan"] = nan
+    if any(inf):
+        found["inf"] = inf
     found["nan_moved"] = bool((torch.isnan(reference) != torch.isnan(actual)).any())
     rtol, atol = _TIGHT.get(reference.dtype, (1e-3, 1e-3))
     found["tight"] = _within(actual, reference, rtol, atol)
@@ -204,7 +215,7 @@ def _judge_floats(
         reference, actual, exact = _finite(reference, actual, exact)
     if exact is not None:
         off, eager_off = _rmse(actual, exact), _rmse(reference, exact)
-        found.update(error_vs_fp64=off, eager_error_vs_fp64=eager_off)
+        found["error_vs_fp64"], found["eager_error_vs_fp64"] = off, eager_off
         found["scale"] = float(wide(exact).abs().square().mean().sqrt().item())
     same = _receiving(reference, actual, exact)
     if same is None or not same and origin in _COARSE:
@@ -213,9 +224,8 @@ def _judge_floats(
     return found
 
 
-def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: Dict[str, Any]) -> bool:
-    """Whether two index tensors choose equal values: `tie` has the indexed `values`, their `dim`,
-    and `stable`.
+def is_tied(reference: torch.Tensor, actual: torch.Tensor, tie: IndexedValues) -> bool:
+    """Whether two index tensors choose equal values.
 
     Values are equal within what rounding may do to them; under a stable sort exact ties have one
     right order, and an index may not appear twice where eager has it once.

@@ -14,6 +14,7 @@ import torch
 
 from ..call import context, rungs
 from ..machine.public_names import NotInGraphError, public_names
+from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
 from .translator import Translator
 from .value_statistics import ValueStatistics
 
@@ -44,9 +45,8 @@ class _PassThrough:
         return [inputs for runs in self.runs for inputs in runs]
 
 
-def capture(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Runs the call under a pass-through backend and returns `{"graphs": [IR, …]}` of the graphs it
-    ran.
+def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
+    """Runs the call under a pass-through backend and returns the graphs it ran.
 
     A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
     """
@@ -59,7 +59,7 @@ def capture(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]
     with context.apply_state(call.state):
         before, error = _run(call, request, backend)
     names = public_names()
-    graphs: List[Dict[str, Any]] = []
+    graphs: List[GraphJson] = []
     for index in range(len(backend.modules)):
         ran_now = len(backend.runs[index]) > (before[index] if index < len(before) else 0)
         if ran_now or error is not None or not request.get("replay"):
@@ -68,7 +68,7 @@ def capture(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]
 
 
 def _run(
-    call: rungs.RecordedCall, request: Dict[str, Any], backend: _PassThrough
+    call: rungs.RecordedCall, request: CaptureRequest, backend: _PassThrough
 ) -> Tuple[List[int], Optional[str]]:
     """Runs the call, after those before it if wanted; returns each graph's runs before it, and the
     error's class.
@@ -95,7 +95,7 @@ def _translated(
     names: Dict[int, str],
     owned: Dict[int, str],
     allowed: Set[int],
-) -> Dict[str, Any]:
+) -> GraphJson:
     """One graph as IR, with what each run gave its symbolic sizes."""
     module, runs, watched = backend.modules[index], backend.runs[index], backend.watching[index]
     inputs = runs[-1] if runs else None

@@ -12,32 +12,36 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import torch
 
 from ..call import context, outputs, rungs, tolerance
 from ..machine.public_names import public_names
+from ..protocol import (
+    ContextState,
+    DivergenceAnswer,
+    DivergenceRequest,
+    NumberedGraph,
+    PrefixLine,
+    TensorJudgement,
+)
 from .prefix import cut_at, describe, note_values
 
 _COARSE = (torch.float16, torch.bfloat16)
 
 
-def divergence(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
-    """`ask` "nodes": the graphs the call runs.
-
-    Else measures `positions` of graph `graph`, one JSON line each in `results`.
-
-    Both take `replay` and `config`; measuring also `grads`, `backend` and `coarse_from` (see
-    `_measured`).
+def divergence(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
+    """The graphs that the call runs; or measures `positions` of one of them, with two lines each in
+    the file `results`.
     """
     rungs.quiet_compile_workers()
     rungs.set_config(request.get("config") or {})
     if request["ask"] == "nodes":
-        return {"outcome": "ok", **_nodes(call, request)}
+        return _nodes(call, request)
     with open(request["results"], "a") as lines:
 
-        def tell(line: Dict[str, Any]) -> None:
+        def tell(line: PrefixLine) -> None:
             lines.write(json.dumps(line) + "\n")
             lines.flush()
 
@@ -45,11 +49,12 @@ def divergence(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, A
         for position in request["positions"]:
             tell({"position": position, "begun": True})
             torch.set_rng_state(rng)
+            line: PrefixLine = {"position": position}
             try:
-                found = _measured(call, request, position)
+                line.update(_measured(call, request, position))
             except Exception as error:  # says nothing of the other prefixes
-                found = {"error": type(error).__name__, "detail": str(error)[-300:]}
-            tell({"position": position, **found})
+                line.update({"error": type(error).__name__, "detail": str(error)[-300:]})
+            tell(line)
     return {"outcome": "ok"}
 
 
@@ -73,7 +78,7 @@ Run = Callable[..., Any]
 
 def _follow(
     call: rungs.RecordedCall,
-    request: Dict[str, Any],
+    request: DivergenceRequest,
     received: Callable[[int, Any, Any], Optional[Run]],
 ) -> None:
     """Runs the call. `received(index, graph, inputs)` sees each graph when Dynamo compiles it.
@@ -110,9 +115,9 @@ def _follow(
         function(*call.args, **call.kwargs)
 
 
-def _nodes(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
+def _nodes(call: rungs.RecordedCall, request: DivergenceRequest) -> DivergenceAnswer:
     names = public_names()
-    described: Dict[int, Dict[str, Any]] = {}
+    described: Dict[int, NumberedGraph] = {}
     ran: List[int] = []
 
     def received(index: int, module: Any, example_inputs: Any) -> Run:
@@ -130,7 +135,7 @@ def _nodes(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
         _follow(call, request, received)
     except Exception as raised:
         error = type(raised).__name__
-    return {"graphs": [described[index] for index in ran], "error": error}
+    return {"outcome": "ok", "graphs": [described[index] for index in ran], "error": error}
 
 
 def _compiler(call: rungs.RecordedCall, backend: Optional[str]) -> Any:
@@ -170,12 +175,12 @@ def compiler(function: Any, options: Dict[str, Any]) -> Any:
 
 
 def _measured(
-    call: rungs.RecordedCall, request: Dict[str, Any], position: Optional[int]
-) -> Dict[str, Any]:
+    call: rungs.RecordedCall, request: DivergenceRequest, position: Optional[int]
+) -> PrefixLine:
     """How eager and compiled compare on one prefix; from position `coarse_from` on, half-precision
     noise is expected.
     """
-    made: Dict[str, Any] = {}
+    made: Dict[str, Any] = {}  # the prefix in eager and compiled, or why it cannot be compiled
     compile_graph = _compiler(call, request.get("backend"))
 
     def received(index: int, module: Any, example_inputs: Any) -> Optional[Run]:
@@ -200,7 +205,7 @@ def _measured(
         bench = PrefixRun(reached, made["eager"], bool(request.get("grads")))
         since = request.get("coarse_from")
         coarse = since is not None and (position is None or position >= since)
-        return bench.compare(made["compiled"], coarse)
+        return cast(PrefixLine, bench.compare(made["compiled"], coarse))
     return {"error": "not reached"}
 
 
@@ -223,7 +228,7 @@ class PrefixRun:
         self.changed: Optional[List[int]] = None
         self.flows: Optional[List[torch.Tensor]] = None
 
-    def compare(self, compiled: Any, coarse: bool) -> Dict[str, Any]:
+    def compare(self, compiled: Any, coarse: bool) -> TensorJudgement:
         """The worst difference of eager and compiled, with float64 as the judge where they differ
         at all.
         """
@@ -248,7 +253,7 @@ class PrefixRun:
         return autocast or any(tensor.dtype in _COARSE for tensor in self.tensors)
 
     def _run(
-        self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: Dict[str, Any]
+        self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
     ) -> List[Optional[torch.Tensor]]:
         """The prefix's tensors and the inputs it changed, or else the gradients of everything that
         requires one.
@@ -342,13 +347,13 @@ def _worst(
     actual: List[Optional[torch.Tensor]],
     exact: Optional[List[Optional[torch.Tensor]]],
     origin: Optional[torch.dtype],
-) -> Dict[str, Any]:
+) -> TensorJudgement:
     """The comparison of the tensor that is furthest off: one that the rule minds before one that it
     does not.
     """
     if len(eager) != len(actual):
         return {"equal": False, "same": False}
-    judged = []
+    judged: List[TensorJudgement] = []
     for index, (a, b) in enumerate(zip(eager, actual)):
         fine = exact[index] if exact is not None and len(exact) == len(eager) else None
         judged.append(_judged(a, b, fine, origin))
@@ -362,7 +367,7 @@ def _judged(
     b: Optional[torch.Tensor],
     exact: Optional[torch.Tensor],
     origin: Optional[torch.dtype],
-) -> Dict[str, Any]:
+) -> TensorJudgement:
     if a is None or b is None:  # no gradient and a gradient of zeros mean the same
         given = a if a is not None else b
         if given is None:

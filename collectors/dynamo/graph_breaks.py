@@ -17,19 +17,31 @@ import re
 import sys
 from typing import Any, Dict, List, Tuple
 
+from ..protocol import (
+    BreakRecord,
+    ComplaintCounts,
+    ComplaintsAnswer,
+    ComplaintsRequest,
+    RecompileRecord,
+)
+
 _MAX_LISTED = 20
 _MAX_TEXT = 400
 #: How each release words that a function is not compiled any more.
 _LIMIT = re.compile(r"cache_size_limit|recompile[_ ]limit", re.IGNORECASE)
 
 
-def count() -> Dict[str, Any]:
-    """What this process has on record: `graph_breaks`, `recompiles` (counts), `limit_hit` and
-    `failed` (guards).
+def count() -> ComplaintCounts:
+    """What this process has on record.
 
     Costs a look at a few dictionaries and never imports torch.
     """
-    found: Dict[str, Any] = {"graph_breaks": 0, "recompiles": 0, "limit_hit": False, "failed": []}
+    found: ComplaintCounts = {
+        "graph_breaks": 0,
+        "recompiles": 0,
+        "limit_hit": False,
+        "failed": [],
+    }
     utils = sys.modules.get("torch._dynamo.utils")
     if utils is None:
         return found
@@ -41,10 +53,16 @@ def count() -> Dict[str, Any]:
             entries = [_entry(str(reason)) for reason in reasons]
             # the attempt that hits the limit notes its reasons too, and compiles nothing
             found["recompiles"] += min(_times([name for name, _ in entries]), _limit() - 1)
-            place = {"file": code.co_filename, "line": code.co_firstlineno}
             for guard in dict.fromkeys(guard for _, guard in entries):
                 if len(found["failed"]) < _MAX_LISTED:
-                    found["failed"].append({"guard": guard, "function": code.co_name, **place})
+                    found["failed"].append(
+                        {
+                            "guard": guard,
+                            "function": code.co_name,
+                            "file": code.co_filename,
+                            "line": code.co_firstlineno,
+                        }
+                    )
     return found
 
 
@@ -88,12 +106,9 @@ def _times(names: List[str]) -> int:
     return max((names.count(name) for name in set(names)), default=0)
 
 
-def collect(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(call: Any, request: ComplaintsRequest) -> ComplaintsAnswer:
     """Compiles afresh in this (forked) process, replays the history and the call, and reports what
     Dynamo met.
-
-    `request`: `backend` (another one instead of the user's own, or None). Answer: `complaints` with
-    `graphs`, `graph_breaks`, `recompiles`, `limit`, `limit_hit`.
     """
     import torch
 
@@ -138,9 +153,9 @@ def _without_fullgraph(call: Any) -> Any:
     return partial
 
 
-def breaks(observer: Any) -> List[Dict[str, Any]]:
+def breaks(observer: Any) -> List[BreakRecord]:
     """Each place where tracing stopped, once, with how often it did."""
-    found: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
+    found: Dict[Tuple[Any, ...], BreakRecord] = {}
     for item in observer.breaks:
         reason = _headline(item.reason)
         file, line, function = item.place
@@ -171,11 +186,11 @@ def _headline(reason: str) -> str:
     return next((line.strip() for line in reason.splitlines() if line.strip()), "")[:_MAX_TEXT]
 
 
-def _recompiles(observer: Any, call: Any) -> List[Dict[str, Any]]:
+def _recompiles(observer: Any, call: Any) -> List[RecompileRecord]:
     from . import guard_words
     from .observer import code_place
 
-    found = []
+    found: List[RecompileRecord] = []
     for made in observer.compiles:
         if not made.reasons or made.limited:
             continue

@@ -16,19 +16,18 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from ..call import context, failure, outputs, rungs
+from ..protocol import ArgumentChange, GuardsAnswer, GuardsRequest
 from .guard_words import Labels, labels, labels_in, publish
 from .observer import ObservedGraph, Observer, sequence
 
 _MAX_LISTED = 12
 
 
-def find(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
+def find(call: rungs.RecordedCall, request: GuardsRequest) -> GuardsAnswer:
     """Replays the history and the call with the user's own backend and tells what the last call
     reused.
 
-    `request`: `snapshot` (file for what the call leaves behind), `static` (changes, as given
-    before, to hold static) and `vary` (changes that alone are to differ in the history; everything
-    else in it is as in the call).
+    With `vary`, everything else in the history is as in the call.
     """
     rungs.quiet_compile_workers()
     observer = Observer().install()
@@ -36,7 +35,8 @@ def find(call: rungs.RecordedCall, request: Dict[str, Any]) -> Dict[str, Any]:
     if static and not hasattr(torch._dynamo, "mark_static"):
         return {"outcome": "unsupported"}
     try:
-        calls = sequence(call) if request.get("vary") is None else _isolated(call, request["vary"])
+        vary = request.get("vary")
+        calls = sequence(call) if vary is None else _isolated(call, vary)
         _run(call, calls, observer, static, request["snapshot"])
     except BaseException as error:
         return {"outcome": "raises", "failure": failure.describe(error)}
@@ -60,7 +60,7 @@ def _run(
     call: rungs.RecordedCall,
     calls: List[Tuple[Any, Any]],
     observer: Observer,
-    static: List[Dict[str, Any]],
+    static: List[ArgumentChange],
     path: str,
 ) -> None:
     """Runs the calls, the recorded one last, and saves what that one left behind."""
@@ -88,7 +88,7 @@ def _run(
     os.replace(path + ".part", path)
 
 
-def _isolated(call: rungs.RecordedCall, vary: List[Dict[str, Any]]) -> List[Tuple[Any, Any]]:
+def _isolated(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tuple[Any, Any]]:
     """The sequence in which only the places of `vary` change: does the graph depend on these
     alone?
     """
@@ -173,10 +173,10 @@ def _mapped(
 
 def _changed(
     reused: List[ObservedGraph], calls: List[Tuple[Any, Any]], call: rungs.RecordedCall
-) -> List[Dict[str, Any]]:
+) -> List[ArgumentChange]:
     """What differs between the calls the reused graphs were compiled for and the last one."""
     now = _leaves(call, *calls[-1])
-    changes: Dict[Tuple[str, Optional[int]], Dict[str, Any]] = {}
+    changes: Dict[Tuple[str, Optional[int]], ArgumentChange] = {}
     for made in sorted({graph.call for graph in reused}):
         then = _leaves(call, *calls[made])
         for where, value in now.items():
@@ -216,8 +216,8 @@ def _symbol_labels(
 
 
 def _dependent_first(
-    changed: List[Dict[str, Any]], reused: List[ObservedGraph], call: rungs.RecordedCall
-) -> List[Dict[str, Any]]:
+    changed: List[ArgumentChange], reused: List[ObservedGraph], call: rungs.RecordedCall
+) -> List[ArgumentChange]:
     """The changes with `used`: the size expressions of the reused graphs that hold their symbol;
     most used first.
     """

@@ -17,6 +17,7 @@ import torch
 
 from ..call import outputs
 from ..machine.public_names import NotInGraphError, public_name
+from ..protocol import GraphNode, GraphShape
 
 _CALLS = ("call_function", "call_method", "call_module")
 _LEAVES = {
@@ -28,15 +29,13 @@ _IN_PLACE = {getattr(operator, name) for name in dir(operator) if name.startswit
 }
 
 
-def describe(module: Any, names: Dict[int, str]) -> Dict[str, Any]:
-    """`{"nodes": […], "outputs": [positions]}` in public words only.
+def describe(module: Any, names: Dict[int, str]) -> GraphShape:
+    """The operations of a graph, in public words only.
 
-    A node: `operator` (None if it has no public name), `dtype`, `measurable`, `differentiable`,
-    `inputs` (positions it reads) and `writes` (it changes a tensor in place, so what comes later
-    may depend on it).
+    One that writes changes a tensor in place, so what comes later may depend on it.
     """
     positions: Dict[Any, int] = {}
-    nodes: List[Dict[str, Any]] = []
+    nodes: List[GraphNode] = []
     found: List[int] = []
     for node, depth in _with_depth(module):
         read = sorted({positions[n] for n in node.all_input_nodes if n in positions})

@@ -20,6 +20,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting, WatchMode
 from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
@@ -175,14 +176,30 @@ class Host:
 class WatchedStretch:
     """One stretch of the program that is watched: from `start` to `end`."""
 
-    def __init__(self, host: Host, mode: str, **spec: Any) -> None:
+    def __init__(
+        self,
+        host: Host,
+        mode: WatchMode,
+        check_first: Optional[int] = None,
+        every: Optional[int] = None,
+        patience: Optional[float] = None,
+    ) -> None:
+        """`check_first` and `every` are those of `protocol.RecorderSpec`; `patience` is in seconds,
+        see `Channel`.
+        """
         self.host = host
-        channel = Channel(host.socket, spec.pop("patience", None))
-        channel.send({"role": "script", "pid": os.getpid(), "mode": mode, **_about()})
-        cache = os.path.join(host.link, "cache")
-        self.recorder = Recorder(
-            channel, {"socket": host.socket, "folder": host.link, "cache": cache, **spec}
-        )
+        channel = Channel(host.socket, patience)
+        channel.send(_greeting(mode))
+        spec: RecorderSpec = {
+            "socket": host.socket,
+            "folder": host.link,
+            "cache": os.path.join(host.link, "cache"),
+        }
+        if check_first is not None:
+            spec["check_first"] = check_first
+        if every is not None:
+            spec["every"] = every
+        self.recorder = Recorder(channel, spec)
 
     def start(self) -> None:
         """From now on the calls of compiled callables are watched."""
@@ -191,7 +208,7 @@ class WatchedStretch:
     def end(self, error: Optional[BaseException] = None) -> None:
         """Ends the watching and tells the tool how the stretch ended."""
         switch().active = None
-        told: Dict[str, Any] = {"exit": 0, "exception": None}
+        told: ProgramEnding = {"exit": 0, "exception": None}
         if isinstance(error, SystemExit):
             code = error.code
             told["exit"] = int(code) if isinstance(code, int) else int(code is not None)
@@ -200,10 +217,13 @@ class WatchedStretch:
         self.recorder.finish(told)
 
 
-def _about() -> Dict[str, Any]:
-    """What the tool could not know of a program that it did not start."""
+def _greeting(mode: WatchMode) -> ScriptGreeting:
+    """With what the tool could not know of a program that it did not start."""
     torch = sys.modules.get("torch")
     return {
+        "role": "script",
+        "pid": os.getpid(),
+        "mode": mode,
         "torch": str(getattr(torch, "__version__", "")),
         "python": platform.python_version(),
         "command": list(getattr(sys, "orig_argv", None) or [sys.executable, *sys.argv]),

@@ -14,7 +14,9 @@ import inspect
 import os
 import re
 import sys
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from ..protocol import JsonObject
 
 HIDDEN = "<set>"
 HARMLESS = re.compile(r"[\w.,:+=\-\[\](){}' ]{0,80}")
@@ -48,7 +50,7 @@ def _shown(name: str, value: Any) -> Any:
     return text if HARMLESS.fullmatch(text) else HIDDEN
 
 
-def variables() -> Dict[str, Any]:
+def variables() -> JsonObject:
     """The environment variables that decide how torch and its compilers work, those with a path
     left out.
     """
@@ -60,7 +62,7 @@ def variables() -> Dict[str, Any]:
     }
 
 
-def configs() -> Dict[str, Any]:
+def configs() -> JsonObject:
     """Settings of torch's compiler that differ from their default, `torch._inductor.config.x` ->
     value.
 
@@ -87,7 +89,7 @@ def choices() -> List[str]:
     return found
 
 
-def changed_settings() -> Dict[str, Any]:
+def changed_settings() -> JsonObject:
     """The same with the values themselves.
 
     They are those of the calling thread: since 2.13 each thread has its own.
@@ -150,11 +152,11 @@ def _settings_by_reload(module: Any, entries: Dict[str, Any]) -> Iterator[Tuple[
             yield key, value, defaults[key]
 
 
-def caches() -> Dict[str, Any]:
+def caches() -> Dict[str, Optional[bool]]:
     """Whether compiled code may come from an earlier run; empty when the compiler was not
     loaded.
     """
-    found = {}
+    found: Dict[str, Optional[bool]] = {}
     for module_name, names in (
         (
             "torch._inductor.config",

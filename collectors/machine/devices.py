@@ -11,15 +11,15 @@ import contextlib
 import glob
 import os
 import re
-from typing import Any, Dict, List, Optional
+from typing import Dict, List, Optional
 
 import torch
 
+from ..protocol import DeviceFacts
 
-def devices() -> Dict[str, Any]:
-    """`cuda_available`, `gpus` (names), `driver`, `cudnn`, `rocm` and `xpu` (what is known of them,
-    or None).
-    """
+
+def devices() -> DeviceFacts:
+    """What is known of each kind of device, or None."""
     names = gpus()
     return {
         "cuda_available": _cuda_available(names),

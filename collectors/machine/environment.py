@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from typing import Any, Dict
 
 import torch
 
+from ..protocol import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
 from .configs import caches, changed_settings, choices, configs, variables
 from .vocabulary import internals, vocabulary
@@ -23,7 +23,7 @@ from .vocabulary import internals, vocabulary
 __all__ = ["changed_settings", "configs", "environment", "internals", "vocabulary"]
 
 
-def environment() -> Dict[str, Any]:
+def environment() -> EnvironmentFacts:
     """The machine and its torch, JSON-able.
 
     Call it in the thread of the user: configurations are per thread.
@@ -62,7 +62,7 @@ def environment() -> Dict[str, Any]:
     }
 
 
-def _torch() -> Dict[str, Any]:
+def _torch() -> TorchFacts:
     return {
         "torch": packages.public_version(torch.__version__),
         "git": getattr(torch.version, "git_version", None),

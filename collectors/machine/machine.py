@@ -19,6 +19,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 
+from ..protocol import ProcessorFacts
 from .configs import HARMLESS
 
 SUBPROCESS_SECONDS = 0.8
@@ -45,7 +46,7 @@ def system() -> str:
     return (platform.system() + " " + platform.release()).strip()
 
 
-def cpu() -> Dict[str, Any]:
+def cpu() -> ProcessorFacts:
     """The processor as lscpu has it, as far as a compiler cares; vulnerabilities and serial numbers
     are left out.
     """

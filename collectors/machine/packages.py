@@ -14,7 +14,9 @@ import os
 import re
 import sys
 from importlib import metadata
-from typing import Any, Dict
+from typing import Dict
+
+from ..protocol import TritonFacts
 
 #: The local part of a version that torch's own wheels have.
 _PUBLIC_BUILD = re.compile(
@@ -75,10 +77,8 @@ def pip_version() -> str:
     return ""
 
 
-def triton() -> Dict[str, Any]:
-    """Triton without importing it: `version`, `backends` (folders of its package) and `interpret`;
-    empty if missing.
-    """
+def triton() -> TritonFacts:
+    """Triton without importing it; `backends` are folders of its package."""
     with contextlib.suppress(Exception):
         spec = importlib.util.find_spec("triton")
         origin = spec.origin if spec is not None else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import Any, Dict, Optional
+from typing import Any, Mapping, Optional
 
 
 class Channel:
@@ -36,15 +36,15 @@ class Channel:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def send(self, message: Dict[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message; a vanished host is not the script's problem."""
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
             pass
 
-    def receive(self) -> Optional[Dict[str, Any]]:
-        """The next message, or None when the host is gone."""
+    def receive(self) -> Any:
+        """The next message, a JSON object (see `protocol`), or None when the host is gone."""
         while b"\n" not in self._buffer:
             try:
                 chunk = self._socket.recv(1 << 16)

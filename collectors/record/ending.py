@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, List, Tuple
+from typing import List, Tuple
 
 from .. import FOLDER
+from ..protocol import Failure, ScriptException
 
 
-def account(error: BaseException) -> Dict[str, Any]:
+def account(error: BaseException) -> ScriptException:
     """How the script itself ended: its exception, and whether torch or the script raised it."""
     frames = []
     trace = error.__traceback__
@@ -19,22 +20,24 @@ def account(error: BaseException) -> Dict[str, Any]:
         frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
     inside = bool(frames) and os.sep + "torch" + os.sep in frames[-1][0]
-    answer: Dict[str, Any] = {
+    return {
         "class": type(error).__name__,
         "raised_in_torch": inside,
         "place": _place(frames),
+        "failure": _failure(error),
     }
+
+
+def _failure(error: BaseException) -> Failure:
     if "torch" in sys.modules:
         from ..call import failure
 
-        answer["failure"] = failure.describe(error)
-    else:
-        answer["failure"] = {
-            "exception": type(error).__name__,
-            "message": str(error),
-            "first_line": str(error),
-        }
-    return answer
+        return failure.describe(error)
+    return {
+        "exception": type(error).__name__,
+        "message": str(error),
+        "first_line": str(error),
+    }
 
 
 def _place(frames: List[Tuple[str, int]]) -> str:

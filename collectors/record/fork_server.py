@@ -20,9 +20,10 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from ..call import process_groups, rungs, stopping
+from ..protocol import CallAnswer, CallRequest, ForkServerGreeting, StopRequest
 from . import requests
 from .channel import Channel
 
@@ -69,6 +70,18 @@ _LEFT: List[Any] = []  # closing them would write what they hold
 _MOST_OF_LOG = 30_000
 
 
+class _Child:
+    """A fork that answers request number `id` in the file `path`; `limit` is on the monotonic
+    clock, `stopped` when it was told to end.
+    """
+
+    def __init__(self, id: int, path: str, limit: float) -> None:
+        self.id = id
+        self.path = path
+        self.limit = limit
+        self.stopped: Optional[float] = None
+
+
 class ForkServer:
     """Serves requests of the host about one recorded call until told to stop or the host is
     gone.
@@ -82,33 +95,35 @@ class ForkServer:
         self.socket_path = socket_path
         self.folder = folder
         self.cache = cache
-        self.children: Dict[int, Dict[str, Any]] = {}
+        self.children: Dict[int, _Child] = {}
 
     def serve(self) -> None:
-        """The loop.
-
-        A request is `{"op": one of asked.KINDS or "stop", "id": n, "timeout": seconds, …}`.
-        """
+        """The loop."""
         leave_the_program()
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
         self.call.adopt_settings()
         self.channel = Channel(self.socket_path)
-        self.channel.send({"role": "standby", "call": self.number, "pid": os.getpid()})
+        greeting: ForkServerGreeting = {
+            "role": "standby",
+            "call": self.number,
+            "pid": os.getpid(),
+        }
+        self.channel.send(greeting)
         while True:
             ready = self.channel.pending()
             if not ready:
                 wait = 0.02 if self.children else 5.0
                 ready = bool(select.select([self.channel.fileno()], [], [], wait)[0])
             if ready:
-                request = self.channel.receive()
+                request: Union[CallRequest, StopRequest, None] = self.channel.receive()
                 if request is None or request["op"] == "stop":
                     self._kill_all()
                     return
                 self._start(request)
             self._reap()
 
-    def _start(self, request: Dict[str, Any]) -> None:
+    def _start(self, request: CallRequest) -> None:
         path = os.path.join(self.folder, "answer-{}-{}.json".format(self.number, request["id"]))
         limit = time.monotonic() + request["timeout"]
         pid = os.fork()
@@ -117,14 +132,9 @@ class ForkServer:
                 self._child(request, path)
             finally:
                 os._exit(0)
-        self.children[pid] = {
-            "id": request["id"],
-            "path": path,
-            "limit": limit,
-            "stopped": None,
-        }
+        self.children[pid] = _Child(request["id"], path, limit)
 
-    def _child(self, request: Dict[str, Any], path: str) -> None:
+    def _child(self, request: CallRequest, path: str) -> None:
         os.setsid()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.channel.close()
@@ -152,11 +162,9 @@ class ForkServer:
         for pid, child in list(self.children.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
             now = time.monotonic()
-            if done and child["stopped"] is None:
+            if done and child.stopped is None:
                 self._answered(pid, self._answer(child, status))
-            elif (
-                done or child["stopped"] is not None and now > child["stopped"] + stopping.PATIENCE
-            ):
+            elif done or child.stopped is not None and now > child.stopped + stopping.PATIENCE:
                 if not done:
                     _kill_group(pid)
                     os.waitpid(pid, 0)
@@ -165,27 +173,27 @@ class ForkServer:
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
                 self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})
-            elif child["stopped"] is None and now > child["limit"]:
-                child["stopped"] = now
+            elif child.stopped is None and now > child.limit:
+                child.stopped = now
                 stopping.stop(pid)
 
-    def _answered(self, pid: int, answer: Dict[str, Any]) -> None:
-        self.channel.send({"answer": self.children.pop(pid)["id"], **answer})
+    def _answered(self, pid: int, answer: CallAnswer) -> None:
+        self.channel.send({"answer": self.children.pop(pid).id, **answer})
 
-    def _answer(self, child: Dict[str, Any], status: int) -> Dict[str, Any]:
+    def _answer(self, child: _Child, status: int) -> CallAnswer:
         """What a child that ended by itself has written, or how it died."""
         if os.WIFSIGNALED(status):
             name = signal.Signals(os.WTERMSIG(status)).name
             return {"outcome": "died", "signal": name, "detail": self._log(child)}
-        answer = load_answer(child["path"])
+        answer = load_answer(child.path)
         return answer or {
             "outcome": "died",
             "signal": "exit {}".format(os.WEXITSTATUS(status)),
             "detail": self._log(child),
         }
 
-    def _log(self, child: Dict[str, Any]) -> str:
-        path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child["id"]))
+    def _log(self, child: _Child) -> str:
+        path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))
         try:
             with open(path, errors="replace") as log:
                 return log.read()[-_MOST_OF_LOG:]
@@ -205,11 +213,11 @@ def _kill_group(pid: int) -> None:
             pass
 
 
-def load_answer(path: str) -> Optional[Dict[str, Any]]:
+def load_answer(path: str) -> Optional[CallAnswer]:
     """The JSON answer a child wrote, or None if it did not get that far."""
     try:
         with open(path) as source:
-            loaded = json.load(source)
+            loaded: Optional[CallAnswer] = json.load(source)
     except (OSError, ValueError):
         return None
     return loaded if isinstance(loaded, dict) else None

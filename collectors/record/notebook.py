@@ -22,7 +22,10 @@ import os
 import re
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+
+if TYPE_CHECKING:
+    from ..protocol import NotebookSurvey
 
 _INSTALL = re.compile(
     r"\s*[!%]\s*(?:(?:python\d?|\{sys\.executable\}|\$sys\.executable)\s+-m\s+)?"
@@ -88,10 +91,8 @@ def _language(metadata: Dict[str, Any]) -> str:
     return "python" if named in ("python", "ipython") else named
 
 
-def survey(path: str) -> Dict[str, Any]:
-    """Whether a notebook can be run here: `problem` (None: it can), `texts` by name, `left_out`
-    lines.
-    """
+def survey(path: str) -> NotebookSurvey:
+    """Whether a notebook can be run here."""
     try:
         cells, prose = read(path)
         left_out = []

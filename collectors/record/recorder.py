@@ -12,8 +12,9 @@ import contextlib
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
 
+from ..protocol import BeginEvent, CallEvent, FinishedEvent, HostReply, ProgramEnding, RecorderSpec
 from .channel import Channel
 from .watched import Seen, Watched, public_options, signature
 
@@ -32,13 +33,11 @@ class _Pending:
 class Recorder:
     """The hub of one script run. `call` is what hooked compiled callables go through.
 
-    `spec`: `socket` and `folder` of the host; `check_first` calls of each callable are looked at in
-    any case; with `every`, only each `every`-th one is, and those that raise; `cache` is the
-    compiler cache of all repetitions. With `isolation` "rerun" nothing is forked: what a call can
-    reach is kept, for a program that is run again (`rerun`).
+    With `isolation` "rerun" in the `spec` nothing is forked: what a call can reach is kept, for a
+    program that is run again (`rerun`).
     """
 
-    def __init__(self, channel: Channel, spec: Dict[str, Any]) -> None:
+    def __init__(self, channel: Channel, spec: RecorderSpec) -> None:
         self.channel = channel
         self.spec = spec
         self.pid = os.getpid()
@@ -54,12 +53,12 @@ class Recorder:
         self.finished = False
         self.found: Optional[Callable[[], None]] = None
 
-    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+    def ask(self, message: CallEvent) -> HostReply:
         """Sends an event and waits for the host's word; a vanished host means: carry on
         unwatched.
         """
         self.channel.send(message)
-        answer = self.channel.receive()
+        answer: Optional[HostReply] = self.channel.receive()
         if answer is None:
             self.watching = False
             return {}
@@ -243,20 +242,18 @@ class Recorder:
         from . import fork_server, starting
 
         again = self.spec.get("isolation") == "rerun"
-        unsupported = (
-            not again
-            and _cuda_in_use()
-            and "CUDA"
-            or (process_groups.world_size() or 1) > 1
-            and "ranks"
-        )
-        if unsupported:
+        unsupported: Optional[Literal["CUDA", "ranks"]] = None
+        if not again and _cuda_in_use():
+            unsupported = "CUDA"
+        elif (process_groups.world_size() or 1) > 1:
+            unsupported = "ranks"
+        if unsupported is not None:
             # a fork cannot use a device its parent has initialised, nor take another rank's part:
             # no answer is better than a wrong one
             self.ask({"event": "unsupported", "call": number, "reason": unsupported})
             self.watching = False
             return
-        begin = {
+        begin: BeginEvent = {
             "event": "begin",
             "call": number,
             "options": public_options(watched.options),
@@ -339,7 +336,7 @@ class Recorder:
             torch.save(entry.flows, path)
             self.ask({"event": "gradients", "call": entry.number, "path": path})
 
-    def finish(self, ending: Dict[str, Any]) -> None:
+    def finish(self, ending: ProgramEnding) -> None:
         """Tells the host how the script ended."""
         if os.getpid() != self.pid or self.finished:
             return
@@ -352,16 +349,15 @@ class Recorder:
         finally:
             self.watching = False
             self.overhead += time.time() - started
-            self.channel.send(
-                {
-                    "event": "finished",
-                    "calls": self.calls,
-                    "compiles": self.compiles,
-                    "overhead": round(self.overhead, 3),
-                    "complaints": graph_breaks.count(),
-                    **ending,
-                }
-            )
+            finished: FinishedEvent = {
+                "event": "finished",
+                "calls": self.calls,
+                "compiles": self.compiles,
+                "overhead": round(self.overhead, 3),
+                "complaints": graph_breaks.count(),
+                **ending,
+            }
+            self.channel.send(finished)
 
 
 def _cuda_in_use() -> bool:

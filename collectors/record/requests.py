@@ -7,15 +7,33 @@ there and then.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
 from ..call import rungs
+from ..protocol import (
+    CallAnswer,
+    CallRequest,
+    CompareAnswer,
+    CompareRequest,
+    EnvironmentAnswer,
+    EnvironmentRequest,
+    GatherAnswer,
+    GatherRequest,
+    Operation,
+    RunAnswer,
+    RunRequest,
+    SubsystemsAnswer,
+    SubsystemsRequest,
+    TensorsAnswer,
+    TensorsRequest,
+)
 
-Json = Dict[str, Any]
+#: What does a kind of request: it takes the call and the request of that kind.
+_Doing = Callable[[rungs.RecordedCall, Any], CallAnswer]
 _COLLECTORS = str(__package__).rpartition(".")[0]
 
 
-def perform(call: rungs.RecordedCall, request: Json) -> Json:
+def perform(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
     """Does one request about a call in this (forked) process.
 
     Raises ValueError for a kind that is not in KINDS.
@@ -26,45 +44,43 @@ def perform(call: rungs.RecordedCall, request: Json) -> Json:
     return kind(call, request)
 
 
-def _of(module: str, function: str) -> Callable[[rungs.RecordedCall, Json], Json]:
+def _of(module: str, function: str) -> _Doing:
     """A function of another module, named from the top of the collectors, that takes the call and
     the request.
     """
 
-    def do(call: rungs.RecordedCall, request: Json) -> Json:
+    def do(call: rungs.RecordedCall, request: CallRequest) -> CallAnswer:
         loaded = import_module(_COLLECTORS + "." + module)
-        answer: Json = getattr(loaded, function)(call, request)
+        answer: CallAnswer = getattr(loaded, function)(call, request)
         return answer
 
     return do
 
 
-def _run(call: rungs.RecordedCall, request: Json) -> Json:
+def _run(call: rungs.RecordedCall, request: RunRequest) -> RunAnswer:
     return rungs.execute(call, request["rung"])
 
 
-def _compare(call: rungs.RecordedCall, request: Json) -> Json:
-    """Compares two saved results, each a path below `reference` and `actual`; `exact` and `ties`
-    may help to judge.
-    """
+def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer:
+    """Compares two saved results."""
     from ..call import comparison, context, outputs
 
-    def load(name: str) -> Any:
-        return outputs.load(request[name]) if request.get(name) else None
+    def load(path: Optional[str]) -> Any:
+        return outputs.load(path) if path else None
 
     result = comparison.compare(
-        load("reference"),
-        load("actual"),
-        load("exact"),
+        load(request["reference"]),
+        load(request["actual"]),
+        load(request.get("exact")),
         request.get("origin"),
         context.reachable(call.function, call.args, call.kwargs),
-        load("ties"),
+        load(request.get("ties")),
         bool(request.get("random")),
     )
     return {"outcome": "ok", "comparison": result}
 
 
-def _tensors(call: rungs.RecordedCall, request: Json) -> Json:
+def _tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
     """The named tensors of the call with the number of their elements."""
     from ..call import context
 
@@ -72,7 +88,7 @@ def _tensors(call: rungs.RecordedCall, request: Json) -> Json:
     return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
 
 
-def _gather(call: rungs.RecordedCall, request: Json) -> Json:
+def _gather(call: rungs.RecordedCall, request: GatherRequest) -> GatherAnswer:
     from ..source import source
 
     given = call.options.get("backend")
@@ -81,13 +97,19 @@ def _gather(call: rungs.RecordedCall, request: Json) -> Json:
     return {"outcome": "ok", "gathered": gathered}
 
 
-def _subsystems(call: rungs.RecordedCall, request: Json) -> Json:
+def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
     from ..call import bisection
 
-    return {"outcome": "ok", **bisection.subsystems(request.get("settings") or ())}
+    table = bisection.subsystems(request.get("settings") or ())
+    return {
+        "outcome": "ok",
+        "subsystems": table["subsystems"],
+        "changes": table["changes"],
+        "settings": table["settings"],
+    }
 
 
-def _environment(call: rungs.RecordedCall, request: Json) -> Json:
+def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> EnvironmentAnswer:
     from ..machine import environment, vocabulary
     from ..source import ownership
 
@@ -101,7 +123,7 @@ def _environment(call: rungs.RecordedCall, request: Json) -> Json:
     }
 
 
-KINDS: Dict[str, Callable[[rungs.RecordedCall, Json], Json]] = {
+KINDS: Dict[Operation, _Doing] = {
     "run": _run,
     "compare": _compare,
     "tensors": _tensors,

@@ -14,9 +14,20 @@ import os
 import signal
 import threading
 import traceback
-from typing import Any, Dict
+from typing import Any, Dict, Mapping, Union
 
 from ..call import stopping
+from ..call.rungs import RecordedCall
+from ..protocol import (
+    CallAnswer,
+    CallEvent,
+    CallRequest,
+    HostReply,
+    ProgramEnding,
+    RerunGreeting,
+    RerunSpec,
+    StopRequest,
+)
 from ..worker import candidate
 from .call_state import Changed, restore
 from .channel import Channel
@@ -26,27 +37,25 @@ from .recorder import Recorder
 class Rerun(Recorder):
     """Takes the recorder's place in a program that is run again: calls are counted, and call number
     `spec["call"]` is asked about.
-
-    `spec`: `descriptor` of the channel, `folder` of the host, `kept`: the file of `keep`, `cache`:
-    the compiler cache.
     """
 
-    def __init__(self, spec: Dict[str, Any]) -> None:
+    def __init__(self, spec: RerunSpec) -> None:
         candidate.die_with_parent(os.getppid())
         super().__init__(Channel.adopt(int(spec["descriptor"])), spec)
+        self.rerun = spec
 
-    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+    def ask(self, message: CallEvent) -> HostReply:
         """Nobody is told of what the program does on its way."""
         return {}
 
-    def finish(self, ending: Dict[str, Any]) -> None:
+    def finish(self, ending: ProgramEnding) -> None:
         """The program ended without making the call; the host sees that it is gone."""
 
     def _returned(self, number: int, result: Any, seen: Any, after: Dict[str, Any]) -> None:
         """Nothing is handed over."""
 
     def _begin(self, call: Any, number: int, watched: Any) -> None:
-        if number != self.spec["call"]:
+        if number != self.rerun["call"]:
             return
         with contextlib.suppress(
             ValueError
@@ -69,22 +78,24 @@ class Rerun(Recorder):
             if self.spec.get("cache"):
                 os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.spec["cache"]
             call.adopt_settings()
-            restore(call, self.spec["kept"])
+            restore(call, self.rerun["kept"])
         except BaseException as error:
             changed = isinstance(error, Changed)
             why = str(error) if changed else traceback.format_exc()[-4000:]
-            self.channel.send({"role": "rerun", "changed": why})
+            refusal: RerunGreeting = {"role": "rerun", "changed": why}
+            self.channel.send(refusal)
             return
-        self.channel.send({"role": "rerun", "pid": os.getpid()})
+        greeting: RerunGreeting = {"role": "rerun", "pid": os.getpid()}
+        self.channel.send(greeting)
         while True:
-            request = self.channel.receive()
+            request: Union[CallRequest, StopRequest, None] = self.channel.receive()
             if request is None or request["op"] == "stop":
                 return
             self.channel.send(self._answer(call, request))
             if not request.get("stay"):
                 return
 
-    def _answer(self, call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+    def _answer(self, call: RecordedCall, request: CallRequest) -> CallAnswer:
         from . import requests
 
         log = os.open(request["log"], os.O_CREAT | os.O_WRONLY, 0o600)
@@ -105,7 +116,7 @@ class Rerun(Recorder):
         return answer
 
 
-def _is_out_of_memory(answer: Dict[str, Any]) -> bool:
+def _is_out_of_memory(answer: Mapping[str, Any]) -> bool:
     failure = answer.get("failure") or {}
     return "OutOfMemoryError" in str(failure.get("exception", ""))
 

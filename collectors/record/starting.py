@@ -13,7 +13,11 @@ import inspect
 import os
 import sys
 import types
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Union
+
+from ..protocol import RerunProgramSpec, StartWay, WatchedProgramSpec
+
+_Spec = Union[WatchedProgramSpec, RerunProgramSpec]
 
 #: Where the program is now, for people: the cell of a notebook. A test's name is found in the
 #: environment.
@@ -30,13 +34,13 @@ def place() -> str:
     return _PLACE["now"] or test.rsplit(" (", 1)[0]
 
 
-def run(spec: Dict[str, Any]) -> Optional[BaseException]:
+def run(spec: _Spec) -> Optional[BaseException]:
     """Runs the program that `spec["way"]` and `sys.argv` name.
 
     Returns the exception that ended it if its traceback was shown already. Raises what ends it
     otherwise, and Unusable.
     """
-    runners: Dict[str, Callable[[Dict[str, Any]], Optional[BaseException]]] = {
+    runners: Dict[StartWay, Callable[[_Spec], Optional[BaseException]]] = {
         "script": _script,
         "module": _module,
         "notebook": _notebook,
@@ -55,7 +59,7 @@ def _main(path: Optional[str]) -> types.ModuleType:
     return module
 
 
-def _script(spec: Dict[str, Any]) -> None:
+def _script(spec: _Spec) -> None:
     path = sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
     module = _main(path)
@@ -64,7 +68,7 @@ def _script(spec: Dict[str, Any]) -> None:
     exec(code, module.__dict__)
 
 
-def _text(spec: Dict[str, Any]) -> None:
+def _text(spec: _Spec) -> None:
     """A script that came over the standard input, whose name cannot be that of a file."""
     from . import notebook
 
@@ -74,14 +78,14 @@ def _text(spec: Dict[str, Any]) -> None:
     exec(compile(spec["text"], name, "exec", dont_inherit=True), _main(None).__dict__)
 
 
-def _module(spec: Dict[str, Any]) -> None:
+def _module(spec: _Spec) -> None:
     import runpy
 
     sys.path[0] = os.getcwd()
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
-def _notebook(spec: Dict[str, Any]) -> Optional[BaseException]:
+def _notebook(spec: _Spec) -> Optional[BaseException]:
     from . import notebook
 
     sys.path[0] = ""
@@ -95,7 +99,7 @@ def _entering(cell: str) -> None:
     _PLACE["now"] = cell
 
 
-def _function(spec: Dict[str, Any]) -> None:
+def _function(spec: _Spec) -> None:
     """`module:function`, imported from the working directory and called without arguments."""
     name, _, attribute = sys.argv[0].partition(":")
     sys.path[0] = os.getcwd()

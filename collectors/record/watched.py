@@ -7,6 +7,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, Dict, List, Tuple
 
+from ..protocol import CompileOptions
+
 _NUMBERS = itertools.count()
 
 
@@ -61,7 +63,7 @@ def signature(value: Any) -> Any:
     return type(value).__name__
 
 
-def public_options(options: Dict[str, Any]) -> Dict[str, Any]:
+def public_options(options: Dict[str, Any]) -> CompileOptions:
     """The torch.compile arguments as JSON; a callable backend becomes a marker."""
     return {key: _public(value) for key, value in options.items()}
 

@@ -17,23 +17,19 @@ import torch
 
 from ..call import context, outputs, rungs
 from ..call.closeness import same
-from ..trace.equivalence import EquivalenceRun, Waiting, gradients_how, operators
+from ..protocol import EquivalenceAnswer, SourceEquivalenceRequest
+from ..trace.equivalence import EquivalenceRun, SavedRun, Waiting, gradients_how, operators
 from ..trace.torch_functions import find_replaced
 from . import source
 
-Json = Dict[str, Any]
 #: A tensor: how it is told apart (id, and its name in a stock layer), the private one, the public
 #: one.
 _Pair = Tuple[str, torch.Tensor, torch.Tensor]
 
 
-def check(call: rungs.RecordedCall, request: Json) -> Json:
-    """Compares the call with the program in `request`.
-
-    `request`: `text` and `callable` make the callable, the function `inputs` in `text` its
-    arguments; `tensors` are pairs of a public expression and an id, as `anonymizer.source.paths`
-    has them; `file` is a path for our own use. Returns `outcome` ok with `outputs`, `gradients`,
-    `buffers` and `operators` as `equivalence.check` does, or raises with its `detail`.
+def check(call: rungs.RecordedCall, request: SourceEquivalenceRequest) -> EquivalenceAnswer:
+    """Compares the call with the program in `request`, whose `tensors` are as
+    `anonymizer.source.paths` has them.
     """
     changed = next(find_replaced(), None)
     if changed is not None:
@@ -43,7 +39,7 @@ def check(call: rungs.RecordedCall, request: Json) -> Json:
     path = request["file"]
     if not Waiting(lambda: torch.save(_private(call, request, rng), path)).wanted():
         return {"outcome": "raises", "detail": "the recorded call raises in eager mode"}
-    private = outputs.load(path)
+    private: SavedRun = outputs.load(path)
     os.unlink(path)
     try:
         public = _public(call, request, rng)
@@ -52,10 +48,10 @@ def check(call: rungs.RecordedCall, request: Json) -> Json:
             "outcome": "raises",
             "detail": "{}: {}".format(type(error).__name__, str(error)[:300]),
         }
-    return {"outcome": "ok", **_compared(private, public)}
+    return _compared(private, public)
 
 
-def _compared(private: Json, public: EquivalenceRun) -> Json:
+def _compared(private: SavedRun, public: EquivalenceRun) -> EquivalenceAnswer:
     expected = [leaf.detach() for leaf in private["results"]]
     labels = list(public.tensors)
     gradients = [public.gradients.get(label) for label in labels]
@@ -63,6 +59,7 @@ def _compared(private: Json, public: EquivalenceRun) -> Json:
     back = same([private["gradients"].get(label) for label in labels], gradients)
     back["how"] = gradients_how(back, private, public)
     return {
+        "outcome": "ok",
         "outputs": same(expected, [leaf.detach() for leaf in public.results]),
         "gradients": back,
         "buffers": same([private["after"][label] for label in labels], after),
@@ -70,7 +67,9 @@ def _compared(private: Json, public: EquivalenceRun) -> Json:
     }
 
 
-def _private(call: rungs.RecordedCall, request: Json, rng: torch.Tensor) -> Json:
+def _private(
+    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
+) -> SavedRun:
     """The recorded call's run; this process is a fork that ends with it."""
     live = _live(call)
     mine: Dict[str, torch.Tensor] = {}
@@ -81,7 +80,9 @@ def _private(call: rungs.RecordedCall, request: Json, rng: torch.Tensor) -> Json
     return run.saved()
 
 
-def _public(call: rungs.RecordedCall, request: Json, rng: torch.Tensor) -> EquivalenceRun:
+def _public(
+    call: rungs.RecordedCall, request: SourceEquivalenceRequest, rng: torch.Tensor
+) -> EquivalenceRun:
     """The rewritten program's run on the values of the private tensors.
 
     Raises ValueError where one has no counterpart.

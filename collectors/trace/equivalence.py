@@ -17,7 +17,7 @@ import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, TypedDict
 
 import torch
 
@@ -25,23 +25,22 @@ from ..call import context, outputs, rungs
 from ..call.closeness import same
 from ..call.forks import fork_from_fresh_thread
 from ..machine.public_names import NAMESPACES
+from ..protocol import (
+    Alikeness,
+    ContextState,
+    EquivalenceAnswer,
+    EquivalenceRequest,
+    ListComparison,
+    OperatorComparison,
+)
 from .torch_functions import find_replaced, has_dispatch, pause_watching
 from .trace import Tracer
 
-Json = Dict[str, Any]
 _SEED = 1
 
 
-def check(call: rungs.RecordedCall, request: Json) -> Json:
-    """Compares the call with the model in `request`.
-
-    `request`: `text` and `callable` make the model, `mapping` (public path -> traced name) and
-    `arguments` (traced names) say what goes where, `layers` (public path -> module number) which of
-    its layers stand for which, `training` is its mode, `stand_ins` names functions of the text for
-    which the call's own opaque operations are put in, `opaque` says that the trace did not look
-    into custom operators, `file` a path for our own use. Returns `outcome` ok or raises, and what
-    `_Compared.document` says.
-    """
+def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceAnswer:
+    """Compares the call with the model in `request`."""
     changed = next(find_replaced(), None)
     if changed is not None:
         return {"outcome": "raises", "detail": "the program has replaced {}".format(changed)}
@@ -59,7 +58,7 @@ def check(call: rungs.RecordedCall, request: Json) -> Json:
     with context.apply_state(call.state):
         random.setstate(call.random)
         tracer.run()
-    private = outputs.load(request["file"])
+    private: SavedRun = outputs.load(request["file"])
     os.unlink(request["file"])
     tracer.leave()
     try:
@@ -72,18 +71,20 @@ def check(call: rungs.RecordedCall, request: Json) -> Json:
         }
     ids = {label: id(tensor) for label, tensor in tracer.given.items()}
 
-    def compared(exact: Optional[Json]) -> Json:
+    def compared(exact: Optional[SavedRun]) -> EquivalenceAnswer:
         return _Compared(private, public, request, ids, tracer, model, exact).document()
 
     found = compared(None)
-    if any(found[part]["how"] == "differ" for part in _PARTS) and referee.wanted():
+    if _differ(found) and referee.wanted():
         exact = outputs.load(request["file"])
         os.unlink(request["file"])
         found = compared(exact)
-    return {"outcome": "ok", **found}
+    return found
 
 
-_PARTS = ("outputs", "gradients", "buffers")
+def _differ(found: EquivalenceAnswer) -> bool:
+    parts = (found["outputs"], found["gradients"], found["buffers"])
+    return any(part["how"] == "differ" for part in parts)
 
 
 def _exact(call: rungs.RecordedCall, rng: torch.Tensor) -> EquivalenceRun:
@@ -117,6 +118,18 @@ class Waiting:
         return os.waitpid(self.pid, 0)[1] == 0
 
 
+class SavedRun(TypedDict):
+    """A run as its process saves it for another one; tensors by the keys of `EquivalenceRun`."""
+
+    results: List[torch.Tensor]
+    gradients: Dict[Any, torch.Tensor]
+    freed: bool
+    #: what it was given, after the run
+    after: Dict[Any, torch.Tensor]
+    counts: Dict[str, int]
+    layers: List[Tuple[Any, List[float]]]
+
+
 class EquivalenceRun:
     """One run: its tensors, the gradients of what it was given, what it changed, and what reached
     the dispatcher.
@@ -138,7 +151,7 @@ class EquivalenceRun:
 
     @classmethod
     def of_call(
-        cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[Json] = None
+        cls, call: rungs.RecordedCall, rng: torch.Tensor, state: Optional[ContextState] = None
     ) -> EquivalenceRun:
         reachable = context.reachable(call.function, call.args, call.kwargs)
         run = cls({id(tensor): tensor for tensor in reachable.values()})
@@ -147,7 +160,7 @@ class EquivalenceRun:
         )
         return run
 
-    def perform(self, state: Json, rng: torch.Tensor, seed: Any, body: Any) -> None:
+    def perform(self, state: ContextState, rng: torch.Tensor, seed: Any, body: Any) -> None:
         torch.set_rng_state(rng)
         random.setstate(seed)
         torch._dynamo.config.disable = True
@@ -186,7 +199,7 @@ class EquivalenceRun:
                     found = [tensor.grad for tensor in wanted.values()]
             self.gradients = dict(zip(wanted, found))
 
-    def saved(self) -> Json:
+    def saved(self) -> SavedRun:
         """What the other process needs, detached."""
         return {
             "results": [_plain(leaf) for leaf in self.results],
@@ -207,7 +220,11 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _rewritten(
-    call: rungs.RecordedCall, request: Json, tracer: Tracer, rng: torch.Tensor, known: Set[str]
+    call: rungs.RecordedCall,
+    request: EquivalenceRequest,
+    tracer: Tracer,
+    rng: torch.Tensor,
+    known: Set[str],
 ) -> Any:
     """The rewritten model's run, on what the recorded call was given; and the model.
 
@@ -234,8 +251,8 @@ def _rewritten(
                 tensors[path].copy_(value)
     arguments = _arguments(request["arguments"], tracer)
     tensors.update(enumerate(arguments))
-    labels = {**request["mapping"], **dict(enumerate(request["arguments"]))}
-    run = EquivalenceRun({key: tensors[key] for key, label in labels.items() if label in known})
+    labels: List[Tuple[Any, str]] = [*request["mapping"].items(), *enumerate(request["arguments"])]
+    run = EquivalenceRun({key: tensors[key] for key, label in labels if label in known})
     run.perform(call.state, rng, call.random, lambda: model(*arguments))
     return run, model
 
@@ -261,44 +278,46 @@ def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
 class _Compared:
     """The comparison of the two runs."""
 
-    private: Json
+    private: SavedRun
     public: EquivalenceRun
-    request: Json
+    request: EquivalenceRequest
     ids: Mapping[str, int]
     tracer: Tracer
     model: Any
-    exact: Optional[Json]
+    exact: Optional[SavedRun]
 
-    def document(self) -> Json:
-        """`outputs`, `gradients`, `buffers`: `{"how", "count", "max_abs_error"}`; `operators`;
-        `layer`.
-
-        `how` is bitwise, close (torch.testing's tolerances), refereed (by float64) or differ.
-        `layer` is the public path of the first layer that computes something else, where values
-        differ.
-        """
+    def document(self) -> EquivalenceAnswer:
+        """How alike they are."""
         expected = [leaf.detach() for leaf in self.private["results"]]
         actual = [leaf.detach() for leaf in self.public.results]
-        exact = self.exact or {}
-        found: Json = {"outputs": same(expected, actual, exact.get("results"))}
-        pairs = [(path, self.ids[label]) for path, label in self.request["mapping"].items()]
+        exact = self.exact
+        results = same(expected, actual, exact["results"] if exact else None)
+        pairs: List[Tuple[Any, int]] = [
+            (path, self.ids[label]) for path, label in self.request["mapping"].items()
+        ]
         pairs += [(index, self.ids[label]) for index, label in enumerate(self.request["arguments"])]
-        both = {**dict.fromkeys(self.private["gradients"]), **dict.fromkeys(i for _, i in pairs)}
+        both = list(dict.fromkeys([*self.private["gradients"], *(i for _, i in pairs)]))
         keys = {identity: key for key, identity in reversed(pairs)}
-        found["gradients"] = same(
+        gradients = same(
             [self.private["gradients"].get(identity) for identity in both],
             [self.public.gradients.get(keys.get(identity)) for identity in both],
-            [exact.get("gradients", {}).get(identity) for identity in both],
+            [exact["gradients"].get(identity) if exact else None for identity in both],
         )
-        found["gradients"]["how"] = gradients_how(found["gradients"], self.private, self.public)
+        gradients["how"] = gradients_how(gradients, self.private, self.public)
         after = [(k, i) for k, i in pairs if k in self.public.tensors]
-        found["buffers"] = same(
+        buffers = same(
             [self.private["after"][identity] for _, identity in after],
             [self.public.tensors[key].detach() for key, _ in after],
-            [exact.get("after", {}).get(identity) for _, identity in after],
+            [exact["after"].get(identity) if exact else None for _, identity in after],
         )
-        found["operators"] = operators(self.private["counts"], self.public.counts)
-        if any(found[name]["how"] == "differ" for name in _PARTS):
+        found: EquivalenceAnswer = {
+            "outcome": "ok",
+            "outputs": results,
+            "gradients": gradients,
+            "buffers": buffers,
+            "operators": operators(self.private["counts"], self.public.counts),
+        }
+        if _differ(found):
             found["layer"] = self._first_layer()
         return found
 
@@ -314,7 +333,7 @@ class _Compared:
         paths = {id(module): path for path, module in self.model.named_modules()}
         for key, sums in self.public.layers:
             path = paths.get(key)
-            number = self.request["layers"].get(path)
+            number = self.request["layers"].get(path) if path is not None else None
             if number is None or not calls.get(number):
                 continue
             if not _close_sums(calls[number].pop(0), sums):
@@ -325,7 +344,7 @@ class _Compared:
         return {int(entry["id"]): key for key, entry in self.tracer.modules.items()}
 
 
-def gradients_how(compared: Json, private: Json, public: EquivalenceRun) -> str:
+def gradients_how(compared: ListComparison, private: SavedRun, public: EquivalenceRun) -> Alikeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
     itself and leaves none.
     """
@@ -334,13 +353,11 @@ def gradients_how(compared: Json, private: Json, public: EquivalenceRun) -> str:
     left = any(gradient is not None for gradient in public.gradients.values())
     if public.freed and not private["gradients"] and not left:
         return "not compared"
-    return str(compared["how"])
+    return compared["how"]
 
 
-def operators(private: Mapping[str, int], public: Mapping[str, int]) -> Json:
-    """`{"same", "count", "changed"}` of what reached the dispatcher in two runs; `changed` is
-    before and after by name.
-    """
+def operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:
+    """What reached the dispatcher in two runs."""
     before, after = _public(private), _public(public)
     names = sorted(set(before) | set(after))
     changed = {

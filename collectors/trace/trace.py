@@ -20,6 +20,7 @@ import torch.utils.checkpoint
 from ..call import context, outputs, rungs
 from ..dynamo.translator import tensor_meta
 from ..machine.public_names import NotInGraphError, public_name, public_names
+from ..protocol import TraceAnswer, TraceJson, TraceRequest
 from . import functions, stand_ins
 from .modes import Births, WatchMode
 from .registry import Registry
@@ -42,10 +43,8 @@ REPLACED = "a function of torch that the program has replaced"
 _AS_SUBCLASS = torch.Tensor.as_subclass
 
 
-def trace(call: rungs.RecordedCall, request: Json) -> Json:
-    """Runs the call and returns its `{"modules", "tensors", "root", "outputs", …}`; see
-    `Tracer.document`.
-    """
+def trace(call: rungs.RecordedCall, request: TraceRequest) -> TraceAnswer:
+    """Runs the call and returns its trace; see `Tracer.document`."""
     tracer = Tracer(call)
     given = context.name_reachable(call.function, call.args, call.kwargs)
     tracer.look_inside = not request.get("stand_ins")
@@ -381,7 +380,7 @@ class Tracer(Registry):
     # -- the document
     # -------------------------------------------------------------------------------
 
-    def document(self, result: Any) -> Json:
+    def document(self, result: Any) -> TraceJson:
         """The trace as JSON.
 
         `root`: a tree of `{"call": module, "items"}` and nodes as in the graph IR, with `state`

@@ -22,8 +22,16 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
+from ..protocol import (
+    CallVariation,
+    CandidateEnding,
+    CandidateOutcome,
+    CandidateRequest,
+    Failure,
+    Overrides,
+)
 from . import early_end
 
 CANNOT_JUDGE = 125
@@ -105,7 +113,7 @@ def _limit_memory(extra: int) -> None:
         pass  # a system without such limits still has the time limit
 
 
-def run(request: dict[str, Any], folder: str) -> int:
+def run(request: CandidateRequest, folder: str) -> int:
     """Run ``request["text"]`` as ``__main__``, write ``out/answer.json``, return the exit status.
 
     Raises nothing: every ending of the text is an outcome.
@@ -118,7 +126,7 @@ def run(request: dict[str, Any], folder: str) -> int:
     faulthandler.enable(watch)
     limit = float(request["timeout"])
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
-    answer: dict[str, Any]
+    answer: CandidateEnding
     counter: Any = None
     try:
         counter = _apply(request.get("overrides") or {})
@@ -142,17 +150,17 @@ def run(request: dict[str, Any], folder: str) -> int:
         }
     except BaseException as error:
         broken = isinstance(error, _BROKEN) and _raised_by_text(error, path)
-        answer = {"outcome": "broken" if broken else "fails", "failure": describe(error), "exit": 1}
-        sys.stderr.write(answer["failure"].get("traceback", ""))
+        failure = describe(error)
+        answer = {"outcome": "broken" if broken else "fails", "failure": failure, "exit": 1}
+        sys.stderr.write(failure.get("traceback", ""))
     faulthandler.cancel_dump_traceback_later()
     if counter is not None:
         answer["bisect"] = counter.answer()
-    if answer["outcome"] == "fails" and _of_values(answer["failure"]):
+    if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _undefined()
     _flush()
     _write(os.path.join(out, "answer.json"), answer)
-    exit_code: int = answer["exit"]
-    return exit_code
+    return answer["exit"]
 
 
 def _execute(text: str, path: str) -> None:
@@ -168,9 +176,9 @@ def _execute(text: str, path: str) -> None:
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
 
 
-def _of_values(failure: dict[str, Any] | None) -> bool:
+def _of_values(failure: Failure | None) -> bool:
     """Whether a repro's own check says that values are wrong."""
-    said = str((failure or {}).get("message", ""))
+    said = failure["message"] if failure is not None else ""
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
 
 
@@ -189,13 +197,13 @@ def _undefined() -> list[str]:
     return found
 
 
-def _stopped(stop: SystemExit) -> dict[str, Any]:
+def _stopped(stop: SystemExit) -> CandidateEnding:
     if isinstance(stop.code, str) or not isinstance(stop.code, (int, type(None))):
         sys.stderr.write(f"{stop.code}\n")
     code = stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 1)
     code &= 0xFF
     if code in (0, CANNOT_JUDGE):
-        outcome = "passes" if code == 0 else "cannot_judge"
+        outcome: CandidateOutcome = "passes" if code == 0 else "cannot_judge"
         return {"outcome": outcome, "failure": None, "exit": code}
     return {"outcome": "fails", "failure": describe(stop), "exit": code}
 
@@ -214,11 +222,11 @@ def _raised_by_text(error: BaseException, path: str) -> bool:
     return bool(names) and names[-1] == path
 
 
-def describe(error: BaseException) -> dict[str, Any]:
+def describe(error: BaseException) -> Failure:
     """``failure.describe``, or the same form with less in it where that cannot work."""
     try:
         module = importlib.import_module(_COLLECTORS + ".call.failure")
-        account: dict[str, Any] = module.describe(error)
+        account: Failure = module.describe(error)
         json.dumps(account)
         return account
     except BaseException:  # out of memory, deep recursion, a torch that cannot be imported
@@ -238,7 +246,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _write(path: str, answer: dict[str, Any]) -> None:
+def _write(path: str, answer: CandidateEnding) -> None:
     """Write whole or not at all: a candidate's threads may still end the process."""
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(answer, file)
@@ -253,21 +261,20 @@ def _flush() -> None:
             pass
 
 
-def _apply(overrides: dict[str, Any]) -> Any:
+def _apply(overrides: Overrides) -> Any:
     """Make ``torch.compile`` and the torch configs behave as ``overrides`` say, in this process
     only.
 
-    Keys: ``backend``, ``dynamic``, ``mode``, ``fullgraph``, ``options``, ``disable`` (arguments of
-    ``torch.compile``; a backend other than inductor drops mode and options), ``config``, a
-    mapping of full names such as ``torch._inductor.config.fallback_random`` to values, ``end``
-    (``"compiler"``: where a C++ compiler would start, the candidate has passed), and those of
-    ``bisection.apply``, whose counter is returned.  Raises Unsupported.
+    A backend other than inductor drops mode and options.  Returns the counter of
+    ``bisection.apply``, if there is one.  Raises NoSuchSettingError.
     """
     if overrides.get("end") == "compiler":
         early_end.at_compiler()
     for name, value in (overrides.get("config") or {}).items():
         set_config(name, value)
-    variation = {key: overrides[key] for key in _VARIATION if key in overrides}
+    variation = cast(
+        CallVariation, {key: value for key, value in overrides.items() if key in _VARIATION}
+    )
     arguments = {
         key: value
         for key, value in overrides.items()
@@ -305,7 +312,7 @@ def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Calla
 
 
 def set_config(name: str, value: Any) -> None:
-    """Give the setting of that full name a value.  Raises Unsupported where there is none."""
+    """Give the setting of that full name a value.  Raises NoSuchSettingError where there is none."""
     parts = name.split(".")
     owner: Any = None
     for end in range(len(parts) - 1, 0, -1):

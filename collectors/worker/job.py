@@ -9,8 +9,8 @@ import os
 import signal
 import threading
 import time
-from typing import Any
 
+from ..protocol import CandidateAnswer, CandidateEnding, CandidateOutcome, CandidateRequest
 from . import candidate
 from .slot import Slot
 
@@ -20,7 +20,7 @@ _TAIL = 4000
 class Job:
     """One candidate in flight. ``lock`` guards ``pid`` against being killed after it was reaped."""
 
-    def __init__(self, request: dict[str, Any], slot: Slot) -> None:
+    def __init__(self, request: CandidateRequest, slot: Slot) -> None:
         self.request = request
         self.slot = slot
         self.lock = threading.Lock()
@@ -64,39 +64,49 @@ def kill_group(pid: int) -> None:
             continue
 
 
-def read_answer(job: Job) -> dict[str, Any]:
+def read_answer(job: Job) -> CandidateAnswer:
     """What the candidate wrote, or what its exit status says where it could not write."""
     out = os.path.join(job.slot.folder, "out")
-    answer: dict[str, Any] = {"failure": None, "signal": None, "exit": 0, "detail": ""}
-    try:
-        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
-            answer.update(json.load(file))
-    except (OSError, ValueError):
-        answer.update(_ending(job))
+    answer: CandidateAnswer = {
+        "failure": None,
+        "signal": None,
+        "detail": "",
+        **(_written(out) or _ending(job)),
+        "id": job.request["id"],
+        "stdout": tail(os.path.join(out, "stdout")),
+        "stderr": tail(os.path.join(out, "stderr")),
+        "seconds": round(job.seconds, 3),
+    }
     signalled = os.WIFSIGNALED(job.status)
     if signalled and job.timed_out:
-        answer.update(outcome="timeout", failure=None, signal=None)
+        answer.update({"outcome": "timeout", "failure": None, "signal": None})
     elif signalled and answer["outcome"] == "passes":  # it crashed while the interpreter shut down
-        answer.update(_ending(job))
+        answer = {**answer, **_ending(job)}
     if job.cancelled:
-        answer.update(outcome="cancelled", failure=None)
+        answer.update({"outcome": "cancelled", "failure": None})
     if answer["outcome"] in ("died", "timeout"):
         answer["detail"] = tail(os.path.join(out, "stack")) or answer["detail"]
-    answer["id"] = job.request["id"]
-    answer["stdout"] = tail(os.path.join(out, "stdout"))
-    answer["stderr"] = tail(os.path.join(out, "stderr"))
-    answer["seconds"] = round(job.seconds, 3)
     return answer
 
 
-def _ending(job: Job) -> dict[str, Any]:
+def _written(out: str) -> CandidateEnding | None:
+    """The candidate's own answer; None if it did not get that far."""
+    try:
+        with open(os.path.join(out, "answer.json"), encoding="utf-8") as file:
+            ending: CandidateEnding = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return ending
+
+
+def _ending(job: Job) -> CandidateEnding:
     if "error" in job.request:
         return {"outcome": "cannot_judge", "exit": 125, "detail": job.request["error"]}
     if os.WIFSIGNALED(job.status):
         number = os.WTERMSIG(job.status)
         return {"outcome": "died", "signal": candidate.signal_name(number), "exit": -number}
     code = os.WEXITSTATUS(job.status)
-    outcomes = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
+    outcomes: dict[int, CandidateOutcome] = {0: "passes", candidate.CANNOT_JUDGE: "cannot_judge"}
     return {"outcome": outcomes.get(code, "died"), "exit": code}
 
 

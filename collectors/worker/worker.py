@@ -32,6 +32,13 @@ import warnings
 from typing import Any
 
 from .. import FOLDER
+from ..protocol import (
+    CancelRequest,
+    CandidateAnswer,
+    CandidateRequest,
+    ReadyMessage,
+    StartedMessage,
+)
 from . import candidate
 from .job import Job, kill_group, read_answer
 from .slot import Slot
@@ -71,7 +78,7 @@ class Worker:
                     kill_group(slot.standby.pid)
         return 0
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: ReadyMessage | StartedMessage | CandidateAnswer) -> None:
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self.options.answers, data) :]
@@ -100,16 +107,20 @@ class Worker:
         self.buffer += data
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
-            self._take(json.loads(line))
+            message = json.loads(line)
+            if "cancel" in message:
+                self._cancel(message)
+            else:
+                self._take(message)
         return bool(data)
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if "cancel" in message:
-            job = self.jobs.get(message["cancel"])
-            if job is not None:
-                job.cancelled = True
-                job.kill()
-            return
+    def _cancel(self, message: CancelRequest) -> None:
+        job = self.jobs.get(message["cancel"])
+        if job is not None:
+            job.cancelled = True
+            job.kill()
+
+    def _take(self, message: CandidateRequest) -> None:
         if self.free:
             slot = self.free.pop()
         else:
