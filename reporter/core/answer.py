@@ -8,11 +8,12 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
+from collectors.protocol import CandidateOutcome
 from reporter.core.plain import Json
 
-AnswerOutcome = Literal["passes", "fails", "cannot_judge", "died", "timeout", "broken", "cancelled"]
+AnswerOutcome = CandidateOutcome
 
 _OUTCOMES: tuple[str, ...] = get_args(AnswerOutcome)
 
