@@ -1414,8 +1414,8 @@ class KernelLaunch(_KernelLaunch, total=False):
 
 
 #: What compiling a kernel for one `target` gave: `exception` or `signal`, the `message` that
-#: matters (at most 400 characters), the `pass` of MLIR that failed, the end of the `log`. Some are missing
-#: for an outcome `broken`.
+#: matters (at most 400 characters), the `pass` of MLIR that failed, the end of the `log`. Some are
+#: missing for an outcome `broken`.
 TargetAnswer = TypedDict(
     "TargetAnswer",
     {

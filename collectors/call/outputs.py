@@ -48,7 +48,9 @@ class _SavedLeaf(TypedDict):
 
 
 class SavedLeaf(_SavedLeaf, total=False):
-    """A leaf of an output: a tensor, a plain `value`, or an object of which only the `type` counts."""
+    """A leaf of an output: a tensor, a plain `value`, or an object of which only the `type`
+    counts.
+    """
 
     tensor: torch.Tensor
     meta: TensorMetadata

@@ -39,7 +39,9 @@ _RANDOM_NEAR = 0.05
 
 
 class IndexedValues(TypedDict):
-    """What an index output indexes: the values, along which dimension, and whether by a stable sort."""
+    """What an index output indexes: the values, along which dimension, and whether by a stable
+    sort.
+    """
 
     values: torch.Tensor
     dim: int

@@ -312,7 +312,10 @@ def overridden(original: Callable[..., Any], arguments: dict[str, Any]) -> Calla
 
 
 def set_config(name: str, value: Any) -> None:
-    """Give the setting of that full name a value.  Raises NoSuchSettingError where there is none."""
+    """Give the setting of that full name a value.
+
+    Raises NoSuchSettingError where there is none.
+    """
     parts = name.split(".")
     owner: Any = None
     for end in range(len(parts) - 1, 0, -1):
