@@ -1072,14 +1072,11 @@ class ScriptEvidenceSpec(ToolsRequest):
     script: str
 
 
-class _ToolFinding(TypedDict):
+class ToolFinding(TypedDict, total=False):
+    """What one tool found: `facts` or `skipped`, or neither where the process ended first."""
+
     #: Of switching it on and off.
     seconds: float
-
-
-class ToolFinding(_ToolFinding, total=False):
-    """What one tool found; one of the two keys, or neither where the process ended first."""
-
     facts: ToolFacts
     #: Why it says nothing.
     skipped: str
@@ -1262,8 +1259,6 @@ class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
     overrides: Overrides
-    #: Always false, and not read.
-    probe: bool
     #: Only in a fresh process: the findings are the lines of `exhibit.jsonl`.
     exhibit: MeasurementRequest
     #: Added by the worker: why the process could not be started.

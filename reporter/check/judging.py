@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from collectors.protocol import FailureFrame
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure as shown_by
 from reporter.core.kinds import CheckOutcome, Kind, assert_never
@@ -104,8 +105,7 @@ def _excuse(
     answer: Answer, wanted: Signature | None, found: Signature | None, limit: float
 ) -> str | None:
     """Why a failure says nothing about the compiler; None if it does."""
-    failure = answer.failure or {}
-    said = f"{failure.get('exception')}: {failure.get('first_line')}"
+    said = answer.said()
     everything = f"{said}\n{answer.stderr}"
     if wanted is not None and found is not None and same(wanted, found):
         return None
@@ -117,20 +117,19 @@ def _excuse(
         return f"missing device ({_short(said)})"
     if _NO_COMPILER.search(everything):
         return f"no working C++ compiler ({_short(said)})"
-    lacks = failure.get("exception") in _NOT_THERE or (
-        failure.get("exception") == "AttributeError"
-        and _LACKS.search(str(failure.get("first_line")))
+    lacks = answer.exception in _NOT_THERE or (
+        answer.exception == "AttributeError" and _LACKS.search(answer.first_line)
     )
-    needs = answer.outcome == "broken" or (lacks and _is_from_the_text(failure.get("frames") or ()))
+    needs = answer.outcome == "broken" or (lacks and _is_from_the_text(answer.frames))
     return f"the repro needs what this torch does not have ({_short(said)})" if needs else None
 
 
-def _is_from_the_text(frames: Sequence[dict[str, object]]) -> bool:
+def _is_from_the_text(frames: Sequence[FailureFrame]) -> bool:
     """Whether the innermost frame is the repro's own, or that of a module that was asked for a name
     it lacks.
     """
-    own = [frame for frame in frames if frame.get("function") != "__getattr__"]
-    return bool(own) and not own[-1].get("torch")
+    own = [frame for frame in frames if frame["function"] != "__getattr__"]
+    return bool(own) and not own[-1]["torch"]
 
 
 def same(wanted: Signature, found: Signature) -> bool:
@@ -152,8 +151,7 @@ def same(wanted: Signature, found: Signature) -> bool:
 def describe(answer: Answer, found: Signature | None) -> str:
     """The failure in one line for people."""
     if answer.failure:
-        line = str(answer.failure.get("first_line", ""))
-        return _short(f"{answer.failure.get('exception')}: {line}".rstrip(": "))
+        return _short(answer.said())
     if answer.signal:
         return f"killed by {answer.signal}"
     if answer.outcome == "timeout":

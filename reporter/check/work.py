@@ -217,11 +217,8 @@ class TaskRunner:
             warm=self.pools.warm(place.python),
         )
         if _cannot_import_torch(answer):
-            said = (
-                f"{(answer.failure or {}).get('exception')}:"
-                f" {(answer.failure or {}).get('first_line')}"
-            )
-            raise CannotJudgeError(f"torch {place.label} cannot be imported ({said[:200]})")
+            said = answer.said()[:200]
+            raise CannotJudgeError(f"torch {place.label} cannot be imported ({said})")
         return observe(answer, task.subject.wanted, task.timeout)
 
 
@@ -250,9 +247,8 @@ def _same_commit(task: Task, place: Environment) -> CheckResult | None:
 
 def _cannot_import_torch(answer: Answer) -> bool:
     """An import failed, and so did telling torch's frames from others, which takes a torch."""
-    failure = answer.failure or {}
-    is_import = failure.get("exception") in ("ImportError", "ModuleNotFoundError", "OSError")
-    return is_import and not failure.get("frames")
+    is_import = answer.exception in ("ImportError", "ModuleNotFoundError", "OSError")
+    return is_import and not answer.frames
 
 
 def _check(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from collectors.protocol import CandidateOutcome
+from collectors.protocol import BisectCount, CandidateOutcome, Failure, FailureFrame
 from reporter.core.plain import Json
 
 AnswerOutcome = CandidateOutcome
@@ -40,14 +40,14 @@ class Answer:
     """
 
     outcome: AnswerOutcome
-    failure: Mapping[str, Any] | None = None
+    failure: Failure | None = None
     signal: str | None = None
     exit: int = 0
     stdout: str = ""
     stderr: str = ""
     detail: str = ""
     seconds: float = 0.0
-    bisect: Mapping[str, Any] | None = None
+    bisect: BisectCount | None = None
     undefined: tuple[str, ...] = ()
 
     @property
@@ -56,6 +56,30 @@ class Answer:
         anything of a failure.
         """
         return self.outcome in ("fails", "died", "timeout")
+
+    @property
+    def exception(self) -> str | None:
+        """The class of the exception it ended with; None where it told of none."""
+        return self.failure["exception"] if self.failure else None
+
+    @property
+    def first_line(self) -> str:
+        """The line of that exception's text that names the problem; it may be empty."""
+        return self.failure["first_line"] if self.failure else ""
+
+    @property
+    def message(self) -> str:
+        """That exception's text."""
+        return self.failure["message"] if self.failure else ""
+
+    @property
+    def frames(self) -> list[FailureFrame]:
+        """Its frames, outermost first."""
+        return self.failure.get("frames") or [] if self.failure else []
+
+    def said(self, most: int | None = None) -> str:
+        """The exception in one line, its text cut after `most` characters."""
+        return f"{self.exception}: {self.first_line[:most]}".rstrip(": ")
 
     @property
     def out_of_memory(self) -> bool:
@@ -68,9 +92,7 @@ class Answer:
         if self.outcome == "passes":
             return False
         if self.failure:
-            return is_about_memory(
-                f"{self.failure.get('exception')}: {self.failure.get('message')}"
-            )
+            return is_about_memory(f"{self.exception}: {self.message}")
         return is_about_memory(f"{self.stderr}\n{self.stdout}")
 
     def to_json(self) -> Json:

@@ -6,13 +6,14 @@ What is reduced, tested and filed is its complete text, nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from anonymizer.graph import boilerplate, emit
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
+from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
 from reporter.core.kinds import Kind, assert_never
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
@@ -97,16 +98,16 @@ def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | Non
         case "timeout":
             return Signature(Kind.HANG)
         case "fails":
-            return _raised(answer, answer.failure) if answer.failure is not None else None
+            return _raised(answer, answer.failure) if answer.failure else None
         case "passes" | "cannot_judge" | "broken" | "cancelled":
             return None
     assert_never(answer.outcome)
 
 
-def _raised(answer: Answer, failure: Mapping[str, Any]) -> Signature:
+def _raised(answer: Answer, failure: Failure) -> Signature:
     """The failure that the exception of an answer shows: the repro's own check, or a crash."""
-    if failure.get("exception") == "AssertionError":
-        own = of_assertion(str(failure.get("message", "")))
+    if failure["exception"] == "AssertionError":
+        own = of_assertion(failure["message"])
         if own is not None:
             return replace(own, undefined=answer.undefined)
     return of_crash(Kind.CRASH, None, failure)

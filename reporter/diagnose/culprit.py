@@ -203,15 +203,15 @@ class _Search:
         )
         if not found.exact:
             self.not_tried.append(f"which application of {name}")
-        counted = (found.below.bisect or {}) if found.below and found.exact else {}
+        counted = found.below.bisect if found.below and found.exact else None
         return replace(
             culprit,
             subsystem=name,
             application=found.number,
             of=total,
             exact=found.exact,
-            operator=counted.get("operator"),
-            graph_pass=counted.get("pass"),
+            operator=counted.get("operator") if counted else None,
+            graph_pass=counted.get("pass") if counted else None,
         )
 
     def _varied(self, pair: tuple[str, str], most: int | None) -> Variation:

@@ -186,9 +186,10 @@ def _measurement(diagnosis: Diagnosis) -> Json | None:
     comparison = diagnosis.comparison
     if comparison is None:
         return None
-    rows = [{key: item[key] for key in _NUMBERS if key in item} for item in comparison["values"]]
+    values: list[Mapping[str, object]] = [*comparison["values"]]
+    rows = [{key: item[key] for key in _NUMBERS if key in item} for item in values]
     return {
-        "rule": comparison.get("rule"),
+        "rule": comparison["rule"],
         "reference": reference(diagnosis.ladder) if diagnosis.ladder else None,
         "values": rows,
         "metadata": comparison["metadata"],

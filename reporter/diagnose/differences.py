@@ -8,8 +8,8 @@ right when compiled afresh is stale.
 
 from __future__ import annotations
 
+from collectors.protocol import Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import (
     AGAIN,
@@ -113,7 +113,7 @@ def _eager_twice(climber: Climber) -> Diagnosis | None:
     return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
 
 
-def _moves(rung: MeasuredRung, comparison: Json | None) -> bool:
+def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
     """Whether a variation of eager moves every part of the result that is to be excused."""
     if rung.comparison is None or comparison is None:
         return True
@@ -121,11 +121,11 @@ def _moves(rung: MeasuredRung, comparison: Json | None) -> bool:
     return {_place(item) for item in _minded(comparison) or comparison["values"]} <= moved
 
 
-def _minded(comparison: Json) -> list[Json]:
+def _minded(comparison: Comparison) -> list[ValueDifference]:
     return [item for item in comparison["values"] if not item["same"]]
 
 
-def _place(item: Json) -> str:
+def _place(item: ValueDifference) -> str:
     """Inputs and gradients are numbered among those that differ; their labels stay."""
     return str(item.get("label") or item["where"])
 
@@ -175,7 +175,7 @@ def _emulated(climber: Climber) -> bool:
     return emulated.comparison is not None and bool(emulated.comparison["tight"])
 
 
-def _precision_cast(climber: Climber, text: str, comparison: Json | None) -> Diagnosis:
+def _precision_cast(climber: Climber, text: str, comparison: Comparison | None) -> Diagnosis:
     return make_diagnosis(
         climber,
         Kind.PRECISION_CAST,
@@ -194,8 +194,7 @@ def _harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     text = describe(comparison)
     if _emulated(climber):
         return _precision_cast(climber, text, comparison)
-    tied = [item for item in (comparison or {"values": []})["values"] if item.get("tied")]
-    if tied:
+    if any(item.get("tied") for item in (comparison["values"] if comparison else ())):
         summary = (
             f"The results differ only in which of several tied values an index names ({text})."
         )
@@ -219,11 +218,11 @@ def _harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
     return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
 
 
-def _eager_far_off(comparison: Json | None) -> float | None:
+def _eager_far_off(comparison: Comparison | None) -> float | None:
     """How far eager is from float64, relative to the root mean square, if that is far."""
     shares = [
         item["eager_error_vs_fp64"] / item["scale"]
-        for item in (comparison or {"values": []})["values"]
+        for item in (comparison["values"] if comparison else ())
         if item.get("scale") and item.get("eager_error_vs_fp64") and not item.get("tight")
     ]
     return max((share for share in shares if share > _FAR_OFF), default=None)
@@ -262,7 +261,7 @@ def _excused(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     return _restless(climber, comparison) or _ill_conditioned(climber, comparison)
 
 
-def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
+def _restless(climber: Climber, comparison: Comparison) -> Diagnosis | None:
     """Eager's own result moves from run to run, within the tolerance but as far as the compiled one
     is off.
     """
@@ -279,7 +278,7 @@ def _restless(climber: Climber, comparison: Json) -> Diagnosis | None:
     )
 
 
-def _recast(climber: Climber, comparison: Json) -> bool:
+def _recast(climber: Climber, comparison: Comparison) -> bool:
     """Whether what differs depends on casts that C++ leaves undefined."""
     if not climber.ladder[Backend.AOT_EAGER].good:
         return False
@@ -291,28 +290,33 @@ def _recast(climber: Climber, comparison: Json) -> bool:
     )
 
 
-def _shift(moved: MeasuredRung, comparison: Json) -> float | None:
+def _shift(moved: MeasuredRung, comparison: Comparison) -> float | None:
     """How far a rung of eager is from eager; None if not nearly as far everywhere as the compiled
     result is off.
 
     Both the largest error and the mean square count: one element at a threshold excuses no whole
     tensor.
     """
-    found = {_place(item): item for item in (moved.comparison or {"values": ()})["values"]}
+    found = {_place(v): v for v in (moved.comparison["values"] if moved.comparison else ())}
     shifts = []
     for item in _minded(comparison):
-        other = found.get(_place(item), {})
-        far = all(
-            (other.get(key) or 0.0) >= _AS_FAR * (item.get(key) or 0.0)
-            for key in ("max_abs_error", "rms_error")
-        )
-        if not far or not other.get("max_abs_error") or item.get("nan_moved"):
+        other = found.get(_place(item))
+        if other is None or item.get("nan_moved") or not _as_far(other, item):
             return None
-        shifts.append(float(other["max_abs_error"]))
+        shifts.append(other["max_abs_error"])
     return max(shifts, default=None)
 
 
-def _ill_conditioned(climber: Climber, comparison: Json) -> Diagnosis | None:
+def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
+    largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
+    return (
+        largest > 0
+        and largest >= _AS_FAR * (off.get("max_abs_error") or 0.0)
+        and square >= _AS_FAR * (off.get("rms_error") or 0.0)
+    )
+
+
+def _ill_conditioned(climber: Climber, comparison: Comparison) -> Diagnosis | None:
     if _differs(climber.ladder[Backend.AOT_EAGER]):
         return None
     shift = _shift(climber.measure(PERTURBED), comparison)
@@ -375,7 +379,7 @@ def _undefined(climber: Climber) -> tuple[str, ...]:
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 
-def _kind(comparison: Json) -> tuple[Kind, str | None]:
+def _kind(comparison: Comparison) -> tuple[Kind, str | None]:
     """The kind of a difference, and for metadata the property."""
     minded = [item for item in comparison["values"] if not item["same"]]
     if comparison["metadata"]:

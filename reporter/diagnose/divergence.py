@@ -18,8 +18,10 @@ from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from collectors.protocol import DivergenceRequest, GraphNode, JsonObject, NumberedGraph, PrefixLine
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Finding
 
@@ -148,16 +150,19 @@ def profile(
     live_call, replay = (
         (source.live_call, source.replay) if isinstance(source, Finding) else (source, False)
     )
-    asked = {"op": "divergence", "replay": replay, "config": dict(config)}
+    asked = PrefixRuns(replay, grads, backend, dict(config))
     deadline = clock() + budget_seconds
-    answer = live_call.request({**asked, "ask": "nodes"}, min(timeout, budget_seconds))
+    nodes = questions.divergence(
+        {"op": "divergence", "ask": "nodes", "replay": replay, "config": asked.config}
+    )
+    answer = live_call.request(nodes, min(timeout, budget_seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
     prefix_runs = [
         _Bench(
             live_call,
-            {**asked, "grads": grads, "backend": backend},
+            asked,
             graph,
             deadline,
             timeout,
@@ -179,6 +184,16 @@ def _first_to_differ(prefix_runs: Sequence[_Bench]) -> _Bench:
     return prefix_runs[-1]
 
 
+@dataclass(frozen=True)
+class PrefixRuns:
+    """How prefixes are measured: see `profile`; with `replay` the earlier calls are made first."""
+
+    replay: bool
+    grads: bool
+    backend: Backend | None
+    config: JsonObject
+
+
 @dataclass
 class _Bench:
     """Measures prefixes of one graph, each once, until the time is up.
@@ -187,8 +202,8 @@ class _Bench:
     """
 
     live_call: CallSession
-    asked: Json
-    graph: Json
+    asked: PrefixRuns
+    graph: NumberedGraph
     deadline: float
     timeout: float
     jobs: int
@@ -199,8 +214,8 @@ class _Bench:
     whole: bool | None = None
 
     @property
-    def nodes(self) -> list[Json]:
-        return list(self.graph["nodes"])
+    def nodes(self) -> list[GraphNode]:
+        return self.graph["nodes"]
 
     def search(self) -> Profile:
         """Spaced positions first, then ever closer to where the difference begins."""
@@ -218,7 +233,7 @@ class _Bench:
             complete=bool(self.points)
             and not self._suspects()
             and set(self._spread()) <= self.tried,
-            grads=bool(self.asked["grads"]),
+            grads=self.asked.grads,
             whole=self.whole,
             failed=len(self.tried - {None} - set(self.points)),
         )
@@ -227,8 +242,12 @@ class _Bench:
         return self.deadline - self.clock()
 
     def _usable(self) -> list[int]:
-        wanted = "differentiable" if self.asked["grads"] else "measurable"
-        return [i for i, node in enumerate(self.nodes) if node["measurable"] and node[wanted]]
+        backward = self.asked.grads
+        return [
+            i
+            for i, node in enumerate(self.nodes)
+            if node["measurable"] and (node["differentiable"] or not backward)
+        ]
 
     def _spread(self) -> list[int]:
         usable = self._usable()
@@ -263,7 +282,7 @@ class _Bench:
         todo = [i for i in positions if i not in self.tried]
         # what ran before a later graph, or an earlier call, has left its traces: one fork for each
         # position then
-        alone = self.graph["graph"] > 0 or self.asked["replay"]
+        alone = self.graph["graph"] > 0 or self.asked.replay
         count = len(todo) if alone else min(self.jobs, len(todo))
         chunks = [todo[i::count] for i in range(count)]
         while chunks and self._left() > 0:
@@ -281,15 +300,20 @@ class _Bench:
             shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
             self.say(f"graph up to operation {shown} of {len(self.nodes)}")
             path = self.live_call.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
-            message = {
-                **self.asked,
+            request: DivergenceRequest = {
+                "op": "divergence",
                 "ask": "measure",
+                "replay": self.asked.replay,
+                "config": self.asked.config,
+                "grads": self.asked.grads,
+                "backend": self.asked.backend,
                 "graph": self.graph["graph"],
                 "positions": list(chunk),
                 "coarse_from": since,
                 "results": str(path),
             }
-            running.append((chunk, path, self.live_call.submit(message, limit)))
+            measured = self.live_call.submit(questions.divergence(request), limit)
+            running.append((chunk, path, measured))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:
             try:
@@ -309,7 +333,7 @@ class _Bench:
         begun: list[int | None] = []
         for line in text.splitlines():
             try:
-                found = json.loads(line)
+                found: PrefixLine = json.loads(line)
             except ValueError:  # the fork ended while writing
                 continue
             position = found["position"]
@@ -317,11 +341,11 @@ class _Bench:
                 begun.append(position)
             elif "same" in found and position is None:
                 self.whole = not found["same"]
-            elif "same" in found:
+            elif "same" in found and position is not None:
                 self.points[position] = self._point(position, found)
         return begun
 
-    def _point(self, position: int, found: Json) -> Point:
+    def _point(self, position: int, found: PrefixLine) -> Point:
         name = self.nodes[position]["operator"]
         return Point(
             position=position,
@@ -330,13 +354,13 @@ class _Bench:
             max_ulp=found.get("max_ulp"),
             error_vs_fp64=found.get("error_vs_fp64"),
             eager_error_vs_fp64=found.get("eager_error_vs_fp64"),
-            same=bool(found["same"]),
+            same=found["same"],
             mismatched=found.get("mismatched"),
             elements=found.get("elements"),
         )
 
 
-def _ancestors(nodes: Sequence[Json], positions: Iterable[int]) -> set[int]:
+def _ancestors(nodes: Sequence[GraphNode], positions: Iterable[int]) -> set[int]:
     """Everything the given positions are computed from, themselves not included unless one feeds
     another.
     """

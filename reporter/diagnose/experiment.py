@@ -12,11 +12,20 @@ import contextlib
 import itertools
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
+from collectors.protocol import (
+    BisectCount,
+    CallVariation,
+    Comparison,
+    Failure,
+    Overrides,
+    RunAnswer,
+    Rung,
+)
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
 from reporter.core.kinds import (
@@ -33,6 +42,7 @@ from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
+from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 
 _RANDOM = "torch._inductor.config.fallback_random"
@@ -55,21 +65,26 @@ class Variation:
     bisect: tuple[str, str, int | None] | None = None
     fresh: bool = True
 
-    def message(self) -> Json:
+    def message(self) -> CallVariation:
         """The keys that a rung of the fork server and the overrides of a candidate share."""
-        found: Json = {"fresh": self.fresh}
+        found: CallVariation = {"fresh": self.fresh}
         if self.config:
             found["config"] = dict(self.config)
         if self.dynamic != UNSET:
             found["dynamic"] = self.dynamic
-        for key in ("mode", "threads", "backend"):
-            if getattr(self, key) is not None:
-                found[key] = getattr(self, key)
-        for key in ("fallback", "undecomposed"):
-            if getattr(self, key):
-                found[key] = list(getattr(self, key))
+        if self.mode is not None:
+            found["mode"] = self.mode
+        if self.threads is not None:
+            found["threads"] = self.threads
+        if self.backend is not None:
+            found["backend"] = self.backend
+        if self.fallback:
+            found["fallback"] = list(self.fallback)
+        if self.undecomposed:
+            found["undecomposed"] = list(self.undecomposed)
         if self.bisect is not None:
-            found["bisect"] = dict(zip(("backend", "subsystem", "max"), self.bisect, strict=True))
+            backend, subsystem, last = self.bisect
+            found["bisect"] = {"backend": backend, "subsystem": subsystem, "max": last}
         return found
 
 
@@ -99,7 +114,7 @@ class Trial:
     bug: bool | None
     seconds: float = 0.0
     detail: str = ""
-    bisect: Json | None = None
+    bisect: BisectCount | None = None
 
 
 Experiment = Callable[[Variation], "Future[Trial]"]
@@ -115,49 +130,53 @@ def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
 
     def experiment(variation: Variation) -> Future[Trial]:
         path = finding.live_call.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
-        rung: Json = {"how": "compiled", "replay": finding.replay, "grads": finding.grads}
-        rung |= {"snapshot": str(path), **variation.message()}
-        if forced:  # the bug was seen with eager's random numbers on both sides
-            rung["config"] = {_RANDOM: True, **(rung.get("config") or {})}
-        comparison = {
-            "op": "compare",
-            "reference": eager.snapshot,
-            "actual": str(path),
-            "exact": ladder[EXACT].snapshot if ladder[EXACT].good else None,
-            "origin": "torch.bfloat16" if ladder.facts.get("coarse") else None,
-            "random": bool(ladder.facts.get("random") or ladder.facts.get("streams")),
+        rung: Rung = {
+            "how": "compiled",
+            "replay": finding.replay,
+            "grads": finding.grads,
+            "snapshot": str(path),
+            **cast(Rung, variation.message()),
         }
+        if forced:  # the bug was seen with eager's random numbers on both sides
+            rung["config"] = {_RANDOM: True, **rung.get("config", {})}
+        comparison = questions.compare(
+            eager.snapshot,
+            str(path),
+            exact=ladder[EXACT].snapshot if ladder[EXACT].good else None,
+            coarse=bool(ladder.facts.get("coarse")),
+            random=ladder.draws,
+        )
         trial: Future[Trial] = Future()
         started = time.monotonic()
 
-        def conclude(run: Json, compared: Json | None) -> None:
+        def conclude(run: RunAnswer, compared: Comparison | None) -> None:
             path.unlink(missing_ok=True)
             bug, detail = judge_run(wanted, run, compared, eager.failure)
             seconds = round(float(run.get("seconds") or time.monotonic() - started), 2)
             _resolve(trial, Trial(bug, seconds, detail, run.get("bisect")))
 
-        def ran(future: Future[Json]) -> None:
+        def ran(future: Future[RunAnswer]) -> None:
             answer = future.result()
-            if answer["outcome"] != RungOutcome.OK or not eager.good:
+            if answer["outcome"] != "ok" or not eager.good:
                 conclude(answer, None)
                 return
             second = finding.live_call.submit(comparison, timeout)
             second.add_done_callback(lambda done: conclude(answer, done.result().get("comparison")))
 
-        finding.live_call.submit({"op": "run", "rung": rung}, timeout).add_done_callback(ran)
+        finding.live_call.submit(questions.run(rung), timeout).add_done_callback(ran)
         return trial
 
     return experiment
 
 
 def judge_run(
-    wanted: Signature, run: Json, comparison: Json | None, eager_failure: Json | None
+    wanted: Signature, run: RunAnswer, comparison: Comparison | None, eager_failure: Failure | None
 ) -> tuple[bool | None, str]:
     """Whether one run of the recorded call shows the wanted bug, and the outcome in a word."""
     outcome, kind = RungOutcome(run["outcome"]), wanted.kind
     match outcome:
         case RungOutcome.RAISES:
-            return _exception(wanted, run.get("failure") or {}, eager_failure)
+            return _exception(wanted, run["failure"], eager_failure)
         case RungOutcome.DIED:
             same = kind == Kind.PROCESS_DEATH and run.get("signal") == wanted.signal
             return (True, "dies") if same else (None, "another death")
@@ -179,7 +198,7 @@ def judge_run(
 
 
 def _exception(
-    wanted: Signature, failure: Json, eager_failure: Json | None
+    wanted: Signature, failure: Failure, eager_failure: Failure | None
 ) -> tuple[bool | None, str]:
     """What an exception of the varied call says."""
     if wanted.kind in CRASHES:
@@ -190,7 +209,7 @@ def _exception(
     return None, "another exception"
 
 
-def _difference(wanted: Signature, comparison: Json) -> tuple[bool | None, str]:
+def _difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
     properties = {item["property"] for item in comparison["metadata"]}
     minded = [item for item in comparison["values"] if not item["same"]]
     if wanted.kind == Kind.WRONG_METADATA:
@@ -202,13 +221,13 @@ def _difference(wanted: Signature, comparison: Json) -> tuple[bool | None, str]:
     return (True, "differs") if same else (None, "differs in another way")
 
 
-def _refuses(failure: Mapping[str, Any], eager: Mapping[str, Any]) -> bool:
+def _refuses(failure: Failure, eager: Failure) -> bool:
     """Whether the compiled call raises for eager's reason: a RuntimeError alone can mean anything.
 
     The compiler may wrap the exception, and the check it makes may word the reason differently.
     """
-    wanted, found = _words(str(eager.get("first_line"))), _words(str(failure.get("message")))
-    classes = (failure.get("exception"), *failure.get("chain", ()))
+    wanted, found = _words(eager["first_line"]), _words(failure["message"])
+    classes = (failure["exception"], *failure.get("chain", ()))
     share = 0.25 if eager["exception"] in classes else 0.75
     return bool(wanted) and len(wanted & found) >= share * len(wanted)
 
@@ -231,9 +250,9 @@ def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experimen
             answer = future.result()
             gone = answer.outcome == "passes"
             bug = False if gone else True if interesting(answer) else None
-            _resolve(trial, Trial(bug, answer.seconds, answer.outcome, _plain(answer.bisect)))
+            _resolve(trial, Trial(bug, answer.seconds, answer.outcome, answer.bisect))
 
-        running = pool.submit(text, overrides=variation.message())
+        running = pool.submit(text, overrides=cast(Overrides, variation.message()))
         running.add_done_callback(ran)
         trial.add_done_callback(lambda done: running.cancel() if done.cancelled() else None)
         return trial
@@ -245,10 +264,6 @@ def _resolve(trial: Future[Trial], result: Trial) -> None:
     """Answers, unless nobody waits any more."""
     with contextlib.suppress(InvalidStateError):
         trial.set_result(result)
-
-
-def _plain(counted: Mapping[str, Any] | None) -> Json | None:
-    return dict(counted) if counted is not None else None
 
 
 @dataclass(frozen=True)
@@ -279,8 +294,8 @@ def call_abilities(live_call: CallSession, names: list[str], timeout: float) -> 
     """Asks the release behind a recorded call what it can vary; `names` are settings of
     interest.
     """
-    answer = live_call.request({"op": "subsystems", "settings": names}, timeout)
-    if answer.get("outcome") != "ok":
+    answer = live_call.request(questions.subsystems(names), timeout)
+    if answer["outcome"] != "ok":
         return USUAL
     return Abilities(
         tuple((str(item["backend"]), str(item["subsystem"])) for item in answer["subsystems"]),

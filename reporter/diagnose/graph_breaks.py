@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from collectors.protocol import Complaints
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
 
@@ -123,15 +125,17 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     to complain about.
     """
     counted = recording.complaints
-    broken, recompiled = int(counted.get("graph_breaks", 0)), int(counted.get("recompiles", 0))
-    hit = bool(counted.get("limit_hit"))
+    if counted is None:
+        return None
+    broken, recompiled = counted["graph_breaks"], counted["recompiles"]
+    hit = counted["limit_hit"]
     if not (broken or recompiled or hit):
         return None
     answers = [answer for last in recording.last_calls if (answer := _ask(last, timeout))]
     breaks = _merged(GraphBreak(**item) for answer in answers for item in answer["graph_breaks"])
     recompiles = tuple(Recompile(**item) for answer in answers for item in answer["recompiles"])
     if not recompiles:
-        recompiles = tuple(Recompile(call=0, **item) for item in counted.get("failed") or ())
+        recompiles = tuple(Recompile(call=0, **item) for item in counted["failed"])
     found = GraphBreakReport(
         graphs=sum(answer["graphs"] for answer in answers),
         graph_breaks=breaks,
@@ -144,16 +148,14 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     return found if breaks or recompiles or found.limit_hit or not answers else None
 
 
-def _ask(last: LastCall, timeout: float) -> Json | None:
+def _ask(last: LastCall, timeout: float) -> Complaints | None:
     """The complaints of one callable with its own backend; with `eager` where that one does not
     come to an end.
     """
-    answer = last.live_call.request({"op": "complaints"}, timeout)
-    if answer.get("outcome") != "ok" or answer.get("raised"):
-        again = last.live_call.request(
-            {"op": "complaints", "backend": Backend.EAGER.value}, timeout
-        )
-        if again.get("outcome") == "ok":
+    answer = last.live_call.request(questions.complaints(), timeout)
+    if answer["outcome"] != "ok" or answer.get("raised"):
+        again = last.live_call.request(questions.complaints(Backend.EAGER.value), timeout)
+        if again["outcome"] == "ok":
             answer = again
     return answer.get("complaints")
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from collectors.protocol import ArgumentChange, GuardsAnswer
 from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.findings import Finding
 
 _MAX_EXPERIMENTS = 4
@@ -38,7 +40,7 @@ class GuardChange:
         """Its name in words, without names of the user's."""
         return self.where if self.dimension is None else f"{self.where}, dimension {self.dimension}"
 
-    def to_json(self) -> Json:
+    def to_json(self) -> ArgumentChange:
         """Without `used`, which says why this change comes first."""
         return {
             "where": self.where,
@@ -102,7 +104,11 @@ def find(finding: Finding, timeout: float) -> MissingGuard | None:
         return None
     changes = [
         GuardChange(
-            item["where"], item["dimension"], item["compiled"], item["now"], tuple(item["used"])
+            item["where"],
+            item["dimension"],
+            item["compiled"],
+            item["now"],
+            tuple(item.get("used", ())),
         )
         for item in answer["changed"]
     ]
@@ -126,40 +132,34 @@ class _Search:
         self.finding = finding
         self.timeout = timeout
         self._made = 0
-        rung = {"how": "eager", "snapshot": self._path()}
-        self.eager = finding.live_call.request({"op": "run", "rung": rung}, timeout)
+        eager = questions.run({"how": "eager", "snapshot": self._path()})
+        self.eager = finding.live_call.request(eager, timeout)
 
     def _path(self) -> str:
         self._made += 1
         name = f"guard-{self.finding.call}-{id(self)}-{self._made}.pt"
         return str(self.finding.live_call.folder / name)
 
-    def ask(self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None) -> Json:
+    def ask(
+        self, static: Sequence[GuardChange], vary: Sequence[GuardChange] | None = None
+    ) -> GuardsAnswer:
         """History and call again, with some changes held static, or with only some of the changes
         made.
         """
-        message: Json = {
-            "op": "guards",
-            "snapshot": self._path(),
-            "static": [change.to_json() for change in static],
-            "vary": None if vary is None else [change.to_json() for change in vary],
-        }
-        return self.finding.live_call.request(message, self.timeout)
+        question = questions.guards(
+            self._path(),
+            [change.to_json() for change in static],
+            None if vary is None else [change.to_json() for change in vary],
+        )
+        return self.finding.live_call.request(question, self.timeout)
 
-    def right(self, answer: Json) -> bool | None:
+    def right(self, answer: GuardsAnswer) -> bool | None:
         """Whether a run agrees with eager; None if it cannot be told."""
         if answer.get("outcome") != "ok" or self.eager.get("outcome") != "ok":
             return None
-        compared = self.finding.live_call.request(
-            {
-                "op": "compare",
-                "reference": self.eager["snapshot"],
-                "actual": answer["snapshot"],
-                "exact": None,
-            },
-            self.timeout,
-        ).get("comparison")
-        return bool(compared["same"]) if compared else None
+        question = questions.compare(self.eager["snapshot"], answer["snapshot"])
+        compared = self.finding.live_call.request(question, self.timeout).get("comparison")
+        return compared["same"] if compared else None
 
     def confirm(self, changes: Sequence[GuardChange]) -> tuple[list[GuardChange], bool | None]:
         """The change that alone makes a reused graph wrong; then whether holding it static makes

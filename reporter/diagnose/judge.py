@@ -273,8 +273,9 @@ def _crash(climber: Climber) -> Diagnosis:
     names = climb_from_the_top(climber)
     own = climber.own_name()
     rung = climber.ladder[own if finding.grads else "compiled"]
-    failure = finding.failure or rung.failure or {}
-    if failure.get("exception") in _TOOLCHAIN:
+    failure = finding.failure or rung.failure
+    assert failure is not None
+    if failure["exception"] in _TOOLCHAIN:
         raise CannotJudgeError(
             f"torch finds no working C++ compiler ({failure['exception']}), so nothing can be"
             " compiled here; install g++ or set CXX"

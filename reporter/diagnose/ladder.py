@@ -13,10 +13,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
 
+from collectors.protocol import (
+    CallPhase,
+    Comparison,
+    EagerFacts,
+    Failure,
+    RunAnswer,
+    Rung,
+    ValueDifference,
+)
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, RungOutcome, Symptom
-from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.findings import Finding
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
@@ -30,7 +38,7 @@ NUMPY = "use_numpy_random_stream"
 CUSTOM = "custom"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
 #: calls.
-RUNGS: Mapping[str, Json] = {
+RUNGS: Mapping[str, Rung] = {
     EAGER: {"how": "eager"},
     AGAIN: {"how": "eager"},
     EXACT: {"how": "eager", "fp64": True},
@@ -76,13 +84,13 @@ class MeasuredRung:
     name: str
     outcome: RungOutcome
     detail: str = ""
-    comparison: Json | None = None
-    failure: Json | None = None
+    comparison: Comparison | None = None
+    failure: Failure | None = None
     signal: str | None = None
     snapshot: str | None = None
     seconds: float = 0.0
     stack: str = ""
-    phase: str = ""
+    phase: CallPhase = ""
 
     @property
     def good(self) -> bool:
@@ -95,10 +103,15 @@ class Ladder:
     """The rungs measured so far, by name, in order, and the facts of a probed eager run."""
 
     rungs: dict[str, MeasuredRung] = field(default_factory=dict)
-    facts: Json = field(default_factory=dict)
+    facts: EagerFacts = field(default_factory=EagerFacts)
 
     def __getitem__(self, name: str) -> MeasuredRung:
         return self.rungs.get(name) or MeasuredRung(name, RungOutcome.SKIPPED)
+
+    @property
+    def draws(self) -> bool:
+        """Whether eager drew random numbers, torch's or others'."""
+        return bool(self.facts.get("random") or self.facts.get("streams"))
 
 
 class _Flight:
@@ -106,12 +119,12 @@ class _Flight:
     seconds.
     """
 
-    def __init__(self, answer: Future[Json]) -> None:
+    def __init__(self, answer: Future[RunAnswer]) -> None:
         self.answer = answer
         self.started = self.ended = time.monotonic()
         answer.add_done_callback(self._end)
 
-    def _end(self, _: Future[Json]) -> None:
+    def _end(self, _: Future[RunAnswer]) -> None:
         self.ended = time.monotonic()
 
     def seconds(self) -> float:
@@ -147,9 +160,8 @@ class Climber:
         if again.good and eager.good:
             self._judge(again)
         path = self._path("probe")
-        rung = {"how": "probe", "snapshot": path}
-        probe = self.finding.live_call.request({"op": "run", "rung": rung}, self.timeout)
-        self.ladder.facts = dict(probe.get("facts") or {})
+        probe = questions.run({"how": "probe", "snapshot": path})
+        self.ladder.facts = self.finding.live_call.request(probe, self.timeout).get("facts") or {}
         self._ties = path if self.ladder.facts.get("ties") else None
         if eager.good:
             exact = self._run(EXACT)
@@ -178,10 +190,10 @@ class Climber:
         """Starts rungs side by side; `measure` then waits for them one by one."""
         for name in names:
             if name not in self.ladder.rungs and name not in self._ahead:
-                self._ahead[name] = self._submit(name, **self._way(name))
+                self._ahead[name] = self._submit(name, self._way(name))
 
-    def _way(self, name: str) -> Json:
-        way = dict(RUNGS.get(name) or {"how": "compiled"})
+    def _way(self, name: str) -> Rung:
+        way: Rung = RUNGS.get(name) or {"how": "compiled"}
         replay = self.finding.replay and way["how"] == "compiled"
         return {**way, "replay": replay and way.get("replay", True)}
 
@@ -203,20 +215,19 @@ class Climber:
             self.progress(name)
             fresh = self.finding.grads or number % 2
             way = self._way(Backend.INDUCTOR if fresh else "compiled")
-            self._ahead[name] = self._submit(name, **way)
+            self._ahead[name] = self._submit(name, way)
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]
 
     def _path(self, name: str) -> str:
         return str(self.finding.live_call.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
 
-    def _submit(self, name: str, **rung: Any) -> _Flight:
-        rung["snapshot"] = self._path(name)
-        rung.setdefault("grads", self.finding.grads)
-        return _Flight(self.finding.live_call.submit({"op": "run", "rung": rung}, self.timeout))
+    def _submit(self, name: str, way: Rung) -> _Flight:
+        rung: Rung = {**way, "snapshot": self._path(name), "grads": self.finding.grads}
+        return _Flight(self.finding.live_call.submit(questions.run(rung), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
-        flight = self._ahead.pop(name, None) or self._submit(name, **self._way(name))
+        flight = self._ahead.pop(name, None) or self._submit(name, self._way(name))
         answer = flight.answer.result(timeout=self.timeout + 60)
         outcome = RungOutcome(answer["outcome"])
         failure = answer.get("failure")
@@ -235,7 +246,7 @@ class Climber:
             answer.get("snapshot"),
             round(float(answer.get("seconds") or flight.seconds()), 2),
             str(answer.get("detail") or "") if outcome in _ENDED_BY_OTHERS else "",
-            str(answer.get("phase") or ""),
+            answer.get("phase") or "",
         )
         self.ladder.rungs[name] = measured
         return measured
@@ -244,19 +255,15 @@ class Climber:
         reference = self.ladder[EAGER]
         if not (rung.good and reference.good):
             return rung
-        answer = self.finding.live_call.request(
-            {
-                "op": "compare",
-                "reference": reference.snapshot,
-                "actual": rung.snapshot,
-                "exact": self._exact,
-                "origin": "torch.bfloat16" if self.ladder.facts.get("coarse") else None,
-                "ties": self._ties,
-                "random": bool(self.ladder.facts.get("random") or self.ladder.facts.get("streams")),
-            },
-            self.timeout,
+        question = questions.compare(
+            reference.snapshot,
+            rung.snapshot,
+            exact=self._exact,
+            coarse=bool(self.ladder.facts.get("coarse")),
+            ties=self._ties,
+            random=self.ladder.draws,
         )
-        comparison = answer.get("comparison")
+        comparison = self.finding.live_call.request(question, self.timeout).get("comparison")
         same = comparison is None or comparison["same"]
         judged = MeasuredRung(
             rung.name,
@@ -283,7 +290,7 @@ def reference(ladder: Ladder) -> str:
     return f"there is no float64 reference, since the program fails in float64 ({failed})"
 
 
-def describe(comparison: Json | None) -> str:
+def describe(comparison: Comparison | None) -> str:
     """The worst difference in a few words."""
     if comparison is None or comparison["equal"]:
         return ""
@@ -315,7 +322,7 @@ def describe(comparison: Json | None) -> str:
     return text
 
 
-def worst_value(comparison: Json) -> Json | None:
+def worst_value(comparison: Comparison) -> ValueDifference | None:
     """The value difference to report: the first one the rule minds, else the largest."""
     values = comparison["values"]
     minded = [item for item in values if not item["same"]] or values

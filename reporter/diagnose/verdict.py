@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collectors.protocol import Comparison, Failure
 from reporter.core.kinds import BUGS, Kind, Layer
-from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.ladder import Ladder
 from reporter.diagnose.stacks import TorchFrame
@@ -24,8 +24,8 @@ class Diagnosis:
     layer: Layer
     summary: str
     signature: Signature | None = None
-    failure: Json | None = None
-    comparison: Json | None = None
+    failure: Failure | None = None
+    comparison: Comparison | None = None
     ladder: Ladder | None = None
     finding: Finding | None = None
     cited: tuple[str, ...] = ()

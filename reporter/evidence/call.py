@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from collectors.protocol import EvidenceOptions
 from reporter.evidence.interface import Collected, read_answer, trim
+from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.report.folder import write_private
 
@@ -41,7 +41,7 @@ class CallEvidence:
 
 
 def of_call(
-    live_call: CallSession, folder: Path, budget: float, options: Mapping[str, Any] | None = None
+    live_call: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
 ) -> CallEvidence:
     """Asks the fork server of a recorded call for evidence, within `budget` seconds; `folder` must
     be private.
@@ -50,9 +50,7 @@ def of_call(
     """
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    answer = live_call.request(
-        {"op": "evidence", "folder": str(folder), "options": dict(options or {})}, budget
-    )
+    answer = live_call.request(questions.evidence(folder, options or {}), budget)
     found = answer.get("found")
     if found is None:
         outcome = answer.get("signal") or answer.get("outcome")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from collectors.protocol import ToolFinding
 from reporter.core.plain import Json
 
 #: What is kept of all files together, in bytes; the trace of a large model runs to gigabytes.
@@ -51,7 +52,7 @@ class Excerpt:
     text: str
 
 
-def read_answer(found: Mapping[str, Any], folder: Path) -> tuple[Collected, ...]:
+def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[Collected, ...]:
     """The target's answer about its tools (see `collectors.debugtools.tool.Session.stop`), with
     what lies in `folder`.
     """
@@ -60,8 +61,8 @@ def read_answer(found: Mapping[str, Any], folder: Path) -> tuple[Collected, ...]
             name,
             "skipped" if "facts" not in entry else "ok",
             entry.get("facts") or {},
-            str(entry.get("skipped", "" if "facts" in entry else "it did not come to an end")),
-            float(entry.get("seconds", 0.0)),
+            entry.get("skipped", "" if "facts" in entry else "it did not come to an end"),
+            entry.get("seconds", 0.0),
             size_of(folder / name),
         )
         for name, entry in found.items()

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from collectors.protocol import ScriptEvidenceAnswer, ScriptEvidenceSpec, ToolFinding
 from reporter.core.answer import clean_environment, kill_group
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
@@ -132,14 +133,14 @@ def of_repro(
 
 def _run(
     python: Path, text: str, folder: Path, budget: float, warm: Path | None, tools: Sequence[str]
-) -> tuple[Json, str]:
+) -> tuple[dict[str, ToolFinding], str]:
     """The tools' findings by name, and how the process ended; an empty word if it did not in
     time.
     """
     for part in ("run", "found", "cache", "tmp"):
         (folder / part).mkdir()
     (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
-    spec: Json = {
+    spec: ScriptEvidenceSpec = {
         "script": str(folder / "run" / "repro.py"),
         "folder": str(folder / "found"),
         "tools": list(tools),
@@ -175,15 +176,15 @@ def _run(
         kill_group(process.pid)
         process.wait()
     try:
-        answer = json.loads((folder / "found" / "answer.json").read_text(encoding="utf-8"))
+        written = (folder / "found" / "answer.json").read_text(encoding="utf-8")
+        answer: ScriptEvidenceAnswer = json.loads(written)
     except (
         OSError,
         ValueError,
     ):  # the program took the process down; what was written so far is there
         reason = "the process died" if ended else f"not done within {budget:g} s"
         return {name: {"skipped": reason} for name in tools}, ended
-    found: Json = answer["found"]
-    return found, ended
+    return answer["found"], ended
 
 
 def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:

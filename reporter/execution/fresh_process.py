@@ -16,8 +16,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest
 from reporter.core.answer import (
     MAIN,
     Answer,
@@ -26,7 +26,6 @@ from reporter.core.answer import (
     kill_group,
     tail,
 )
-from reporter.core.plain import Json
 from reporter.execution.compiler_cache import lend_headers, prefill
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
@@ -52,7 +51,8 @@ def run_cold(
     with _fresh(env, tmp, warm) as (folder, base):
         if describe:
             command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-            request = json.dumps({"id": 0, "text": text, "timeout": timeout}) + "\n"
+            described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
+            request = json.dumps(described) + "\n"
         else:
             (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
             command, request = [str(python), "repro.py"], ""
@@ -60,16 +60,21 @@ def run_cold(
 
 
 def look_cold(
-    python: Path, text: str, timeout: float, wanted: Mapping[str, Any], warm: Path | None = None
-) -> list[Json]:
+    python: Path, text: str, timeout: float, wanted: MeasurementRequest, warm: Path | None = None
+) -> list[MeasurementLine]:
     """What `collectors.dynamo.measurements` finds of a repro in a fresh process; as far as it came,
     if the process died or took too long.
     """
     with _fresh(None, None, warm) as (folder, base):
         command = [str(python), str(MAIN), "once", "--folder", str(folder)]
-        request = {"id": 0, "text": text, "timeout": timeout, "exhibit": dict(wanted)}
+        request: CandidateRequest = {
+            "id": 0,
+            "text": text,
+            "timeout": timeout,
+            "exhibit": wanted,
+        }
         _run(command, json.dumps(request) + "\n", folder, base, timeout)
-        lines = []
+        lines: list[MeasurementLine] = []
         with contextlib.suppress(OSError):
             for line in (folder / "out" / "exhibit.jsonl").read_text("utf-8").splitlines():
                 with contextlib.suppress(ValueError):  # the process ended while writing

@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from collectors.protocol import CancelRequest, CandidateRequest, Overrides
 from reporter.core.answer import MAIN, Answer, clean_environment, kill_group, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
@@ -56,7 +57,7 @@ class _Job:
     id: int
     text: str
     timeout: float
-    overrides: Mapping[str, Any]
+    overrides: Overrides
     future: Future[Answer]
     deaths: int = 0
     pid: int = 0
@@ -155,7 +156,7 @@ class WorkerPool:
         self._wake()
 
     def submit(
-        self, text: str, timeout: float | None = None, overrides: Mapping[str, Any] | None = None
+        self, text: str, timeout: float | None = None, overrides: Overrides | None = None
     ) -> Future[Answer]:
         """Run ``text``; `Future.cancel` works before and while it runs, and then kills it.
 
@@ -166,7 +167,7 @@ class WorkerPool:
             if self._closing:
                 raise RuntimeError("the pool is closed")
             limit = self.time_limit if timeout is None else timeout
-            job = _Job(self._next_id, text, limit, dict(overrides or {}), future)
+            job = _Job(self._next_id, text, limit, overrides or {}, future)
             self._next_id += 1
             self._queue.append(job)
         future.add_done_callback(lambda done: self._on_done(done, job.id))
@@ -258,8 +259,14 @@ class WorkerPool:
                 continue
             self._flying[job.id] = job
             job.deadline = time.monotonic() + job.timeout + self._grace
-            body = {"id": job.id, "text": job.text, "timeout": job.timeout, "probe": False}
-            self._send({**body, "overrides": job.overrides})
+            self._send(
+                {
+                    "id": job.id,
+                    "text": job.text,
+                    "timeout": job.timeout,
+                    "overrides": job.overrides,
+                }
+            )
 
     def _room(self) -> bool:
         """A candidate that was in flight at a worker's death runs alone."""
@@ -302,7 +309,7 @@ class WorkerPool:
         self._process = _Process(popen, requests, answers, log, deadline)
         self._selector.register(answers, selectors.EVENT_READ)
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: CandidateRequest | CancelRequest) -> None:
         assert self._process is not None
         self._process.outbox += json.dumps(message).encode() + b"\n"
         self._write()

@@ -9,12 +9,10 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from collectors.protocol import KernelsAnswer, KernelSpec
 from reporter.core.answer import kill_group
-from reporter.core.plain import Json
 from reporter.execution.launch import COLLECTORS, environment
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
@@ -32,12 +30,12 @@ def defines_kernels(script: Path) -> bool:
     )
 
 
-def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Json:
+def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAnswer:
     """The answer, or `{"skipped": reason}` where the process gave none within `timeout` seconds."""
     with tempfile.TemporaryDirectory(prefix="kernels-") as name:
         folder = Path(name).resolve()
         answer = folder / "answer.json"
-        request = {**spec, "folder": str(folder), "answer": str(answer)}
+        request: KernelSpec = {**spec, "folder": str(folder), "answer": str(answer)}
         (folder / "spec.json").write_text(json.dumps(request))
         variables = {**environment(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "cache")}
         variables["TRITON_INTERPRET"] = "1" if spec["what"].startswith("interpret") else "0"
@@ -63,7 +61,7 @@ def ask(python: Path, spec: Mapping[str, Any], cwd: Path, timeout: float) -> Jso
             kill_group(process.pid)
             process.wait()
         try:
-            found: Json = json.loads(answer.read_text(encoding="utf-8"))
+            found: KernelsAnswer = json.loads(answer.read_text(encoding="utf-8"))
             return found
         except (OSError, ValueError):
             lines = said.decode(errors="replace").strip().splitlines()

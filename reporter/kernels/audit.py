@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
+from collectors.protocol import KernelLaunch
 from reporter.core.kinds import Layer
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
@@ -130,6 +130,6 @@ def _fingerprint(report: Report) -> Fingerprint:
     return Fingerprint((Layer.TRITON, verdict.kind, str(verdict.exception), place, words))
 
 
-def launch_text(launch: Json) -> str:
+def launch_text(launches: Sequence[KernelLaunch]) -> str:
     """The launches as they were, for the private folder."""
-    return json.dumps(launch, indent=2)
+    return json.dumps(launches, indent=2)

@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, KernelSpec
 from reporter.core.formatting import format_program
-from reporter.core.kinds import RungOutcome
 from reporter.core.plain import Json
 from reporter.kernels.ask import ask, has_gpu
 from reporter.kernels.verdict import REFUSED
 from reporter.report.folder import write_private
 from templates.kernel import render_repro
 
-_BROKEN = (RungOutcome.RAISES, RungOutcome.DIED)
+_BROKEN: tuple[KernelOutcome, ...] = ("raises", "died")
 _FAILED = (*_BROKEN, REFUSED)
 
 
@@ -36,14 +35,14 @@ def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -
     with tempfile.TemporaryDirectory(prefix="generated-") as name:
         script = Path(name).resolve() / "repro.py"
         script.write_text(text, encoding="utf-8")
-        spec = {"what": "generated", "script": str(script)}
+        spec: KernelSpec = {"what": "generated", "script": str(script)}
         answer = ask(python, spec, script.parent, budget)
+        launches = answer.get("launches", [])
         interpreted = (
             _interpreted(python, script, budget)
-            if answer.get("launches")
-            else {"skipped": "there is no kernel"}
+            if launches
+            else KernelsAnswer(skipped="there is no kernel")
         )
-    launches = answer.get("launches") or []
     if keep is not None and launches:
         _keep(keep, launches)
     if not launches:
@@ -56,16 +55,19 @@ def of_repro(python: Path, text: str, budget: float, keep: Path | None = None) -
     }
 
 
-def _interpreted(python: Path, script: Path, budget: float) -> Json:
+def _interpreted(python: Path, script: Path, budget: float) -> KernelsAnswer:
     if has_gpu():
         return {"skipped": "there is a GPU"}
-    spec = {"what": "interpret generated", "script": str(script)}
+    spec: KernelSpec = {"what": "interpret generated", "script": str(script)}
     return ask(python, spec, script.parent, budget)
 
 
-def _row(launch: Json) -> Json:
+def _row(launch: KernelLaunch) -> Json:
     return {
-        **{name: launch[name] for name in ("kernel", "heuristics", "signature", "constexprs")},
+        "kernel": launch["kernel"],
+        "heuristics": launch["heuristics"],
+        "signature": launch["signature"],
+        "constexprs": launch["constexprs"],
         "arguments": launch.get("arguments") or {},
         "targets": {item["target"]: item["outcome"] for item in launch["targets"]},
         "errors": {
@@ -76,7 +78,7 @@ def _row(launch: Json) -> Json:
     }
 
 
-def failing_repro(launch: Json) -> str | None:
+def failing_repro(launch: KernelLaunch) -> str | None:
     """A program of its own for a kernel that some target cannot compile: it needs Triton, and torch
     for inductor's helpers, but no GPU.
 
@@ -95,7 +97,7 @@ def failing_repro(launch: Json) -> str | None:
     return format_program(text)
 
 
-def _keep(folder: Path, launches: list[Any]) -> None:
+def _keep(folder: Path, launches: list[KernelLaunch]) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for launch in launches:
         write_private(folder / f"{launch['kernel']}.py", launch["text"] + "\n")

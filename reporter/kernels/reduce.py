@@ -12,8 +12,8 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from collectors.protocol import KernelLaunch
 from reporter.core.delta_debugging import minimise_list
-from reporter.core.plain import Json
 
 #: Texts and launches to try, and for each whether the failure is still there.
 Try = Callable[[Sequence["KernelCandidate"]], list[bool]]
@@ -29,7 +29,7 @@ class KernelCandidate:
 
     text: str
     name: str
-    launch: Json
+    launch: KernelLaunch
 
     @property
     def statements(self) -> int:
@@ -265,9 +265,13 @@ def _defines(item: ast.stmt) -> str:
 
 def _plain_launch(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """A launch without options and without alignment, as far as it still fails."""
-    plain: tuple[Json, ...] = ({"options": {}}, {"aligned": []})
-    for change in plain:
-        proposal = replace(kernel, launch={**kernel.launch, **change})
+    for name in ("options", "aligned"):
+        launch: KernelLaunch = {**kernel.launch}
+        if name == "options":
+            launch["options"] = {}
+        else:
+            launch["aligned"] = []
+        proposal = replace(kernel, launch=launch)
         if proposal != kernel and attempt([proposal])[0]:
             kernel = proposal
     return kernel

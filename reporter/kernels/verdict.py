@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from collectors.protocol import KernelLaunch, KernelOutcome, KernelsAnswer, TargetAnswer
 from reporter.core.kinds import Kind, RungOutcome
-from reporter.core.plain import Json
 
 #: The outcome of a compilation that the front end refuses, beside those of a rung.
-REFUSED = "refused"
-_KINDS = {RungOutcome.RAISES: Kind.CRASH, RungOutcome.DIED: Kind.PROCESS_DEATH}
+REFUSED: KernelOutcome = "refused"
+_KINDS: Mapping[KernelOutcome, Kind] = {"raises": Kind.CRASH, "died": Kind.PROCESS_DEATH}
 _ASSEMBLER = ("PTXASError", "invalid instruction", "ptxas")
 
 
@@ -31,13 +30,11 @@ class KernelVerdict:
     kind: Kind
     is_bug: bool
     summary: str
-    launch: Json | None = None
-    answer: Json | None = None
+    launch: KernelLaunch | None = None
+    answer: TargetAnswer | None = None
 
 
-def judge(
-    interpreted: Mapping[str, Any], compiled: Mapping[str, Any], source: str
-) -> KernelVerdict:
+def judge(interpreted: KernelsAnswer, compiled: KernelsAnswer, source: str) -> KernelVerdict:
     """The verdict on a script, from its run under the interpreter and the cross-compilation of its
     launches.
     """
@@ -58,11 +55,11 @@ def judge(
     if refused is not None:
         row, item = refused
         where = [other["target"] for other in row["targets"] if other["outcome"] == REFUSED]
-        fine = [other["target"] for other in row["targets"] if other["outcome"] == RungOutcome.OK]
+        fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
         only = f" for {', '.join(where)}, but not for {', '.join(fine)}" if fine else ""
         text = f"Triton refuses the kernel `{row['kernel']}`{only}: {item['message']}."
         return KernelVerdict(Kind.INVALID_PROGRAM, False, text, row, item)
-    late = [item["target"] for _, item in answers if item["outcome"] == RungOutcome.TIMEOUT]
+    late = [item["target"] for _, item in answers if item["outcome"] == "timeout"]
     if late:  # large kernels legitimately take minutes
         text = (
             f"Compiling for {', '.join(dict.fromkeys(late))} did not end within its limit, so"
@@ -72,19 +69,18 @@ def judge(
     return _values(interpreted, [item["target"] for _, item in answers])
 
 
-def _failure(row: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    fine = [other["target"] for other in row["targets"] if other["outcome"] == RungOutcome.OK]
-    how = {
-        RungOutcome.RAISES: f"fails with {item['exception']}: {item['message']}",
-        RungOutcome.DIED: f"dies with {item['signal']}"
-        + (f": {item['message']}" if item["message"] else ""),
-    }[item["outcome"]]
+def _failure(row: KernelLaunch, item: TargetAnswer) -> str:
+    fine = [other["target"] for other in row["targets"] if other["outcome"] == "ok"]
+    if item["outcome"] == "died":
+        how = f"dies with {item['signal']}" + (f": {item['message']}" if item["message"] else "")
+    else:
+        how = f"fails with {item['exception']}: {item['message']}"
     place = f" in the pass {item['pass']}" if item["pass"] else ""
     rest = f"; it compiles for {', '.join(fine)}" if fine else ""
     return f"Compiling the kernel for {item['target']} {how}{place}{rest}."
 
 
-def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict:
+def _values(interpreted: KernelsAnswer, targets: list[str]) -> KernelVerdict:
     where = f"compiles for {', '.join(dict.fromkeys(targets))}" if targets else "was not compiled"
     ending = interpreted.get("ending")
     if ending is None:
@@ -114,7 +110,7 @@ def _values(interpreted: Mapping[str, Any], targets: list[str]) -> KernelVerdict
     return KernelVerdict(Kind.NOT_REPRODUCED, False, text)
 
 
-def outcome_of(answer: Mapping[str, Any]) -> RungOutcome:
+def outcome_of(answer: TargetAnswer) -> RungOutcome:
     """What a compilation showed, as a rung has it: a refusal is an exception like any other.
 
     Raises ValueError for an outcome that no compilation has.
@@ -123,14 +119,17 @@ def outcome_of(answer: Mapping[str, Any]) -> RungOutcome:
     return RungOutcome.RAISES if word == REFUSED else RungOutcome(word)
 
 
-def same_failure(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+def same_failure(wanted: TargetAnswer, found: TargetAnswer) -> bool:
     """Whether two compilations fail in the same way: outcome, exception, signal, pass and the words
     of the message.
     """
-    keys = ("outcome", "exception", "signal", "pass")
-    return all(wanted.get(key) == found.get(key) for key in keys) and same_words(
-        wanted.get("message", "")
-    ) == same_words(found.get("message", ""))
+    return (
+        wanted["outcome"] == found["outcome"]
+        and wanted.get("exception") == found.get("exception")
+        and wanted.get("signal") == found.get("signal")
+        and wanted.get("pass") == found.get("pass")
+        and same_words(wanted.get("message", "")) == same_words(found.get("message", ""))
+    )
 
 
 def same_words(message: str) -> str:

@@ -5,11 +5,10 @@ candidate texts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph
@@ -393,13 +392,10 @@ def _size(candidate: Candidate, text: str) -> tuple[int, int]:
 
 def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
     """The verdict in one sentence that holds nothing measured on the private program."""
-    failure: Mapping[str, Any] = next((answer.failure for answer in cold if answer.failure), {})
+    shown = next((answer.failure for answer in cold if answer.failure), None)
+    failure = shown if recorded.kind in CRASHES else recorded.failure
     values = {
-        "exception": (
-            failure.get("exception")
-            if recorded.kind in CRASHES
-            else (recorded.failure or {}).get("exception")
-        ),
+        "exception": failure["exception"] if failure else None,
         "property": recorded.signature.property if recorded.signature else "metadata",
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }

@@ -15,6 +15,13 @@ from typing import IO
 
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
+from collectors.protocol import (
+    CaptureWay,
+    EnvironmentAnswer,
+    EnvironmentFacts,
+    GatheredJson,
+    GraphJson,
+)
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import ROUNDED
 from reporter.core.plain import Json
@@ -29,6 +36,7 @@ from reporter.evidence.call import of_call
 from reporter.execution.compiler_cache import prefill
 from reporter.pipeline.run import Run
 from reporter.publish.result import EVIDENCE
+from reporter.recording import questions
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
@@ -114,11 +122,11 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     """
     is_bug, wanted = found.diagnosis.is_bug, run.output is not None
     diagnosis = found.details.remark_diagnosis or found.diagnosis
-    facts = _environment(diagnosis)
+    answer = _environment(diagnosis)
     material = _Material()
     if wanted and is_bug or found.doubtful:
-        material = _material(run.options, diagnosis, facts.get("environment") or {})
-    recorded = _collect(run, found, facts, material)
+        material = _material(run.options, diagnosis, answer.get("environment"))
+    recorded = _collect(run, found, answer, material)
     if run.as_whole and is_bug:
         recorded = _with_model(run, found, recorded)
     finding = found.diagnosis.finding
@@ -192,7 +200,9 @@ def _echo(json_mode: bool) -> IO[bytes] | None:
     return getattr(sys.stderr if json_mode else sys.stdout, "buffer", None)
 
 
-def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> Recorded:
+def _collect(
+    run: Run, found: Diagnosed, answer: EnvironmentAnswer, material: _Material
+) -> Recorded:
     """The verdict with its measurements, the environment, and the material of candidates."""
     recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
     way = way_of(run.options, run.info.path)
@@ -207,13 +217,13 @@ def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> R
         check=material.check,
         captures=material.captures,
         gathered=material.gathered,
-        environment=answer.get("environment") or {},
-        vocabulary=tuple(answer.get("vocabulary") or ()),
-        internals=tuple(answer.get("internals") or ()),
+        environment={**answer.get("environment", {})},
+        vocabulary=tuple(answer.get("vocabulary", ())),
+        internals=tuple(answer.get("internals", ())),
         sources={
-            **_sources(way, answer.get("files") or ()),
+            **_sources(way, answer.get("files", ())),
             **way.texts,
-            **(answer.get("texts") or {}),
+            **answer.get("texts", {}),
         },
         python=str(run.info.path),
         output=recording.output,
@@ -226,10 +236,12 @@ def _collect(run: Run, found: Diagnosed, answer: Json, material: _Material) -> R
     )
 
 
-def _environment(diagnosis: Diagnosis) -> Json:
+def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     """What the target says of itself: versions, torch's own words, the user's files and texts."""
     finding = diagnosis.finding
-    return finding.live_call.request({"op": "environment"}, 60) if finding is not None else {}
+    if finding is None:
+        return {"outcome": "skipped"}
+    return finding.live_call.request(questions.environment(), 60)
 
 
 def _with_model(run: Run, found: Diagnosed, recorded: Recorded) -> Recorded:
@@ -249,13 +261,15 @@ class _Material:
     call's named tensors.
     """
 
-    captures: tuple[tuple[Json, Json], ...] = ()
-    gathered: Json | None = None
+    captures: tuple[tuple[GraphJson, CaptureWay], ...] = ()
+    gathered: GatheredJson | None = None
     check: ReproCheck | None = None
-    tensors: Json = field(default_factory=dict)
+    tensors: Mapping[str, int] = field(default_factory=dict)
 
 
-def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Material:
+def _material(
+    options: Options, diagnosis: Diagnosis, environment: EnvironmentFacts | None
+) -> _Material:
     """Asks the failing call for it.
 
     Raises UsageError for tensors of --allow-values that it does not have.
@@ -263,11 +277,11 @@ def _material(options: Options, diagnosis: Diagnosis, environment: Json) -> _Mat
     finding = diagnosis.finding
     if finding is None:
         return _Material()
-    gathered = finding.live_call.request({"op": "gather"}, 60).get("gathered")
-    tensors = finding.live_call.request({"op": "tensors"}, 60).get("tensors") or {}
+    gathered = finding.live_call.request(questions.gather(), 60).get("gathered")
+    tensors = finding.live_call.request(questions.tensors(), 60).get("tensors", {})
     check_allowed(options.allow_values, tensors)
     graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
-    captures = tuple((graph, dict(way)) for graph, way in graphs)
+    captures = tuple(graphs)
     return _Material(
         captures, gathered, initial_candidates.check_for(diagnosis, environment), tensors
     )
@@ -355,7 +369,7 @@ def rungs_json(ladder: Ladder | None) -> list[Json]:
 def _errors(rung: MeasuredRung) -> Json:
     worst = worst_value(rung.comparison) if rung.comparison else None
     keys = ("max_abs_error", "error_vs_fp64", "eager_error_vs_fp64")
-    return {key: (worst or {}).get(key) for key in keys}
+    return {key: worst.get(key) if worst else None for key in keys}
 
 
 def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.protocol import EvidenceOptions
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import open_progress
@@ -57,7 +58,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
         recording = record(options, way_of(options, python), python, Path(name), progress)
         try:
             progress.stage("evidence", "the call once more, with torch's own tools")
-            wanted = {"function": function} if function else {}
+            wanted: EvidenceOptions = {"function": function} if function else {}
             return EvidenceResult(
                 of_call(_call_session(recording), folder, options.timeout, wanted)
             )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collectors.protocol import MeasurementLine, MeasurementRequest, NumberedGraph
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES
@@ -59,7 +60,11 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
     """
     kind = repro.report["verdict"]["kind"]
     limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
-    wanted = {"values": kind in WRONG_VALUES, "positions": POSITIONS, "seconds": 0.7 * limit}
+    wanted: MeasurementRequest = {
+        "values": kind in WRONG_VALUES,
+        "positions": POSITIONS,
+        "seconds": 0.7 * limit,
+    }
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
         looking = threads.submit(look_cold, repro.python, repro.text, limit, wanted, repro.warm)
         test, shown = _test(repro, timeout)
@@ -87,13 +92,19 @@ def _test(repro: FinalText, timeout: float) -> tuple[str, Json]:
     return test, shown
 
 
-def gather_lines(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[float | None]]]:
+def _point(line: MeasurementLine) -> Json:
+    if line.get("begun"):  # stands if nothing follows: the process ended in it
+        return {"error": "no end"}
+    return {key: _finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")}
+
+
+def gather_lines(lines: Sequence[MeasurementLine]) -> tuple[Json, list[list[float | None]]]:
     """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the
     map apart.
     """
     found: Json = {}
     cells: list[list[float | None]] = []
-    graphs: dict[int, Mapping[str, Any]] = {}
+    graphs: dict[int, NumberedGraph] = {}
     points: dict[int, dict[int, Json]] = {}
     for line in lines:
         if "error_map" in line:
@@ -101,15 +112,10 @@ def gather_lines(lines: Sequence[Mapping[str, Any]]) -> tuple[Json, list[list[fl
             cells = line["error_map"]["cells"]
         elif "graph_breaks" in line:
             found["graph_breaks"] = line["graph_breaks"]
-        elif isinstance(line.get("graph"), Mapping):
-            graphs[line["graph"]["graph"]] = line["graph"]
-        elif line.get("begun"):  # stands if nothing follows: the process ended in it
-            points.setdefault(line["graph"], {})[line["position"]] = {"error": "no end"}
-        elif "position" in line:
-            kept = {
-                key: _finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")
-            }
-            points.setdefault(line["graph"], {})[line["position"]] = kept
+        elif isinstance(graph := line.get("graph"), int):
+            points.setdefault(graph, {})[line["position"]] = _point(line)
+        elif graph is not None:
+            graphs[graph["graph"]] = graph
     if graphs:
         found["graphs"] = len(graphs)
     measured = [index for index in points if points[index]]

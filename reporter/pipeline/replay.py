@@ -69,7 +69,6 @@ def replay(report: Path, options: Options) -> Replayed:
         path = folder / f"program{number}.py"
         write_private(path, text)
         answer = run_cold(python, text, options.timeout, describe=True)
-        failure = answer.failure or {}
         outcome = (
             "reproduces"
             if interesting(answer)
@@ -81,7 +80,7 @@ def replay(report: Path, options: Options) -> Replayed:
             {
                 "path": str(path),
                 "outcome": outcome,
-                "detail": str(failure.get("first_line", answer.outcome))[:120],
+                "detail": (answer.first_line or answer.outcome)[:120],
             }
         )
         if outcome == "reproduces":

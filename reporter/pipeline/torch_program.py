@@ -13,7 +13,6 @@ from types import TracebackType
 
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
@@ -189,7 +188,8 @@ class TorchProgram:
             return None
         assert run.output is not None
         run.progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
-        failure: Json = next((dict(a.failure) for a in built.cold if a.failure), {})
+        failure = next((answer.failure for answer in built.cold if answer.failure), None)
+        error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
         private = run.output / "private" / EVIDENCE
         found = of_repro(
             run.info.path,
@@ -198,7 +198,7 @@ class TorchProgram:
                 recorded.kind,
                 recorded.layer,
                 _suspects(built),
-                f"{failure.get('message', '')}\n{failure.get('traceback', '')}",
+                error,
             ),
             run.options.evidence,
             keep=private / "repro",
@@ -244,15 +244,15 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
 
 
 def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
-    failure = recorded.failure or {}
+    failure = recorded.failure
     verdict = Verdict(
         recorded.kind,
         recorded.layer,
         recorded.is_bug,
         recorded.summary,
         recorded.signature.text() if recorded.signature else "",
-        failure.get("exception"),
-        failure.get("first_line"),
+        failure["exception"] if failure else None,
+        failure["first_line"] if failure else None,
         recorded.reproduced,
         explanation(recorded.kind),
         recorded.command,

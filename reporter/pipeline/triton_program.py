@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anonymizer.triton import KernelNotPublic, rebuild
+from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
 from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
@@ -55,8 +56,8 @@ class KernelAnswers:
     """What the target said of the script's kernels; `source` is the script's text."""
 
     source: str
-    compiled: Json
-    interpreted: Json
+    compiled: KernelsAnswer
+    interpreted: KernelsAnswer
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class TritonProgram:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.options, self.info, self.progress = run.options, run.info, run.progress
-        self.wanted: Json = {}
+        self.wanted: TargetAnswer = {}
         self.target = ""
         self.tried = 0
         self.history: list[tuple[int, int, int]] = []
@@ -127,8 +128,8 @@ class TritonProgram:
         self.progress.stage(
             "kernels", "Triton's interpreter, then its compiler for each target, without a GPU"
         )
-        spec = {"script": str(script), "args": list(self.options.args)}
-        compiled = self._ask({**spec, "what": "compile"})
+        arguments = list(self.options.args)
+        compiled = self._ask({"what": "compile", "script": str(script), "args": arguments})
         if compiled.get("missing") and _needs_triton(source):
             raise CannotJudgeError(
                 f"{self.options.script} has Triton kernels, but there is no Triton in"
@@ -139,7 +140,8 @@ class TritonProgram:
             why = compiled.get("skipped", "the script launched none")
             self.progress.note(f"no kernel was compiled: {why}")
             return None
-        return KernelAnswers(source, compiled, self._ask({**spec, "what": "interpret"}))
+        interpreted = self._ask({"what": "interpret", "script": str(script), "args": arguments})
+        return KernelAnswers(source, compiled, interpreted)
 
     def diagnose(self, recorded: KernelAnswers) -> DiagnosedKernel | None:
         """The verdict; None where the kernels are right and torch.compile may be at fault."""
@@ -167,7 +169,7 @@ class TritonProgram:
         """
         assert found.verdict.answer is not None
         self.wanted = found.verdict.answer
-        self.target = str(self.wanted["target"])
+        self.target = self.wanted["target"]
         self.progress.stage("rewrite", "the kernel in public names")
         first, names = _public(found)
         if not self.attempt([first])[0]:
@@ -231,7 +233,7 @@ class TritonProgram:
         to = Destination(self.options, self.info, self.run.output, seconds)
         return audit(to, finished, self.progress.note)
 
-    def _ask(self, spec: Mapping[str, Any]) -> Json:
+    def _ask(self, spec: KernelSpec) -> KernelsAnswer:
         return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
 
     def _details(self, found: DiagnosedKernel, kernel: KernelCandidate, fails: bool) -> Json:
@@ -250,11 +252,11 @@ class TritonProgram:
         """Whether each kernel still fails for the target in the same way."""
         return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
 
-    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[Json]:
+    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
         """What the compiler says of each kernel for one target."""
         self.tried += len(kernels)
         head = "import triton\nimport triton.language as tl\n\n"
-        spec = {
+        spec: KernelSpec = {
             "what": "candidates",
             "kernel": kernels[0].name,
             "texts": [head + kernel.text for kernel in kernels],
@@ -262,8 +264,9 @@ class TritonProgram:
             "target": target,
         }
         found = self._ask(spec)
-        answers: list[Json] = found.get("answers", [])
-        answers += [{"outcome": RungOutcome.BROKEN, "message": ""}] * (len(kernels) - len(answers))
+        answers = found.get("answers", [])
+        missing = len(kernels) - len(answers)
+        answers += [TargetAnswer(outcome="broken", message="")] * missing
         for kernel, answer in zip(kernels, answers):
             if target == self.target and same_failure(self.wanted, answer):
                 self._shrunk(kernel)
@@ -288,7 +291,7 @@ class TritonProgram:
                 rungs.append(rung)
                 continue
             answer = self._asked([kernel], rung.rung)[0]
-            said, seconds = str(answer["message"]), answer.get("seconds")
+            said, seconds = answer["message"], answer.get("seconds")
             rungs.append(RungRow(rung.rung, outcome_of(answer), said, seconds=seconds))
         return tuple(rungs)
 
@@ -297,9 +300,9 @@ class TritonProgram:
 
     def _shows(self, answer: Answer) -> bool:
         """Whether a fresh process failed, with what the compiler said before."""
-        if self.wanted["outcome"] == RungOutcome.DIED:
+        if self.wanted["outcome"] == "died":
             return answer.outcome == "died" and answer.signal == self.wanted["signal"]
-        said = str(self.wanted["exception"] or "")
+        said = self.wanted["exception"] or ""
         return answer.outcome == "fails" and said.rpartition(".")[2] in answer.stderr
 
     def _text(self, render: Any, kernel: KernelCandidate) -> str:
@@ -311,19 +314,20 @@ class TritonProgram:
         """What the verdict says, in words of ours and of the compiler."""
         how = (
             f"dies with {self.wanted['signal']}"
-            if self.wanted["outcome"] == RungOutcome.DIED
+            if self.wanted["outcome"] == "died"
             else f"fails with {self.wanted['exception']}"
         )
         where = f" in the pass {self.wanted['pass']}" if self.wanted.get("pass") else ""
         return f"Compiling the kernel for {self.target} {how}{where}."
 
 
-def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, Json]:
+def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, dict[str, str]]:
     """The failing kernel in public names, and the names by which it was known.
 
     Raises CannotJudgeError if it has no public form.
     """
-    wanted: Json = found.verdict.launch or {}
+    wanted = found.verdict.launch
+    assert wanted is not None
     try:
         public = rebuild(
             found.answers.source, wanted["kernel"], found.answers.compiled.get("vocabulary", ())
@@ -337,7 +341,7 @@ def _public(found: DiagnosedKernel) -> tuple[KernelCandidate, Json]:
             f"the kernel has no public form ({reason}), so there is no repro to report"
         ) from None
     new = public.parameters
-    launch = {
+    launch: KernelLaunch = {
         "signature": {new[name]: kind for name, kind in wanted["signature"].items()},
         "constexprs": constants,
         "aligned": [new[name] for name in wanted["aligned"]],
@@ -365,9 +369,12 @@ def _needs_triton(source: str) -> bool:
 
 
 def _report(
-    verdict: KernelVerdict, interpreted: Json, compiled: Json, info: InterpreterInfo
+    verdict: KernelVerdict,
+    interpreted: KernelsAnswer,
+    compiled: KernelsAnswer,
+    info: InterpreterInfo,
 ) -> Report:
-    answer = verdict.answer or {}
+    answer: TargetAnswer = verdict.answer or {}
     return Report(
         Verdict(
             verdict.kind,
@@ -388,16 +395,18 @@ def _report(
     )
 
 
-def _ladder(interpreted: Json, compiled: Json, verdict: KernelVerdict) -> list[RungRow]:
+def _ladder(
+    interpreted: KernelsAnswer, compiled: KernelsAnswer, verdict: KernelVerdict
+) -> list[RungRow]:
     """A rung for the interpreter and one for each target, of the kernel that the verdict is about
     or else of the worst.
     """
     ending = interpreted.get("ending")
     if ending is None:
-        why = str(interpreted.get("skipped", ""))
+        why = interpreted.get("skipped", "")
         rows = [RungRow("interpreter", RungOutcome.SKIPPED, why)]
     else:
-        raised = str(ending.get("exception", ""))
+        raised = ending.get("exception", "")
         if raised and raised not in _PUBLIC_ERRORS:
             raised = "an exception of the script's own"
         outcome = RungOutcome.RAISES if ending["exit"] else RungOutcome.OK

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from collectors.protocol import ScriptGreeting, WatchMode
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
@@ -29,7 +29,7 @@ class Attached(RecordingSession):
 
     def __init__(self, options: Options, folder: Path) -> None:
         self._given = folder
-        self.hello: Json = {}
+        self.hello: ScriptGreeting | None = None
         program = WatchedProgram(Path(), (), options.cwd, folder / "cache")
         super().__init__(program, Watching(options.timeout))
         self.standbys.keep_latest = False
@@ -45,7 +45,7 @@ class Attached(RecordingSession):
         started = self.clock()
         server = self._listen()
         try:
-            while not self.hello:
+            while self.hello is None:
                 if self.clock() - started > _CONNECT_SECONDS:
                     raise CannotJudgeError("no program has connected")
                 time.sleep(0.01)
@@ -67,8 +67,9 @@ class Attached(RecordingSession):
         if call is not None and self.clock() - since > self.timeout:
             self._add(call, Symptom.HANG)
             return True
+        assert self.hello is not None
         try:
-            os.kill(int(self.hello["pid"]), 0)
+            os.kill(self.hello["pid"], 0)
         except ProcessLookupError:
             # how it died is not for a stranger to know; if it was the call, its repetitions will
             # show the same
@@ -79,8 +80,8 @@ class Attached(RecordingSession):
             pass
         return False
 
-    def _greeted(self, message: Json) -> None:
-        self.hello = dict(message)
+    def _greeted(self, message: ScriptGreeting) -> None:
+        self.hello = message
         # the latest moment of each callable is asked about complaints, which only a whole block can
         # be worth
         self.standbys.keep_latest = message.get("mode") == "capture"
@@ -88,7 +89,12 @@ class Attached(RecordingSession):
     @property
     def only_findings(self) -> bool:
         """Whether a verdict is wanted only if something was found: tests and long runs."""
-        return self.hello.get("mode") != "capture"
+        return self.mode != "capture"
+
+    @property
+    def mode(self) -> WatchMode | None:
+        """Why the program is watched; None before it has connected."""
+        return self.hello.get("mode") if self.hello is not None else None
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
         if self.only_findings and symptom == Symptom.SUSPICIOUS:
@@ -97,7 +103,7 @@ class Attached(RecordingSession):
             super()._add(call, symptom, **details)
 
     def _reply(self, **answer: Any) -> None:
-        if self.hello.get("mode") == "watch" and self._found():
+        if self.mode == "watch" and self._found():
             super()._reply(**{**answer, "watch": False, "found": True, "keep": False})
         else:
             super()._reply(**answer)
@@ -122,7 +128,8 @@ class Attached(RecordingSession):
         calls, compared = recording.calls, recording.compared
         summary = f"{compared} of {calls} compiled calls were compared with eager; none differs."
         verdict = Verdict(Kind.NOT_REPRODUCED, Layer.NONE, False, summary)
-        return Report(verdict, (), str(self.hello["torch"]), str(self.hello["python"]), "cpu")
+        assert self.hello is not None
+        return Report(verdict, (), self.hello["torch"], self.hello["python"], "cpu")
 
 
 def attach(options: Options) -> Attached:

@@ -13,9 +13,11 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from collectors.protocol import CallAnswer
 from reporter.core.plain import Json
+from reporter.recording.questions import Answered, CallQuestion
 
 
 class CallSession(Protocol):
@@ -23,12 +25,10 @@ class CallSession(Protocol):
 
     folder: Path
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        """Sends one request and waits for its answer (`outcome`: ok, raises, died, timeout,
-        error).
-        """
+    def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
+        """Asks one question and waits for its answer, at most `timeout` wall seconds."""
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
+    def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         """The same without waiting."""
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class ForkedCallSession:
         self._ready = threading.Event()
         self._gone = False
         self._next = 0
-        self._waiting: dict[int, Future[Json]] = {}
+        self._waiting: dict[int, Future[CallAnswer]] = {}
         self._lock = threading.Lock()
 
     def attach(self, connection: Connection, pid: int) -> None:
@@ -87,12 +87,12 @@ class ForkedCallSession:
         self.pid = pid
         self._ready.set()
 
-    def handle(self, message: Json) -> None:
+    def handle(self, answer: CallAnswer) -> None:
         """Takes an answer of the fork server."""
         with self._lock:
-            future = self._waiting.pop(int(message["answer"]), None)
+            future = self._waiting.pop(answer["answer"], None)
         if future is not None:
-            future.set_result(message)
+            future.set_result(answer)
 
     def detach(self) -> None:
         """Called when the fork server is gone: everything still asked of it has died with it."""
@@ -103,8 +103,8 @@ class ForkedCallSession:
         for future in waiting:
             future.set_result({"outcome": "died", "signal": "standby lost"})
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        future: Future[Json] = Future()
+    def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
+        future: Future[CallAnswer] = Future()
         self._ready.wait(timeout=30)
         with self._lock:
             number = self._next
@@ -116,11 +116,11 @@ class ForkedCallSession:
             future.set_result({"outcome": "died", "signal": "standby lost"})
         else:
             assert self._connection is not None
-            self._connection.send({**message, "id": number, "timeout": timeout})
-        return future
+            self._connection.send({**question.message, "id": number, "timeout": timeout})
+        return cast("Future[Answered]", future)
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        return self.submit(message, timeout).result(timeout=timeout + 60)
+    def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
+        return self.submit(question, timeout).result(timeout=timeout + 60)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from collectors.protocol import ProgramStart
 from reporter.core.errors import UsageError
 from reporter.core.kinds import assert_never
-from reporter.core.plain import Json
 from reporter.core.settings import Options
 from reporter.execution import interpreter, launch
 from reporter.recording.findings import Recording
@@ -315,6 +315,9 @@ def own_texts(way: Way) -> tuple[str, ...]:
     return tuple(way.texts.values())
 
 
-def facts_for(way: Way) -> Json:
+def facts_for(way: Way) -> ProgramStart:
     """The part of the target's spec that a way in decides."""
+    assert way.kind != "attached"  # that one has started by itself
+    if way.text is None:
+        return {"way": way.kind}
     return {"way": way.kind, "text": way.text}

@@ -8,8 +8,15 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from collectors.protocol import (
+    Comparison,
+    CompileOptions,
+    ComplaintCounts,
+    ContextState,
+    Failure,
+    ScriptException,
+)
 from reporter.core.kinds import Symptom
-from reporter.core.plain import Json
 from reporter.recording.call_session import CallSession
 from reporter.recording.fork_servers import LastCall
 
@@ -36,11 +43,11 @@ class Finding:
     call: int
     symptom: Symptom
     live_call: CallSession
-    options: Json
-    context: Json
+    options: CompileOptions
+    context: ContextState
     replay: bool
-    failure: Json | None = None
-    comparison: Json | None = None
+    failure: Failure | None = None
+    comparison: Comparison | None = None
     grads: str | None = None
     signal: str | None = None
     returned: str | None = None
@@ -67,13 +74,13 @@ class Recording:
     stopped: bool = False
     compared: int = 0
     unchecked: int = 0
-    script_exception: Json | None = None
+    script_exception: ScriptException | None = None
     output: str = ""
     unsupported: str | None = None
-    rejected: Json | None = None
+    rejected: Failure | None = None
     call_sessions: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
-    complaints: Json = field(default_factory=dict)
+    complaints: ComplaintCounts | None = None
     unusable: str | None = None
     elsewhere: bool = False
 

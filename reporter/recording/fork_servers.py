@@ -11,9 +11,8 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from reporter.core.plain import Json
+from collectors.protocol import BeginEvent, CompileOptions
 from reporter.recording.call_session import CallSession, ForkedCallSession
 
 _MAX_LAST_CALLS = 4
@@ -27,7 +26,7 @@ class LastCall:
 
     call: int
     live_call: CallSession
-    options: Json
+    options: CompileOptions
 
 
 class ForkServers:
@@ -85,7 +84,7 @@ class ForkServers:
                 path.unlink(missing_ok=True)
 
     def conclude(
-        self, needed: Collection[int], begun: Mapping[int, Mapping[str, Any]]
+        self, needed: Collection[int], begun: Mapping[int, BeginEvent]
     ) -> tuple[list[CallSession], list[LastCall]]:
         """At the script's end: the live calls that live on, and among them the last calls; the
         others are closed.
@@ -101,9 +100,7 @@ class ForkServers:
                 if call in latest | {*needed}
             ]
             calls = [
-                LastCall(
-                    call, self._call_sessions[call], dict(begun.get(call, {}).get("options") or {})
-                )
+                LastCall(call, self._call_sessions[call], begun[call]["options"])
                 for call in sorted(latest)
             ]
             return list(kept), calls

@@ -21,11 +21,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from collectors.protocol import CallAnswer, CallRequest, ProgramStart, RecorderSpec, RerunSpec
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.recording.call_session import Connection
+from reporter.recording.questions import Answered, CallQuestion
 
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")
@@ -48,10 +50,10 @@ class RerunProgram:
     command: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
-    way: Mapping[str, Any]
+    way: ProgramStart
 
     def start(
-        self, spec: Path, facts: Mapping[str, Any], **options: Any
+        self, spec: Path, facts: RecorderSpec | RerunSpec, **options: Any
     ) -> subprocess.Popen[bytes]:
         """Starts it in a session of its own with `facts` for the collectors, written to `spec`;
         `options` go to Popen.
@@ -82,7 +84,7 @@ class _Again:
         self.name = f"{call}-{uuid.uuid4().hex[:8]}"
         self._limit = time.monotonic() + limit
         ours, theirs = socket.socketpair()
-        facts = {
+        facts: RerunSpec = {
             "descriptor": theirs.fileno(),
             "call": call,
             "folder": str(folder),
@@ -120,7 +122,7 @@ class _Again:
             if not future.done():
                 future.set_result({"gone": code})
 
-    def ask(self, message: Mapping[str, Any], timeout: float) -> Json:
+    def ask(self, message: CallRequest, timeout: float, stay: bool) -> CallAnswer:
         """The answer to one request.
 
         `outcome` is "error" where the program does not make the recorded call again.
@@ -146,13 +148,15 @@ class _Again:
         self._answer = answer
         if self._process.poll() is not None:
             answer.set_result({"gone": self._process.returncode})
-        self._connection.send({**message, "timeout": timeout, "log": str(log_file)})
+        self._connection.send({**message, "stay": stay, "timeout": timeout, "log": str(log_file)})
         try:
             answered = answer.result(timeout=timeout)
         except TimeoutError:
             self._stop(int(greeting["pid"]))
             return {"outcome": "timeout", "detail": self._read(log_file)}
-        return self._died(answered["gone"], log_file) if "gone" in answered else answered
+        if "gone" in answered:
+            return self._died(answered["gone"], log_file)
+        return cast(CallAnswer, answered)
 
     def _stop(self, pid: int) -> None:
         """Ends it with its stacks in the log.
@@ -165,7 +169,7 @@ class _Again:
             self._process.wait(timeout=_LAST_WORDS)
         self.end()
 
-    def _died(self, code: int, log_file: Path) -> Json:
+    def _died(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
         name = signal.Signals(-code).name if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}
@@ -217,8 +221,8 @@ class ProgramRuns:
         return RerunCallSession(self, call)
 
     def submit(
-        self, live_call: RerunCallSession, message: Mapping[str, Any], timeout: float
-    ) -> Future[Json]:
+        self, live_call: RerunCallSession, message: CallRequest, timeout: float
+    ) -> Future[CallAnswer]:
         """Has `live_call` answer in one of the threads."""
         return self._threads.submit(live_call.answer, message, timeout)
 
@@ -239,13 +243,13 @@ class RerunCallSession:
         self._closed = False
         self._lock = threading.Lock()
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        return self._runs.submit(self, message, timeout)
+    def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
+        return cast("Future[Answered]", self._runs.submit(self, question.message, timeout))
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        return self.submit(message, timeout).result()
+    def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
+        return self.submit(question, timeout).result()
 
-    def answer(self, message: Mapping[str, Any], timeout: float) -> Json:
+    def answer(self, message: CallRequest, timeout: float) -> CallAnswer:
         """Does one request in this thread."""
         stay = message["op"] in _READING
         with self._lock:
@@ -256,7 +260,7 @@ class RerunCallSession:
             if not stay and self._runs.ahead:
                 self._waiting = self._runs.start(self._call)
         try:
-            return run.ask({**message, "stay": stay}, timeout + _PATIENCE if stay else timeout)
+            return run.ask(message, timeout + _PATIENCE if stay else timeout, stay)
         finally:
             with self._lock:
                 self._working.discard(run)

@@ -17,11 +17,30 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from reporter.core.kinds import RungOutcome, Symptom
+from collectors.protocol import (
+    BeginEvent,
+    CallAnswer,
+    CallOutcome,
+    Comparison,
+    Failure,
+    FinishedEvent,
+    ForkServerGreeting,
+    GradientsEvent,
+    ProgramEvent,
+    ProgramStart,
+    RaisedEvent,
+    RecorderSpec,
+    ReturnedEvent,
+    RunAnswer,
+    Rung,
+    ScriptGreeting,
+)
+from reporter.core.kinds import Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
+from reporter.recording import questions
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
@@ -31,6 +50,8 @@ _MAX_FINDINGS = 4
 #: The first calls of a callable that are looked at in any case, where each look means that the
 #: program runs again.
 _CHECKED_AGAIN = 2
+#: What it means that a backward pass does not return where eager's does.
+_SYMPTOMS: Mapping[CallOutcome, Symptom] = {"raises": Symptom.RAISED, "died": Symptom.DIED}
 
 
 @dataclass(frozen=True)
@@ -45,7 +66,7 @@ class WatchedProgram:
     command: tuple[str, ...]
     cwd: Path
     cache: Path
-    way: Mapping[str, Any] = field(default_factory=lambda: {"way": "script"})
+    way: ProgramStart = field(default_factory=lambda: ProgramStart(way="script"))
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -92,7 +113,7 @@ class RecordingSession:
         self.standbys = ForkServers(
             self.recording.folder, self.runs.live_call if self.runs else None
         )
-        self.begun: dict[int, Json] = {}
+        self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
         self.open_call: int | None = None
         self.open_since = 0.0
@@ -109,7 +130,7 @@ class RecordingSession:
         # where the tool itself is run by a test, that test is not the program's
         given, unset = self.program, {"PYTEST_CURRENT_TEST": ""}
         variables = launch.environment(given.cache) | unset | dict(given.variables)
-        return RerunProgram(given.python, given.command, given.cwd, variables, dict(given.way))
+        return RerunProgram(given.python, given.command, given.cwd, variables, given.way)
 
     def _runs(self) -> ProgramRuns:
         folder, at_once, ahead = self.recording.folder, self.watching.reruns, not self.watching.gpu
@@ -133,9 +154,10 @@ class RecordingSession:
         server = self._listen()
         spec = self.recording.folder / "spec.json"
         folder = str(self.recording.folder)
-        facts: Json = {"socket": f"{folder}/s", "folder": folder}
+        facts: RecorderSpec = {"socket": f"{folder}/s", "folder": folder}
         if self.runs:
-            facts |= {"isolation": "rerun", "check_first": _CHECKED_AGAIN}
+            facts["isolation"] = "rerun"
+            facts["check_first"] = _CHECKED_AGAIN
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self.clock()
@@ -202,35 +224,38 @@ class RecordingSession:
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
-        role: Json = {}
+        fork_server: ForkedCallSession | None = None
 
         def gone() -> None:
-            live_call = role.get("lab")
-            if live_call is not None:
-                live_call.detach()
-            if role.get("script"):
+            if fork_server is not None:
+                fork_server.detach()
+            if self._script is connection:
                 self.finished.set()
 
         connection = Connection(peer, gone)
 
         def handle(message: Json) -> None:
+            nonlocal fork_server
             if message.get("role") == "script":
-                role["script"] = True
                 self._script = connection
-                self._greeted(message)
+                self._greeted(cast(ScriptGreeting, message))
             elif message.get("role") == "standby":
-                live_call = self.standbys.live_call(int(message["call"]))
-                assert isinstance(live_call, ForkedCallSession)
-                role["lab"] = live_call
-                live_call.attach(connection, int(message["pid"]))
+                fork_server = self._attached(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
-                role["lab"].handle(message)
+                assert fork_server is not None
+                fork_server.handle(cast(CallAnswer, message))
             else:
-                self._event(message)
+                self._event(cast(ProgramEvent, message))
 
         connection.read(handle)
 
-    def _greeted(self, message: Json) -> None:
+    def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
+        live_call = self.standbys.live_call(greeting["call"])
+        assert isinstance(live_call, ForkedCallSession)
+        live_call.attach(connection, greeting["pid"])
+        return live_call
+
+    def _greeted(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
 
     def _reply(self, **answer: Any) -> None:
@@ -240,57 +265,60 @@ class RecordingSession:
         fatal = Symptom.RAISED in symptoms or Symptom.DIED in symptoms
         self._script.send({"watch": not enough and not fatal, **answer})
 
-    def _event(self, message: Json) -> None:
-        event = message["event"]
-        if event == "finished":
-            self.recording.calls = message["calls"]
-            self.recording.compiles = message["compiles"]
-            self.recording.overhead = message["overhead"]
-            self.recording.exit = message["exit"]
-            self.recording.script_exception = message["exception"]
-            self.recording.complaints = message.get("complaints") or {}
-            self.recording.unusable = message.get("unusable")
-            self.recording.elsewhere = bool(message.get("elsewhere"))
-            self.finished.set()
-            return
-        call = int(message["call"])
-        if event == "begin":
+    def _event(self, message: ProgramEvent) -> None:
+        if message["event"] == "finished":
+            self._finished(message)
+        elif message["event"] == "begin":
+            call = message["call"]
             self.begun[call] = message
             self.recording.calls = max(self.recording.calls, call + 1)
             self.open_call, self.open_since = call, self.clock()
-            self.standbys.begin(call, int(message["watched"]))
+            self.standbys.begin(call, message["watched"])
             self._reply()
-            return
-        since = self.clock()
-        if self.open_call == call:
-            self.took[call] = since - self.open_since
-        self.open_call = None
-        self._judge(event, call, message)
-        if self.runs:  # what the runs of it take is not the program's time
-            self._judging += self.clock() - since
-
-    def _judge(self, event: str, call: int, message: Json) -> None:
-        """Answers the script, which waits for it, about a call that has ended."""
-        if event == "forgotten":
-            self.standbys.drop(call)
-            self._reply()
-        elif event == "unsupported":
-            self.recording.unsupported = str(message["reason"])
-            self._reply(watch=False)
-        elif event == "raised":
-            self._raised(message)
-        elif event == "returned":
-            self._returned(message)
-        elif event == "gradients":
-            self._gradients(message)
         else:
-            self._unchecked(call)
+            call, since = message["call"], self.clock()
+            if self.open_call == call:
+                self.took[call] = since - self.open_since
+            self.open_call = None
+            self._judge(message)
+            if self.runs:  # what the runs of it take is not the program's time
+                self._judging += self.clock() - since
+
+    def _finished(self, message: FinishedEvent) -> None:
+        recording = self.recording
+        recording.calls = message["calls"]
+        recording.compiles = message["compiles"]
+        recording.overhead = message["overhead"]
+        recording.exit = message["exit"]
+        recording.script_exception = message["exception"]
+        recording.complaints = message.get("complaints")
+        recording.unusable = message.get("unusable")
+        recording.elsewhere = bool(message.get("elsewhere"))
+        self.finished.set()
+
+    def _judge(self, message: ProgramEvent) -> None:
+        """Answers the script, which waits for it, about a call that has ended."""
+        match message["event"]:
+            case "forgotten":
+                self.standbys.drop(message["call"])
+                self._reply()
+            case "unsupported":
+                self.recording.unsupported = message["reason"]
+                self._reply(watch=False)
+            case "raised":
+                self._raised(message)
+            case "returned":
+                self._returned(message)
+            case "gradients":
+                self._gradients(message)
+            case "unchecked":
+                self._unchecked(message["call"])
 
     # -- judging one call, while the script waits -------------------------------------------------
 
-    def _run(self, call: int, name: str, **rung: Any) -> Json:
-        rung["snapshot"] = str(self.recording.folder / f"{name}-{call}.pt")
-        return self.standbys.live_call(call).request({"op": "run", "rung": rung}, self.timeout / 2)
+    def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
+        rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
+        return self.standbys.live_call(call).request(questions.run(rung), self.timeout / 2)
 
     def _unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
@@ -302,33 +330,32 @@ class RecordingSession:
 
     def _compare(
         self, call: int, reference: str, actual: str, exact: str | None = None
-    ) -> Json | None:
-        answer = self.standbys.live_call(call).request(
-            {"op": "compare", "reference": reference, "actual": actual, "exact": exact}, 120
-        )
-        comparison = answer.get("comparison")
-        return dict(comparison) if comparison else None
+    ) -> Comparison | None:
+        question = questions.compare(reference, actual, exact=exact)
+        return self.standbys.live_call(call).request(question, 120).get("comparison")
 
-    def _judged(self, call: int, name: str, eager: Json, actual: str, **rung: Any) -> Json | None:
+    def _judged(
+        self, call: int, name: str, eager: RunAnswer, actual: str, grads: str | None = None
+    ) -> Comparison | None:
         """What eager and compiled left behind compared, with float64 where that may excuse it; None
         if it cannot be.
         """
-        if eager["outcome"] != RungOutcome.OK:
+        if eager["outcome"] != "ok":
             return None
         comparison = self._compare(call, eager["snapshot"], actual)
         if comparison is None or comparison["same"] or comparison["metadata"]:
             return comparison
-        exact = self._run(call, f"fp64-{name}", how="eager", fp64=True, **rung)
-        if exact["outcome"] != RungOutcome.OK:
+        exact = self._run(call, f"fp64-{name}", {"how": "eager", "fp64": True, "grads": grads})
+        if exact["outcome"] != "ok":
             return comparison
         return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
 
-    def _raised(self, message: Json) -> None:
-        call = int(message["call"])
+    def _raised(self, message: RaisedEvent) -> None:
+        call = message["call"]
         if message["checked"]:
-            eager = self._run(call, "eager", how="eager")
+            eager = self._run(call, "eager", {"how": "eager"})
             self.recording.compared += 1
-            both = eager["outcome"] == RungOutcome.RAISES
+            both = eager["outcome"] == "raises"
             if both:
                 self.recording.rejected = eager["failure"]
                 self.standbys.drop(call)
@@ -336,10 +363,10 @@ class RecordingSession:
                 self._add(call, Symptom.RAISED, failure=message["failure"])
         self._reply()
 
-    def _returned(self, message: Json) -> None:
-        call, path = int(message["call"]), str(message["path"])
-        eager = self._run(call, "eager", how="eager")
-        if eager["outcome"] == RungOutcome.RAISES and not _limit_of_forks(eager):
+    def _returned(self, message: ReturnedEvent) -> None:
+        call, path = message["call"], message["path"]
+        eager = self._run(call, "eager", {"how": "eager"})
+        if eager["outcome"] == "raises" and not _limit_of_forks(eager["failure"]):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply(keep=False)
             return
@@ -348,7 +375,7 @@ class RecordingSession:
             self._unchecked(call)
             return
         self.recording.compared += 1
-        keep = bool(message["differentiable"])
+        keep = message["differentiable"]
         if not comparison["same"]:
             self._add(call, Symptom.DIFFERS, comparison=comparison, returned=path)
         elif not comparison["equal"]:
@@ -357,12 +384,13 @@ class RecordingSession:
             self.standbys.drop(call)
         self._reply(keep=keep)
 
-    def _gradients(self, message: Json) -> None:
-        call, path = int(message["call"]), str(message["path"])
-        replay = self.begun[call].get("history", 0) > 0
-        eager = self._run(call, "eager-grad", how="eager", grads=path)
-        compiled = self._run(call, "compiled-grad", how="compiled", grads=path, replay=replay)
-        if eager["outcome"] == RungOutcome.OK and compiled["outcome"] == RungOutcome.OK:
+    def _gradients(self, message: GradientsEvent) -> None:
+        call, path = message["call"], message["path"]
+        replay = self.begun[call]["history"] > 0
+        eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
+        again: Rung = {"how": "compiled", "grads": path, "replay": replay}
+        compiled = self._run(call, "compiled-grad", again)
+        if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
             comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
             if comparison is None:
                 self.standbys.drop(call)
@@ -372,10 +400,8 @@ class RecordingSession:
                 self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
                 self.standbys.drop(call)
-        elif eager["outcome"] == RungOutcome.OK:
-            symptom = {RungOutcome.RAISES: Symptom.RAISED, RungOutcome.DIED: Symptom.DIED}.get(
-                compiled["outcome"], Symptom.HANG
-            )
+        elif eager["outcome"] == "ok":
+            symptom = _SYMPTOMS.get(compiled["outcome"], Symptom.HANG)
             self._add(
                 call,
                 symptom,
@@ -389,15 +415,15 @@ class RecordingSession:
     # -----------------------------------------------------------------------------------
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
-        begun = self.begun.get(call, {})
+        begun = self.begun[call]
         finding = Finding(
             call=call,
             symptom=symptom,
             live_call=self.standbys.live_call(call),
-            options=begun.get("options", {}),
-            context=begun.get("context", {}),
-            place=str(begun.get("place") or ""),
-            replay=begun.get("history", 0) > 0,
+            options=begun["options"],
+            context=begun["context"],
+            place=begun["place"],
+            replay=begun["history"] > 0,
             seconds=self.took.get(call, 0.0),
             **details,
         )
@@ -419,9 +445,9 @@ class RecordingSession:
         recording.call_sessions, recording.last_calls = self.standbys.conclude(kept, self.begun)
 
 
-def _limit_of_forks(answer: Json) -> bool:
+def _limit_of_forks(failure: Failure) -> bool:
     """Whether a run failed because it was a fork, which says nothing about the program."""
-    return "combination with fork" in str((answer.get("failure") or {}).get("message", ""))
+    return "combination with fork" in failure["message"]
 
 
 def _signal_name(number: int) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from anonymizer.graph.boilerplate import ReproCheck
+from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
 from reporter.core.kinds import (
@@ -33,11 +34,11 @@ _DYNAMIC = (None, True, False)
 _AMPLE = 4.0
 
 
-def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tuple[str, Json]]:
+def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tuple[str, Overrides]]:
     """Names and overrides of the rows for a bug of `layer` and `kind`."""
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
-    bases: list[tuple[str, Json]] = [(name.value, {"backend": name.value}) for name in Backend]
+    bases: list[tuple[str, Overrides]] = [(name.value, {"backend": name.value}) for name in Backend]
     inductor = Backend.INDUCTOR.value
     bases += [(f"mode={mode}", {"backend": inductor, "mode": mode}) for mode in MODES]
     if layer == Layer.BACKEND:
@@ -66,8 +67,8 @@ def row(name: str, answer: Answer) -> Json:
     found = shown_failure(answer)
     detail = ""
     if found is not None and answer.outcome == "fails":
-        line = str((answer.failure or {}).get("first_line", ""))[:200]
-        detail = str(found.exception) if found.kind == Kind.CRASH else line
+        crash = found.kind == Kind.CRASH
+        detail = str(found.exception) if crash else answer.first_line[:200]
     return {
         "rung": name,
         "outcome": _outcome(answer, found).value,
@@ -97,7 +98,7 @@ def _outcome(answer: Answer, found: Signature | None) -> RungOutcome:
 
 def errors_of(answer: Answer) -> Json:
     """The numbers of a repro's own assertion message."""
-    message = str((answer.failure or {}).get("message", ""))
+    message = answer.message
     found = re.search(r"eager is off by ([-+\w.]+) from float64, compiled by ([-+\w.]+)", message)
     if found:
         return {

@@ -97,8 +97,7 @@ class Refusals:
 def _said(answer: Answer) -> str:
     """The failure in a few words."""
     if answer.failure:
-        line = str(answer.failure.get("first_line", ""))
-        return f"{answer.failure.get('exception')}: {line[:120]}".rstrip(": ")
+        return answer.said(120)
     if answer.signal:
         return answer.signal
     if answer.outcome == "timeout":

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
+from collectors.protocol import Overrides
 from reporter.core.kinds import Kind
 
 #: What a worker is told with such a candidate.
-ENDS_AT_COMPILER: Mapping[str, Any] = {"end": "compiler"}
+ENDS_AT_COMPILER: Overrides = {"end": "compiler"}
 #: Files and functions of torch that stand between a raise and the compiler, from 2.0 to 2.15:
 #: loading what was generated.
 _LOADING = re.compile(r"(?:/|^)(?:async_compile|cpp_builder)\.py$")

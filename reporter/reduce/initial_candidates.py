@@ -17,6 +17,13 @@ from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
+from collectors.protocol import (
+    CaptureWay,
+    CompileOptions,
+    ContextState,
+    EnvironmentFacts,
+    GraphJson,
+)
 from reporter.core.candidate import Candidate, Content
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
@@ -28,35 +35,37 @@ from reporter.core.kinds import (
     Layer,
     RungOutcome,
 )
-from reporter.core.plain import Json
 from reporter.diagnose.ladder import EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
+from reporter.recording import questions
 from reporter.reduce.pieces import parts
 
 _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
-def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> ReproCheck:
+def check_for(
+    diagnosis: Diagnosis, environment: EnvironmentFacts | None, prelude: str = ""
+) -> ReproCheck:
     """The check of a diagnosis: same kind, and the settings that the recorded call ran under."""
     finding = diagnosis.finding
     assert finding is not None and diagnosis.ladder is not None
     context = finding.context
     contexts = []
-    if context.get("inference"):
+    if context["inference"]:
         contexts.append("torch.inference_mode()")
-    elif context.get("grad") is False:
+    elif not context["grad"]:
         contexts.append("torch.no_grad()")
-    for device, (enabled, dtype) in (context.get("autocast") or {}).items():
+    for device, (enabled, dtype) in context["autocast"].items():
         if enabled:
             contexts.append(f'torch.autocast("{device}", dtype={dtype})')
     random = bool(diagnosis.ladder.facts.get("random")) and diagnosis.kind in WRONG_AT_ONCE
-    config = config_lines(environment.get("configs") or {}, environment.get("choices") or ())
+    config = config_lines(environment["configs"], environment["choices"]) if environment else ()
     if random and diagnosis.layer in INDUCTOR_LAYERS:
         config = (*config, ("torch._inductor.config.fallback_random", "True"))
     if diagnosis.ladder["emulate_precision_casts"].outcome == RungOutcome.DIFFERS:
         config = (*config, ("torch._inductor.config.emulate_precision_casts", "True"))
-    changed = diagnosis.comparison or {"values": []}
-    minded = [item for item in changed["values"] if not item["same"]]
+    changed = diagnosis.comparison["values"] if diagnosis.comparison else []
+    minded = [item for item in changed if not item["same"]]
     signature = diagnosis.signature
     eager = diagnosis.ladder[EAGER]
     return ReproCheck(
@@ -73,18 +82,17 @@ def check_for(diagnosis: Diagnosis, environment: Json, prelude: str = "") -> Rep
     )
 
 
-def settings(context: Json, environment: Json) -> str:
+def settings(context: ContextState, environment: EnvironmentFacts | None) -> str:
     """Global switches that were not at their default, as statements."""
     lines = []
-    dtype = context.get("default_dtype", "torch.float32")
-    if dtype != "torch.float32":
-        lines.append(f"torch.set_default_dtype({dtype})")
-    if context.get("deterministic"):
+    if context["default_dtype"] != "torch.float32":
+        lines.append(f"torch.set_default_dtype({context['default_dtype']})")
+    if context["deterministic"]:
         lines.append("torch.use_deterministic_algorithms(True)")
-    cores = environment.get("cores")
-    if cores and context.get("threads") and context["threads"] == 1 and cores > 1:
+    cores = environment["cores"] if environment else None
+    if context["threads"] == 1 and cores and cores > 1:
         lines.append("torch.set_num_threads(1)")
-    if context.get("matmul_precision") not in (None, "highest"):
+    if context["matmul_precision"] != "highest":
         lines.append(f'torch.set_float32_matmul_precision("{context["matmul_precision"]}")')
     return "\n".join(lines)
 
@@ -108,7 +116,7 @@ def config_lines(
     return tuple(kept)
 
 
-def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
+def arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], ...]:
     """The torch.compile keyword arguments as text; options are torch's own names and plain
     values.
     """
@@ -133,28 +141,26 @@ def arguments(options: Json, custom: bool) -> tuple[tuple[str, str], ...]:
 
 def graphs(
     diagnosis: Diagnosis, climber_timeout: float, allow: Sequence[str] = ()
-) -> Iterator[tuple[Json, Mapping[str, Any]]]:
+) -> Iterator[tuple[GraphJson, CaptureWay]]:
     """Captured graphs with how they were captured, likeliest to fail first (the last one that ran).
 
     `allow` names the tensors whose values may be captured, too.
     """
     finding = diagnosis.finding
     assert finding is not None
-    ways: list[Json] = [{"replay": False}]
+    ways: list[CaptureWay] = [{"replay": False}]
     if finding.replay or diagnosis.kind in SEVERAL_CALLS:
-        sequence = {"replay": True}
+        sequence: CaptureWay = {"replay": True}
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.live_call.request(
-            {"op": "capture", "allow": list(allow), **way}, climber_timeout
-        )
+        answer = finding.live_call.request(questions.capture(way, allow), climber_timeout)
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way
 
 
 def graph_candidates(
-    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: Layer
+    captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
 ) -> Iterator[Candidate]:
     """Candidates of one captured graph, the ones that are quick to try and quick to read first.
 
@@ -184,7 +190,7 @@ def graph_candidates(
 
 
 def slices(
-    captured: Json, way: Mapping[str, Any], check: ReproCheck, layer: Layer
+    captured: GraphJson, way: CaptureWay, check: ReproCheck, layer: Layer
 ) -> Iterator[tuple[Graph, Callable[[Graph], Candidate]]]:
     """A captured graph whose pieces may show the failure alone, with how to make a candidate of a
     piece.
@@ -212,7 +218,7 @@ def _has_floats(graph: Graph) -> bool:
 
 
 def _variants(
-    graph: Graph, way: Mapping[str, Any], check: ReproCheck, layer: Layer
+    graph: Graph, way: CaptureWay, check: ReproCheck, layer: Layer
 ) -> tuple[Graph, list[ReproCheck]]:
     """The checks to try on a graph: a cheaper backend that has the fault too before the user's own,
     sums before weights.

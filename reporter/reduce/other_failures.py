@@ -87,6 +87,5 @@ def _of_the_harness(answer: Answer) -> bool:
     """Whether the repro's own comparison raised, as it does for a result that is no tensor: torch
     had returned by then.
     """
-    frames: list[Json] = (answer.failure or {}).get("frames") or []
-    compared = any(frame["function"] == "main" for frame in frames)
-    return compared and not any(frame["torch"] or frame["function"] == "run" for frame in frames)
+    compared = any(frame["function"] == "main" for frame in answer.frames)
+    return compared and not any(f["torch"] or f["function"] == "run" for f in answer.frames)

@@ -6,11 +6,12 @@ finds does not depend on how many run side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
+from collectors.protocol import Overrides
 from reporter.core.candidate import Candidate
 from reporter.reduce.scheduler import Scheduler
 
@@ -36,7 +37,7 @@ class Questions:
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
         self.scheduler = scheduler
-        self.overrides: Mapping[str, Any] = {}
+        self.overrides: Overrides = {}
         self._progress = progress
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:

@@ -18,11 +18,12 @@ import random
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.execution.journal import Journal
 
@@ -37,7 +38,7 @@ class Pool(Protocol):
     jobs: int
 
     def submit(
-        self, text: str, timeout: float | None = None, overrides: Mapping[str, Any] | None = None
+        self, text: str, timeout: float | None = None, overrides: Overrides | None = None
     ) -> Future[Answer]:
         """Run a candidate; cancelling the future stops it."""
         ...
@@ -69,7 +70,7 @@ class Counts:
 @dataclass(frozen=True)
 class _Trial:
     text: str
-    overrides: Mapping[str, Any]
+    overrides: Overrides
     timeout: float | None
     keys: tuple[str, ...]
 
@@ -153,7 +154,7 @@ class Scheduler:
     def first(
         self,
         candidates: Iterable[str],
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Overrides | None = None,
         timeout: float | None = None,
     ) -> int | None:
         """The index of the first interesting candidate; None if there is none or a limit is
@@ -169,7 +170,7 @@ class Scheduler:
     def all(
         self,
         candidates: Iterable[str],
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Overrides | None = None,
         timeout: float | None = None,
     ) -> list[bool]:
         """Which candidates are interesting; False for those behind a limit."""
@@ -181,7 +182,7 @@ class Scheduler:
         self,
         text: str,
         hints: Iterable[str] = (),
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Overrides | None = None,
         timeout: float | None = None,
     ) -> bool:
         """Whether ``text`` is interesting; ``hints`` may be asked next and run meanwhile where a
@@ -202,7 +203,7 @@ class Scheduler:
             self._wait()
         return self._settle(wanted)
 
-    def answer(self, text: str, overrides: Mapping[str, Any] | None = None) -> Answer | None:
+    def answer(self, text: str, overrides: Overrides | None = None) -> Answer | None:
         """What is known of a candidate from the first stage."""
         return self._known(self._trial(text, overrides, None).keys[0])
 
@@ -255,10 +256,8 @@ class Scheduler:
     def _unknown(self, window: Iterable[_Trial]) -> int:
         return sum(self._verdict(trial) is None for trial in window)
 
-    def _trial(
-        self, text: str, overrides: Mapping[str, Any] | None, timeout: float | None
-    ) -> _Trial:
-        chosen = dict(overrides or {})
+    def _trial(self, text: str, overrides: Overrides | None, timeout: float | None) -> _Trial:
+        chosen: Overrides = overrides or {}
         content = json.dumps(chosen, sort_keys=True) + "\0" + text
         keys = tuple(
             hashlib.sha256(f"{stage.name}\0{content}".encode()).hexdigest() for stage in self.stages

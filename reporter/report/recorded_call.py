@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.graph.boilerplate import ReproCheck
+from collectors.protocol import CaptureWay, Failure, GatheredJson, GraphJson
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
@@ -39,11 +40,11 @@ class Recorded:
     summary: str
     is_bug: bool
     signature: Signature | None
-    failure: Json | None
+    failure: Failure | None
     ladder: tuple[Json, ...]
     check: ReproCheck | None
-    captures: tuple[tuple[Json, Json], ...]
-    gathered: Json | None
+    captures: tuple[tuple[GraphJson, CaptureWay], ...]
+    gathered: GatheredJson | None
     environment: Json
     vocabulary: tuple[str, ...]
     internals: tuple[str, ...]
@@ -57,7 +58,7 @@ class Recorded:
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
     whole: Json | None = None
-    tensors: Json = field(default_factory=dict)
+    tensors: Mapping[str, int] = field(default_factory=dict)
 
     def sizes(self) -> frozenset[int]:
         """The sizes of the failing call's tensors, and the ends of the ranges of its whole

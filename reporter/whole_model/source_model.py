@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck, imports_of
 from anonymizer.numbers import source_resize
 from anonymizer.numbers.resize import Family
+from collectors.protocol import SourceEquivalenceRequest
 from reporter.core.candidate import Candidate
 from reporter.core.errors import CannotJudgeError
 from reporter.core.operators import python_words
 from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
@@ -56,17 +58,18 @@ def collect(live_call: CallSession, recorded: Recorded, timeout: float) -> Json:
     if content.program.problems:
         return {"error": f"its source cannot be followed ({content.program.problems[0]})"}
     file = str(live_call.folder / "equivalence.pt")
-    asked = {"op": "source_equivalence", **request(content, file)}
-    return {"equivalence": live_call.request(asked, 2 * timeout)}
+    proof = live_call.request(questions.equivalence(request(content, file)), 2 * timeout)
+    return {"equivalence": proof}
 
 
-def request(content: Rewritten, file: str) -> Json:
+def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     """What `collectors.source.equivalence.check` wants to know of a rewritten source; `file` is a
     path for its own use.
     """
     body = content.body()
     inputs = ["def inputs():", *("    " + line for line in body.inputs), ""]
     return {
+        "op": "source_equivalence",
         "text": "\n".join([text_of(body), *inputs]),
         "callable": body.callable,
         "tensors": [list(pair) for pair in content.program.tensors],
@@ -83,10 +86,9 @@ def describe_equivalence(found: Json) -> Json:
         raise CannotJudgeError(f"the model's source could not be rewritten: {found['error']}")
     proof = found["equivalence"]
     if proof.get("outcome") != "ok":
-        detail = str(proof.get("detail") or proof.get("signal") or proof.get("outcome"))
         raise CannotJudgeError(
             "the rewritten source does not run with the private tensors:"
-            f" {detail.strip().splitlines()[-1][:200]}"
+            f" {questions.why_not(proof)}"
         )
     wrong = [part for part in PARTS if proof[part]["how"] == "differ"]
     if wrong or not proof["operators"]["same"]:

@@ -20,11 +20,13 @@ from anonymizer.graph.ir import Graph
 from anonymizer.model import model, traced, tree
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
+from collectors.protocol import EquivalenceRequest
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import SEVERAL_CALLS, Layer
 from reporter.core.plain import Json
+from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
@@ -99,16 +101,16 @@ def _unproved(found: Json) -> str | None:
 
 
 def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaque: bool) -> Json:
-    answer = live_call.request({"op": "trace", "allow": list(allow), "stand_ins": opaque}, timeout)
-    if answer.get("outcome") != "ok":
-        return {"error": f"the call could not be traced ({_why(answer)})"}
+    answer = live_call.request(questions.trace(allow, opaque), timeout)
+    if answer["outcome"] != "ok":
+        return {"error": f"the call could not be traced ({questions.why_not(answer)})"}
     trace = answer["trace"]
     try:
         written = of_trace(trace).written
     except NotPublic as reason:
         return {"trace": trace, "error": f"it holds what may not leave: {reason}"}
     modules = {module["id"]: module for module in trace["modules"]}
-    request = {
+    request: EquivalenceRequest = {
         "op": "equivalence",
         "text": text_of(written.body),
         "callable": written.body.callable,
@@ -120,12 +122,8 @@ def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaqu
         "opaque": opaque,
         "file": str(live_call.folder / "equivalence.pt"),
     }
-    return {"trace": trace, "equivalence": live_call.request(request, 2 * timeout)}
-
-
-def _why(answer: Json) -> str:
-    detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
-    return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
+    proof = live_call.request(questions.equivalence(request), 2 * timeout)
+    return {"trace": trace, "equivalence": proof}
 
 
 def describe_equivalence(recorded: Recorded, content: Content | Graph | None = None) -> Json:
@@ -161,7 +159,7 @@ def _checked(whole: Json) -> Json:
     hint = f" ({reasons})" if reasons else ""
     if found.get("outcome") != "ok":
         raise CannotJudgeError(
-            f"the rewritten model does not run with the private weights: {_why(found)}{hint}"
+            f"the rewritten model does not run with the private weights: {questions.why_not(found)}{hint}"
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:

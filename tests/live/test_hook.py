@@ -23,13 +23,13 @@ def test_a_block_gets_its_verdict_and_the_program_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_long_run_is_compared_in_passing(tmp_path: Path) -> None:
-    """Afterwards the tool and at most the latest copy are there; dead ones were taken leave of at
-    the next comparison.
+    """Afterwards the tool and the latest copies are there, on a busy machine some that still end;
+    of the twelve comparisons most have left nothing.
     """
     done = program(tmp_path, str(script("hook/long_run")), "fork", python=interpreter.WARM)
     assert done.returncode == 0, done.stderr
     match = re.fullmatch(r"steps 120 children (\d)\n", done.stdout)
-    assert match and int(match.group(1)) <= 2
+    assert match and int(match.group(1)) <= 4
     assert "bugreport" not in done.stderr and not (tmp_path / "watched").exists()
 
 

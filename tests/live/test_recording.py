@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.recording import questions
 from reporter.recording.findings import Recording
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
@@ -79,7 +80,7 @@ def test_the_leak_check_hears_of_every_module_of_the_users(
 ) -> None:
     files = {"own/__init__.py": "", "own/tools.py": "def scaled(x):\n    return x * 3\n"}
     recording = record("uses_own_package", files=files, module=module)
-    answer = recording.findings[0].live_call.request({"op": "environment"}, 600)
+    answer = recording.findings[0].live_call.request(questions.environment(), 600)
     recording.close()
     names = {str(Path(path).relative_to(tmp_path)) for path in answer["files"]}
     assert names == {"job/script.py", "job/own/__init__.py", "job/own/tools.py"}
@@ -152,7 +153,7 @@ def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None
     recording = record("dies")
     assert [f.signal for f in recording.findings] == ["SIGABRT"]
     answer = recording.findings[0].live_call.request(
-        {"op": "run", "rung": {"how": "eager", "snapshot": str(recording.folder / "again.pt")}}, 600
+        questions.run({"how": "eager", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert answer["outcome"] == "ok"
     assert symptoms(recording) == [(0, "died")]
@@ -235,8 +236,7 @@ def test_a_repetition_that_takes_the_stopping_signal_for_itself_is_stopped_witho
     recording = watch(scripts.text("recording/takes_the_signal"), tmp_path)
     (finding,) = recording.findings
     answer = finding.live_call.request(
-        {"op": "run", "rung": {"how": "reused", "snapshot": str(recording.folder / "again.pt")}},
-        600,
+        questions.run({"how": "reused", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert answer == {"answer": answer["answer"], "outcome": "timeout", "detail": ""}
     assert symptoms(recording) == [(0, "hang")]
@@ -248,8 +248,7 @@ def test_a_program_that_has_registered_the_stopping_signal_is_placed_all_the_sam
     recording = watch(scripts.text("recording/has_registered_the_signal"), tmp_path)
     (finding,) = recording.findings
     answer = finding.live_call.request(
-        {"op": "run", "rung": {"how": "reused", "snapshot": str(recording.folder / "again.pt")}},
-        600,
+        questions.run({"how": "reused", "snapshot": str(recording.folder / "again.pt")}), 600
     )
     assert answer["outcome"] == "timeout" and "in stand_still" in answer["detail"]
     assert not (tmp_path / "job" / "stacks").read_text()

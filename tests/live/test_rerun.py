@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from collectors.protocol import Rung
+from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support import interpreter
@@ -43,13 +45,14 @@ def record(tmp_path: Path) -> Iterator[Record]:
 def ask(recording: Recording, name: str, limit: float = PATIENCE, **rung: Any) -> dict[str, Any]:
     """One run of the first finding's call; its snapshot is NAME.pt."""
     rung["snapshot"] = str(recording.folder / f"{name}.pt")
-    return recording.findings[0].live_call.request({"op": "run", "rung": rung}, limit)
+    wanted = questions.run(cast(Rung, rung))
+    return {**recording.findings[0].live_call.request(wanted, limit)}
 
 
 def compare(recording: Recording, one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
-    message = {"op": "compare", "reference": one["snapshot"], "actual": two["snapshot"]}
-    compared = recording.findings[0].live_call.request(message, PATIENCE)
-    return dict(compared["comparison"])
+    question = questions.compare(one["snapshot"], two["snapshot"])
+    compared = recording.findings[0].live_call.request(question, PATIENCE)
+    return {**compared["comparison"]}
 
 
 def test_a_program_that_draws_new_numbers_each_time_still_makes_the_recorded_call(

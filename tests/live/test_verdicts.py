@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from reporter.cli.main import run
+from reporter.recording import questions
 from tests.support import interpreter, recorded_answers, verdict_table
 from tests.support.verdict_table import CASES, LIMIT, judged, watched
 
@@ -76,8 +77,8 @@ def test_attention_draws_random_numbers_for_its_dropout_only(
     name: str, drawn: bool, tmp_path: Path
 ) -> None:
     recording = watched(name, tmp_path)
-    rung = {"how": "probe", "snapshot": str(recording.folder / "probe.pt")}
-    answer = recording.findings[0].live_call.request({"op": "run", "rung": rung}, LIMIT)
+    probe = questions.run({"how": "probe", "snapshot": str(recording.folder / "probe.pt")})
+    answer = recording.findings[0].live_call.request(probe, LIMIT)
     recording.close()
     assert bool(answer["facts"]["random"]) is drawn
 

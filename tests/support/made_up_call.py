@@ -15,6 +15,7 @@ from typing import Any
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
+from reporter.recording.questions import CallQuestion
 from tests.support.recorded_answers import neutral, rung_of
 
 Json = dict[str, Any]
@@ -84,8 +85,8 @@ class MadeUp:
         """The last question about a rung."""
         return [ask for ask, _ in self.asked if ask["op"] == op and rung_of(ask) == name][-1]
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        ask = neutral(dict(message))
+    def request(self, question: CallQuestion[Any], timeout: float) -> Any:
+        ask = neutral({**question.message})
         for path in ("reference", "actual", "exact", "ties"):
             if ask.get(path):
                 ask[path] = Path(ask[path]).name
@@ -102,9 +103,9 @@ class MadeUp:
             return dict(answer)
         return {"outcome": "ok", "snapshot": ask["rung"]["snapshot"], "seconds": 2.0}
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        future: Future[Json] = Future()
-        future.set_result(self.request(message, timeout))
+    def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(self.request(question, timeout))
         return future
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
+from reporter.recording.questions import CallQuestion
 from tests.support.places import DATA
 
 Json = dict[str, Any]
@@ -69,15 +70,15 @@ class Noting:
         self._call_session = live_call
         self._notes = notes
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        note: Json = {"ask": dict(message)}
+    def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+        note: Json = {"ask": {**question.message}}
         self._notes.append(note)
-        future = self._call_session.submit(message, timeout)
+        future = self._call_session.submit(question, timeout)
         future.add_done_callback(lambda done: note.update(answer=dict(done.result())))
         return future
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        return self.submit(message, timeout).result(timeout=timeout + 60)
+    def request(self, question: CallQuestion[Any], timeout: float) -> Any:
+        return self.submit(question, timeout).result(timeout=timeout + 60)
 
     def close(self) -> None:
         self._call_session.close()
@@ -102,8 +103,8 @@ class Answering:
         for note in notes:
             self._answers.setdefault(_key(note["ask"]), []).append(note["answer"])
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        ask = neutral(dict(message))
+    def request(self, question: CallQuestion[Any], timeout: float) -> Any:
+        ask = neutral({**question.message})
         self.asked.append((ask, timeout))
         answers = self._answers.get(_key(ask))
         if not answers:
@@ -114,9 +115,9 @@ class Answering:
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         return self._edit(ask, json.loads(json.dumps(answer)))
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        future: Future[Json] = Future()
-        future.set_result(self.request(message, timeout))
+    def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(self.request(question, timeout))
         return future
 
     def close(self) -> None:
@@ -124,7 +125,9 @@ class Answering:
 
 
 def _key(ask: Json) -> str:
-    return json.dumps(ask, sort_keys=True)
+    """A question, whether it leaves out what is not wanted or says so."""
+    said = {name: value for name, value in ask.items() if value not in (None, False)}
+    return json.dumps(said, sort_keys=True)
 
 
 def rung_of(ask: Json) -> str:

@@ -15,6 +15,7 @@ from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.ir_json import from_json
 from anonymizer.graph.values import recipe_for
+from reporter.recording import questions
 from tests.support.recorded import recorded
 
 
@@ -23,7 +24,7 @@ def captured(name: str) -> dict[str, Any]:
     """The graph of a program whose backend is wrong, as the collectors send it."""
     with TemporaryDirectory() as folder, recorded(f"opaque/{name}", Path(folder)) as recording:
         (finding,) = recording.findings
-        answer = finding.live_call.request({"op": "capture", "allow": [], "replay": False}, 120)
+        answer = finding.live_call.request(questions.capture({"replay": False}), 120)
     (graph,) = answer["graphs"]
     assert isinstance(graph, dict)
     return graph

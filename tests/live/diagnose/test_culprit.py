@@ -7,9 +7,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from collectors.protocol import Rung
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_assertion
@@ -24,6 +26,7 @@ from reporter.diagnose.experiment import (
 from reporter.diagnose.judge import judge
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings
+from reporter.recording import questions
 from tests.support import interpreter
 from tests.support.recorded import recorded
 from tests.support.scripts import text
@@ -45,9 +48,8 @@ def ask(diagnosis: Diagnosis, **rung: object) -> Json:
     assert diagnosis.finding is not None
     live_call = diagnosis.finding.live_call
     path = str(live_call.folder / f"ask-{next(_NUMBERS)}.pt")
-    return live_call.request(
-        {"op": "run", "rung": {"how": "compiled", "snapshot": path, **rung}}, RUN
-    )
+    wanted = cast(Rung, {"how": "compiled", "snapshot": path, **rung})
+    return {**live_call.request(questions.run(wanted), RUN)}
 
 
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:

@@ -17,7 +17,7 @@ class Numbers(torch.utils.data.Dataset):
 
 
 net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
-bugreport.watch("-o", "watched", every=50)
+bugreport.watch("-o", "watched", every=10)
 fast = torch.compile(net, backend="aot_eager")
 optimizer = torch.optim.SGD(net.parameters(), 0.01)
 if __name__ == "__main__":

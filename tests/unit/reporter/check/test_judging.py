@@ -86,7 +86,9 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
     ),
     (fails("AttributeError", "no x", "repro", "f"), LOWERING, "different", "no x"),
     (
-        Answer("broken", failure={"exception": "ImportError", "first_line": "no y"}),
+        Answer(
+            "broken", failure={"exception": "ImportError", "first_line": "no y", "message": "no y"}
+        ),
         LOWERING,
         "cannot_judge",
         "no y",

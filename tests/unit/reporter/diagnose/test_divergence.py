@@ -15,6 +15,7 @@ import pytest
 
 from reporter.core.plain import Json
 from reporter.diagnose.divergence import Point, Profile, profile
+from reporter.recording.questions import CallQuestion
 
 OK: Json = {"outcome": "ok"}
 
@@ -33,11 +34,12 @@ class GraphLab:
     deadly: set[int] = field(default_factory=set)
     measured: list[int | None] = field(default_factory=list)
 
-    def request(self, message: Mapping[str, Any], timeout: float) -> Json:
-        return self.submit(message, timeout).result()
+    def request(self, question: CallQuestion[Any], timeout: float) -> Any:
+        return self.submit(question, timeout).result()
 
-    def submit(self, message: Mapping[str, Any], timeout: float) -> Future[Json]:
-        answer: Future[Json] = Future()
+    def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+        answer: Future[Any] = Future()
+        message: Mapping[str, Any] = question.message
         answer.set_result(self._nodes() if message["ask"] == "nodes" else self._forked(message))
         return answer
 

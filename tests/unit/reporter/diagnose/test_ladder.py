@@ -19,6 +19,7 @@ from reporter.diagnose.ladder import (
     MeasuredRung,
     describe,
 )
+from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import (
     DEADLY,
     EQUAL,
@@ -250,9 +251,9 @@ def test_a_rung_that_ran_keeps_its_snapshot_and_seconds_when_it_is_judged() -> N
 
 def test_a_comparison_that_could_not_be_made_minds_nothing() -> None:
     class Mute(MadeUp):
-        def request(self, message: Any, timeout: float) -> dict[str, Any]:
-            answer = super().request(message, timeout)
-            return {"outcome": "died"} if message["op"] == "compare" else answer
+        def request(self, question: CallQuestion[Any], timeout: float) -> Any:
+            answer = super().request(question, timeout)
+            return {"outcome": "died"} if question.message["op"] == "compare" else answer
 
     asking = climber(Mute({"inductor": WRONG}))
     asking.basics()
@@ -265,10 +266,11 @@ def test_what_cannot_tell_its_seconds_is_timed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ladder.time, "monotonic", lambda: now[0])
 
     class Late(MadeUp):
-        def submit(self, message: Any, timeout: float) -> Future[dict[str, Any]]:
-            if message["rung"]["how"] != "compiled":
-                return super().submit(message, timeout)
-            self.future: Future[dict[str, Any]] = Future()
+        def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+            assert question.message["op"] == "run"
+            if question.message["rung"]["how"] != "compiled":
+                return super().submit(question, timeout)
+            self.future: Future[Any] = Future()
             return self.future
 
     live_call = Late({})

@@ -9,6 +9,7 @@ import pytest
 
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.ir import Graph, Node, Ref, TensorMeta
+from collectors.protocol import CaptureWay, ContextState
 from reporter.reduce.initial_candidates import (
     arguments,
     config_lines,
@@ -24,7 +25,17 @@ from tests.support.places import DATA
 FOOBAR = Recorded.load(DATA / "recordings" / "foobar.json")
 CAPTURED = FOOBAR.captures[0][0]
 CHECK = ReproCheck("wrong_result", double=True)
-ONCE = {"replay": False}
+ONCE: CaptureWay = {"replay": False}
+PLAIN_CONTEXT: ContextState = {
+    "grad": True,
+    "inference": False,
+    "autocast": {},
+    "autocast_cache": True,
+    "default_dtype": "torch.float32",
+    "threads": 2,
+    "deterministic": False,
+    "matmul_precision": "highest",
+}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +53,9 @@ ONCE = {"replay": False}
 def test_a_switch_that_was_not_at_its_default_becomes_a_statement(
     context: dict[str, Any], environment: dict[str, Any], line: str
 ) -> None:
-    assert settings(context, environment) == line
+    given: Any = {**PLAIN_CONTEXT, **context}
+    facts: Any = environment or None
+    assert settings(given, facts) == line
 
 
 def test_only_plain_values_and_choices_of_torch_itself_are_kept_of_its_configuration() -> None:

@@ -7,13 +7,14 @@ import itertools
 import json
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collectors.protocol import Failure, Overrides
 from reporter.core.answer import Answer
 from reporter.core.errors import UsageError
 from reporter.execution.journal import Journal
@@ -35,7 +36,7 @@ class FakePool:
         self._lock = threading.Lock()
 
     def submit(
-        self, text: str, timeout: float | None = None, overrides: Mapping[str, Any] | None = None
+        self, text: str, timeout: float | None = None, overrides: Overrides | None = None
     ) -> Future[Answer]:
         future: Future[Answer] = Future()
         with self._lock:
@@ -54,7 +55,8 @@ class FakePool:
             self._open -= 1
 
     def _end(self, future: Future[Answer], text: str) -> None:
-        failure = {"first_line": "other" if "other" in text else "bug"}
+        word = "other" if "other" in text else "bug"
+        failure: Failure = {"exception": "RuntimeError", "message": word, "first_line": word}
         fails = "bug" in text or "other" in text
         with contextlib.suppress(InvalidStateError):  # cancelled
             future.set_result(Answer("fails", failure) if fails else Answer("passes"))

@@ -99,7 +99,7 @@ class Call:
     def __init__(self, answer: dict[str, Any]) -> None:
         self.answer = answer
 
-    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def request(self, question: object, timeout: float) -> dict[str, Any]:
         return self.answer
 
 

@@ -1,0 +1,169 @@
+"""What may be asked of a recorded call: each question with the type of its answer.
+
+A question is a message of `collectors.protocol`; what answers it is a `CallSession`. A call that
+dies or is stopped answers any question, so that only `outcome` is certain to be there: the keys of
+the answer itself come with `ok`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from collectors.protocol import (
+    ArgumentChange,
+    CallRequest,
+    CaptureAnswer,
+    CaptureWay,
+    CompareAnswer,
+    ComplaintsAnswer,
+    DivergenceAnswer,
+    DivergenceRequest,
+    EnvironmentAnswer,
+    EquivalenceAnswer,
+    EquivalenceRequest,
+    EvidenceAnswer,
+    EvidenceOptions,
+    GatherAnswer,
+    GuardsAnswer,
+    RunAnswer,
+    Rung,
+    SourceEquivalenceRequest,
+    SubsystemsAnswer,
+    TensorsAnswer,
+    TraceAnswer,
+)
+
+#: One of the answers of `collectors.protocol`.
+Answered = TypeVar("Answered", covariant=True)
+
+
+@dataclass(frozen=True)
+class CallQuestion(Generic[Answered]):
+    """A message about a recorded call; `Answered` is the type of what comes back."""
+
+    message: CallRequest
+
+
+def run(rung: Rung) -> CallQuestion[RunAnswer]:
+    """The call once more, under a variation."""
+    return CallQuestion({"op": "run", "rung": rung})
+
+
+def compare(
+    reference: str | None,
+    actual: str | None,
+    *,
+    exact: str | None = None,
+    coarse: bool = False,
+    ties: str | None = None,
+    random: bool = False,
+) -> CallQuestion[CompareAnswer]:
+    """Two snapshots of the call held against each other, given as paths of their files.
+
+    `exact` is the snapshot of float64, `ties` what index outputs index; `coarse` says that the
+    program computes in half precision somewhere, `random` that it draws random numbers.
+    """
+    return CallQuestion(
+        {
+            "op": "compare",
+            "reference": reference,
+            "actual": actual,
+            "exact": exact,
+            "origin": "torch.bfloat16" if coarse else None,
+            "ties": ties,
+            "random": random,
+        }
+    )
+
+
+def tensors() -> CallQuestion[TensorsAnswer]:
+    """The tensors that the call can reach, with their sizes in elements."""
+    return CallQuestion({"op": "tensors"})
+
+
+def capture(way: CaptureWay, allow: Sequence[str] = ()) -> CallQuestion[CaptureAnswer]:
+    """The Dynamo graphs of the call; `allow` names the tensors whose values may be in them."""
+    if "dynamic" in way:
+        return CallQuestion(
+            {
+                "op": "capture",
+                "allow": list(allow),
+                "replay": way["replay"],
+                "dynamic": way["dynamic"],
+            }
+        )
+    return CallQuestion({"op": "capture", "allow": list(allow), "replay": way["replay"]})
+
+
+def trace(allow: Sequence[str], stand_ins: bool) -> CallQuestion[TraceAnswer]:
+    """The operations of the call within its modules.
+
+    With `stand_ins` a custom operator is one operation, of which only the outside is known.
+    """
+    return CallQuestion({"op": "trace", "allow": list(allow), "stand_ins": stand_ins})
+
+
+def equivalence(
+    request: EquivalenceRequest | SourceEquivalenceRequest,
+) -> CallQuestion[EquivalenceAnswer]:
+    """Whether a rewritten program computes what the call computes."""
+    return CallQuestion(request)
+
+
+def divergence(request: DivergenceRequest) -> CallQuestion[DivergenceAnswer]:
+    """The operations of the call's graphs, or how far prefixes of one of them are off."""
+    return CallQuestion(request)
+
+
+def gather() -> CallQuestion[GatherAnswer]:
+    """The program's source and state."""
+    return CallQuestion({"op": "gather"})
+
+
+def subsystems(settings: Sequence[str]) -> CallQuestion[SubsystemsAnswer]:
+    """What can be varied in this release; `settings` are those of interest, by full name."""
+    return CallQuestion({"op": "subsystems", "settings": list(settings)})
+
+
+def complaints(backend: str | None = None) -> CallQuestion[ComplaintsAnswer]:
+    """Graph breaks and recompiles of the call and those before it, with its own backend or with
+    another.
+    """
+    if backend is None:
+        return CallQuestion({"op": "complaints"})
+    return CallQuestion({"op": "complaints", "backend": backend})
+
+
+def guards(
+    snapshot: str, static: Sequence[ArgumentChange], vary: Sequence[ArgumentChange] | None
+) -> CallQuestion[GuardsAnswer]:
+    """What the call reused, and what had changed then; some changes are held static, or only some
+    are made.
+    """
+    return CallQuestion(
+        {
+            "op": "guards",
+            "snapshot": snapshot,
+            "static": list(static),
+            "vary": None if vary is None else list(vary),
+        }
+    )
+
+
+def evidence(folder: Path, options: EvidenceOptions) -> CallQuestion[EvidenceAnswer]:
+    """The call once more under torch's own debugging tools, which write into `folder`."""
+    return CallQuestion({"op": "evidence", "folder": str(folder), "options": options})
+
+
+def environment() -> CallQuestion[EnvironmentAnswer]:
+    """What the target says of itself."""
+    return CallQuestion({"op": "environment"})
+
+
+def why_not(answer: Mapping[str, Any]) -> str:
+    """The last line of why there is no result, at most 200 characters; it may be private."""
+    detail = str(answer.get("detail") or answer.get("signal") or answer.get("outcome"))
+    return detail.strip().splitlines()[-1][:200] if detail.strip() else "no answer"
