@@ -101,7 +101,7 @@ def outcomes() -> str:
 
 def report_schema() -> str:
     """The sections of `report.json`."""
-    return _sections(sections.ReportDocument)
+    return _sections(sections.Report)
 
 
 def check_schema() -> str:

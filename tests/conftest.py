@@ -18,8 +18,7 @@ import pytest
 from hypothesis import settings
 
 from reporter.check.results import Checked
-from reporter.report.report import Report
-from reporter.report.sections import validate
+from reporter.report.sections import Report, validate
 from tests.support import interpreter
 
 HERE = Path(__file__).parent

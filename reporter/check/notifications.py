@@ -22,8 +22,8 @@ from packaging.version import InvalidVersion, Version
 from reporter.check.work import CheckResult
 from reporter.core.errors import BugreportError
 from reporter.core.kinds import CheckOutcome
-from reporter.core.plain import Json
 from reporter.core.version import VERSION
+from reporter.report.sections import CommentRow
 from reporter.store.database import now, transaction
 from templates import render
 
@@ -100,17 +100,17 @@ class Notification:
     url: str = ""
     trouble: str = ""
 
-    def to_json(self) -> Json:
-        """A row of `comments` in `check --json`."""
+    def section(self) -> CommentRow:
+        """The row of the document."""
         comment = self.comment
-        return {
-            "repro": comment.check.repro,
-            "issue": f"{comment.place}#{comment.number}",
-            "outcome": comment.check.outcome,
-            "torch": comment.check.torch,
-            "url": self.url or None,
-            "trouble": self.trouble or None,
-        }
+        return CommentRow(
+            repro=comment.check.repro,
+            issue=f"{comment.place}#{comment.number}",
+            outcome=comment.check.outcome,
+            torch=comment.check.torch,
+            url=self.url or None,
+            trouble=self.trouble or None,
+        )
 
     def line(self) -> str:
         """For people."""

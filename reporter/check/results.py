@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
 from reporter.check.notifications import Notification
 from reporter.check.work import CheckResult
+from reporter.core.kinds import CheckOutcome
 from reporter.core.plain import Json
+from reporter.report.sections import (
+    SCHEMA_VERSION,
+    ChangeRow,
+    CheckDocument,
+    CheckRow,
+    section,
+)
 from templates.matrix import render
 
 GONE, REMAINS, UNKNOWN = 0, 1, 125
@@ -30,19 +40,19 @@ _FEW = 8
 class OutcomeChange:
     """A cell that shows something else than the last time."""
 
-    before: str
+    before: CheckOutcome
     check: CheckResult
 
-    def to_json(self) -> Json:
-        """A JSON-able dictionary."""
+    def section(self) -> ChangeRow:
+        """The row of the document."""
         check = self.check
-        return {
-            "repro": check.repro,
-            "torch": check.torch,
-            "release": check.release,
-            "before": self.before,
-            "now": check.outcome,
-        }
+        return ChangeRow(
+            repro=check.repro,
+            torch=check.torch,
+            release=check.release,
+            before=self.before,
+            now=check.outcome,
+        )
 
 
 @dataclass(frozen=True)
@@ -68,14 +78,15 @@ class Checked:
 
     def to_json(self) -> Json:
         """The document of `check --json`."""
-        document: Json = {
-            "schema_version": 1,
-            "results": [check.to_json() for check in self.results],
-            "changes": [change.to_json() for change in self.changes],
-        }
-        if self.told is not None:
-            document["comments"] = [told.to_json() for told in self.told]
-        return document
+        comments = self.told
+        return CheckDocument(
+            schema_version=SCHEMA_VERSION,
+            results=tuple(section(CheckRow, check.to_json()) for check in self.results),
+            changes=tuple(change.section() for change in self.changes),
+            comments=(
+                tuple(told.section() for told in comments) if comments is not None else UNSET
+            ),
+        ).to_json()
 
     def summary_lines(self) -> list[str]:
         """A line per result where there are few, else a table; what has changed comes first."""

@@ -23,7 +23,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, of_assertion
-from reporter.report.sections import ReportDocument, read_report
+from reporter.report.sections import Report, read_report
 from reporter.triage.stated import Raised, Stated
 
 _REPORT, _REPRO = "report.json", "repro.py"
@@ -179,7 +179,7 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _document(folder: Path) -> ReportDocument | None:
+def _document(folder: Path) -> Report | None:
     """The report of a folder, None where there is none. Raises UsageError for words not known."""
     try:
         document = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
@@ -190,7 +190,7 @@ def _document(folder: Path) -> ReportDocument | None:
     return read_report(document, str(folder))
 
 
-def wanted_of(report: ReportDocument) -> Signature | None:
+def wanted_of(report: Report) -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
     """

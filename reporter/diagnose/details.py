@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reporter.core.kinds import (
     OUTSIDE,
@@ -26,6 +25,15 @@ from reporter.diagnose.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
+from reporter.report.sections import (
+    CulpritSection,
+    DiagnosisSections,
+    DivergenceSection,
+    GuardSection,
+    MeasurementSection,
+    StackSection,
+    section,
+)
 
 #: Seconds for the culprit and for the divergence profile of one diagnosis.
 BUDGETS = (90.0, 60.0)
@@ -49,14 +57,13 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class DiagnosisDetails:
-    """Parts of a diagnosis as JSON, each left out where it does not apply, and what to tell a
-    person of them.
+    """The sections of a diagnosis, and what to tell a person of them.
 
     `remark_diagnosis` is the diagnosis in place of "all agrees" where the program is right but slow
     to no purpose.
     """
 
-    document: Mapping[str, Any]
+    sections: DiagnosisSections
     lines: tuple[str, ...]
     remark_diagnosis: Diagnosis | None = None
 
@@ -77,35 +84,29 @@ class _Gatherer:
         self.timeout = timeout
         self.jobs = jobs
         self.say = say
-        self.document: Json = {}
         self.lines: list[str] = []
 
-    def add(self, name: str, value: Json | None, line: str) -> None:
-        if value:
-            self.document[name] = value
-            if line:
-                self.lines.append(line)
-
-    def place(self) -> None:
+    def stack(self) -> StackSection | None:
         place = self.diagnosis.place
-        if place is not None:
-            found: Json = {"phase": place.phase, "frames": list(place.frames)}
-            self.add("stack", found, "")
+        return StackSection(phase=place.phase, frames=place.frames) if place is not None else None
 
-    def guard(self) -> None:
+    def guard(self) -> GuardSection | None:
         finding = self.diagnosis.finding
-        if self.diagnosis.kind == Kind.STALE_GRAPH and finding is not None:
-            found = guards.find(finding, self.timeout)
-            if found is not None:
-                self.add("missing_guard", found.to_json(), found.text())
+        if self.diagnosis.kind != Kind.STALE_GRAPH or finding is None:
+            return None
+        found = guards.find(finding, self.timeout)
+        if found is None:
+            return None
+        self.lines.append(found.text())
+        return section(GuardSection, found)
 
-    def complaints(self) -> Diagnosis | None:
+    def complaints(self) -> tuple[Json | None, Diagnosis | None]:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the
         script.
         """
         found = graph_breaks.collect(self.recording, self.timeout)
         if found is None:
-            return None
+            return None, None
         nothing_else = self.diagnosis.kind == Kind.NOT_REPRODUCED and self.recording.exit == 0
         seen = self.recording.rejected or any(
             finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings
@@ -113,17 +114,16 @@ class _Gatherer:
         quiet = nothing_else and not seen and not self.checked
         if quiet and (found.limit_hit or found.graph_breaks):
             kind = Kind.RECOMPILES if found.limit_hit else Kind.GRAPH_BREAK
-            self.add("complaints", found.to_json(), "")
             summary = f"{self.diagnosis.summary} But: {found.summary()}."
-            return Diagnosis(kind, Layer.DYNAMO, summary)
-        self.add("complaints", found.to_json(), f"Also seen: {found.summary()}.")
-        return None
+            return found.to_json(), Diagnosis(kind, Layer.DYNAMO, summary)
+        self.lines.append(f"Also seen: {found.summary()}.")
+        return found.to_json(), None
 
-    def divergence(self) -> None:
+    def divergence(self) -> DivergenceSection | None:
         diagnosis = self.diagnosis
         finding, ladder = diagnosis.finding, diagnosis.ladder
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
-            return
+            return None
         forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
         found = divergence.profile(
             finding,
@@ -135,13 +135,15 @@ class _Gatherer:
             jobs=self.jobs,
             say=self.say,
         )
-        if found is not None:
-            self.add("divergence", found.to_json(), found.summary())
+        if found is None:
+            return None
+        self.lines.append(found.summary())
+        return section(DivergenceSection, found.to_json())
 
-    def culprit(self) -> None:
+    def culprit(self) -> CulpritSection | None:
         diagnosis = self.diagnosis
         if diagnosis.finding is None or diagnosis.layer in OUTSIDE:
-            return
+            return None
         mode = diagnosis.finding.options.get("mode")
         names = culprit.candidates(diagnosis.layer, diagnosis.kind)
         found = culprit.find(
@@ -153,7 +155,9 @@ class _Gatherer:
             self.say,
             call_abilities(diagnosis.finding.live_call, names, self.timeout),
         )
-        self.add("culprit", found.to_json(), found.sentence())
+        if found.sentence():
+            self.lines.append(found.sentence())
+        return section(CulpritSection, found)
 
 
 def gather(
@@ -171,26 +175,32 @@ def gather(
     not how fast it is.
     """
     gatherer = _Gatherer(diagnosis, recording, timeout, jobs, say, checked)
-    gatherer.add("measurement", _measurement(diagnosis), "")
-    gatherer.place()
-    gatherer.guard()
-    if thorough and diagnosis.is_bug:
-        gatherer.divergence()
-        gatherer.culprit()
-    remark_diagnosis = None if diagnosis.is_bug else gatherer.complaints()
-    return DiagnosisDetails(gatherer.document, tuple(gatherer.lines), remark_diagnosis)
+    measurement, stack, guard = _measurement(diagnosis), gatherer.stack(), gatherer.guard()
+    closer = thorough and diagnosis.is_bug
+    part = gatherer.divergence() if closer else None
+    culprit = gatherer.culprit() if closer else None
+    complaints, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.complaints()
+    sections = DiagnosisSections(
+        measurement=measurement,
+        stack=stack,
+        missing_guard=guard,
+        divergence=part,
+        culprit=culprit,
+        complaints=complaints,
+    )
+    return DiagnosisDetails(sections, tuple(gatherer.lines), remark_diagnosis)
 
 
-def _measurement(diagnosis: Diagnosis) -> Json | None:
+def _measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
     """The rule's numbers for every output, changed input and gradient that differs."""
     comparison = diagnosis.comparison
     if comparison is None:
         return None
     values: list[Mapping[str, object]] = [*comparison["values"]]
     rows = [{key: item[key] for key in _NUMBERS if key in item} for item in values]
-    return {
-        "rule": comparison["rule"],
-        "reference": reference(diagnosis.ladder) if diagnosis.ladder else None,
-        "values": rows,
-        "metadata": comparison["metadata"],
-    }
+    return MeasurementSection(
+        rule=comparison["rule"],
+        reference=reference(diagnosis.ladder) if diagnosis.ladder else None,
+        values=tuple(rows),
+        metadata=tuple({**item} for item in comparison["metadata"]),
+    )

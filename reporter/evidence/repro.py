@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from collectors.protocol import ScriptEvidenceAnswer, ScriptEvidenceSpec, ToolFinding
 from reporter.core.answer import clean_environment, kill_group
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
@@ -27,6 +29,7 @@ from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS
+from reporter.report.sections import EvidenceSection
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
@@ -68,25 +71,25 @@ class ReproEvidence:
         if self.excerpt and self.generated:
             yield replace(hidden, generated=None)
 
-    def to_json(self) -> Json:
+    def section(self) -> EvidenceSection:
         """The part of report.json: numbers and torch's own words."""
         explained, phases = self._facts("explain"), self._facts("phases")
-        return {
-            "seconds": self.seconds,
-            "collectors": [item.row() for item in self.collected],
-            "compile_seconds": phases.get("seconds", {}),
-            "graphs": explained.get("graphs"),
-            "operations": explained.get("operations", []),
-            "graph_breaks": [
+        return EvidenceSection(
+            seconds=self.seconds,
+            collectors=tuple(item.row() for item in self.collected),
+            compile_seconds=phases.get("seconds", {}),
+            graphs=explained.get("graphs"),
+            operations=tuple(explained.get("operations", ())),
+            graph_breaks=tuple(
                 {"reason": item["public"], "count": item["count"]}
                 for item in explained.get("graph_breaks", ())
-            ],
-            "recompiles": len(explained.get("recompiles", ())),
-            "vector_isa": self.vector_isa,
-            "excerpt": self.excerpt.caption if self.excerpt else None,
-            "no_excerpt": self.no_excerpt,
-            **({"triton_kernels": self.generated} if self.generated else {}),
-        }
+            ),
+            recompiles=len(explained.get("recompiles", ())),
+            vector_isa=self.vector_isa,
+            excerpt=self.excerpt.caption if self.excerpt else None,
+            no_excerpt=self.no_excerpt,
+            triton_kernels=self.generated or msgspec.UNSET,
+        )
 
     def _facts(self, name: str) -> Mapping[str, Any]:
         return next((item.facts for item in self.collected if item.name == name), {})

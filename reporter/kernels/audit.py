@@ -12,7 +12,9 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Identity, Terms, count_terms, private_terms
 from collectors.protocol import KernelLaunch
@@ -27,7 +29,7 @@ from reporter.publish.summary import Summary
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Outgoing
 from reporter.report.fingerprint import Fingerprint
-from reporter.report.report import AuditSummary, Report
+from reporter.report.sections import AuditSummary, Report
 from reporter.store.reports import key_of
 from templates.evidence import Evidence
 
@@ -67,11 +69,8 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
         finished.report,
         labels=form.allowed(("bug",)),
         audit=AuditSummary(True, count_terms(terms, identity), ()),
-        details={
-            **finished.report.details,
-            "sizes_left": left,
-            "fingerprint": _fingerprint(finished.report).to_json(),
-        },
+        sizes_left=tuple(left),
+        fingerprint=_fingerprint(finished.report).section(),
     )
     evidence = Evidence(
         repro=finished.repro,
@@ -121,7 +120,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 def _fingerprint(report: Report) -> Fingerprint:
     """By what the compiler says and where; a failure without words is like no other."""
-    verdict, triton = report.verdict, report.details["triton"]
+    verdict, triton = report.verdict, report.triton or {}
     words = same_words(verdict.message or "")
     if not words and not triton.get("pass"):
         return Fingerprint()

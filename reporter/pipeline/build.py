@@ -225,7 +225,7 @@ class ReproBuilder:
         self.stages.append((name, time.monotonic()))
         self.progress.stage(name, detail)
 
-    def _timing(self) -> Json:
+    def _timing(self) -> dict[str, float]:
         """Wall seconds of each stage so far."""
         ends = [start for _, start in self.stages[1:]] + [time.monotonic()]
         return {name: round(end - start, 2) for (name, start), end in zip(self.stages, ends)}

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from msgspec.structs import replace as replace_section
+
 from anonymizer.graph.boilerplate import ReproCheck
 from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import (
@@ -65,7 +67,7 @@ class Diagnosed:
     diagnosis: Diagnosis
     details: DiagnosisDetails
     doubtful: bool
-    timing: Json
+    timing: dict[str, float]
 
 
 def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
@@ -229,7 +231,7 @@ def _collect(
         output=recording.output,
         reproduced=diagnosis.reproduced,
         command=command(run.options, diagnosis.cited),
-        details={**found.details.document, "timing": found.timing},
+        details=replace_section(found.details.sections, timing=found.timing),
         remarks=(*_place(found.diagnosis), *found.details.lines),
         tensors=material.tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
@@ -336,12 +338,13 @@ def _last(node: ast.Name | ast.Attribute) -> str:
 
 def _timing(
     recording: Recording, diagnosis: Diagnosis, details: DiagnosisDetails, clock: list[float]
-) -> Json:
+) -> dict[str, float]:
     """Wall seconds of the stages, and what their measurements would have taken one after
     another.
     """
     rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder is not None else ()
-    variants = (details.document.get("culprit") or {}).get("measured_seconds", 0.0)
+    culprit = details.sections.culprit
+    variants = culprit.measured_seconds if culprit else 0.0
     return {
         "script": round(recording.seconds, 2),
         "ladder": round(clock[1] - clock[0], 2),

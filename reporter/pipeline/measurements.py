@@ -24,6 +24,7 @@ from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import ContrastInterpreter, passes
+from reporter.report.sections import TestSection
 from templates.regression import failing_text, render_tests
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
@@ -31,6 +32,8 @@ from templates.regression import failing_text, render_tests
 COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
 POSITIONS = 8
+#: The regression test below the report folder.
+TEST = "test_repro.py"
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,11 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
     return Measurements(test, shown, numbers, cells)
 
 
-def _test(repro: FinalText, timeout: float) -> tuple[str, Json]:
+def _test(repro: FinalText, timeout: float) -> tuple[str, TestSection]:
     """The first of the possible tests that does here and elsewhere what the repro does; the last
     one if none does.
     """
-    test, shown = "", {}
+    test, shown = "", TestSection(path=TEST)
     for rendered in render_tests(repro.report, repro.text):
         test = format_program(rendered)
         probe = failing_text(test, repro.report)
@@ -86,7 +89,7 @@ def _test(repro: FinalText, timeout: float) -> tuple[str, Json]:
         answer = run_cold(repro.python, probe, timeout, None, True, None, repro.warm)
         fails = repro.shows(answer)
         right = [place.info.torch for place in repro.places if passes(place.cold(probe, 1, 1)[0])]
-        shown = {"fails_here": fails, "passes_on": right}
+        shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))
         if fails and len(right) == len(repro.places):
             break
     return test, shown

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS
 from reporter.core.settings import Options
@@ -43,7 +45,7 @@ from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
-from reporter.report.report import Report, RungRow, Verdict
+from reporter.report.sections import Report, RungRow, Verdict, section
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
@@ -257,15 +259,13 @@ def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
         explanation(recorded.kind),
         recorded.command,
     )
-    ladder = tuple(map(RungRow.from_json, recorded.ladder))
+    ladder = tuple(section(RungRow, row) for row in recorded.ladder)
     return Report(
         verdict,
         ladder,
         info.torch,
         info.version,
         device_of(recorded),
-        details={
-            **({"remarks": list(recorded.remarks)} if recorded.remarks else {}),
-            **recorded.details,
-        },
+        remarks=recorded.remarks or None,
+        **msgspec.structs.asdict(recorded.details),
     )

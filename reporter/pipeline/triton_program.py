@@ -7,8 +7,10 @@ import builtins
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from anonymizer.triton import KernelNotPublic, rebuild
 from collectors.protocol import KernelLaunch, KernelsAnswer, KernelSpec, TargetAnswer
@@ -16,7 +18,6 @@ from reporter.core.answer import Answer
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind, Layer, RungOutcome
-from reporter.core.plain import Json
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
@@ -26,7 +27,7 @@ from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_fail
 from reporter.pipeline.run import Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Destination, Outgoing
-from reporter.report.report import Report, ReproInfo, RungRow, Verdict
+from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, Verdict
 from templates.kernel import render_kernel_test, render_repro
 
 _COLD_RUNS = 3
@@ -214,7 +215,14 @@ class TritonProgram:
             ),
             ladder=ladder,
             repro=repro,
-            details=self._details(found, kernel, fails),
+            triton={
+                "version": found.answers.compiled.get("triton"),
+                "target": self.target,
+                "pass": self.wanted.get("pass"),
+                "launch": kernel.launch,
+            },
+            test=TestSection(path="test_repro.py", fails_here=fails),
+            reduction=tuple(self.history),
         )
         mapping = {"names": {value: key for key, value in verified.reduced.names.items()}}
         compiled = found.answers.compiled
@@ -235,18 +243,6 @@ class TritonProgram:
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:
         return ask(self.info.path, spec, self.options.cwd, self.options.timeout)
-
-    def _details(self, found: DiagnosedKernel, kernel: KernelCandidate, fails: bool) -> Json:
-        return {
-            "triton": {
-                "version": found.answers.compiled.get("triton"),
-                "target": self.target,
-                "pass": self.wanted.get("pass"),
-                "launch": kernel.launch,
-            },
-            "test": {"path": "test_repro.py", "fails_here": fails, "passes_on": []},
-            "reduction": [list(row) for row in self.history],
-        }
 
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
@@ -391,7 +387,7 @@ def _report(
         info.torch,
         info.version,
         answer.get("target") or "none",
-        details={"triton": {"version": compiled.get("triton"), "launches": compiled["launches"]}},
+        triton={"version": compiled.get("triton"), "launches": compiled["launches"]},
     )
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from anonymizer.leakcheck.audit import Audit
 from reporter.core.errors import LeakError, UsageError
@@ -20,7 +22,7 @@ from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import ERROR_LOG, refuse_leaks
 from reporter.publish.form import refusal_of
 from reporter.report.folder import write_private
-from reporter.report.report import Report
+from reporter.report.sections import IssueSection, LintSection, Report, section
 from reporter.store.reports import describe, record
 from templates.evidence import Evidence
 from templates.forms import FormError, IssueForm
@@ -61,7 +63,7 @@ def render(
     Raises:
         UsageError: a form of the user's own cannot be filled in.
     """
-    report = replace(report, details={**report.details, "issue": evidence.to_json()})
+    report = replace(report, issue=section(IssueSection, evidence.to_json()))
     document = report.to_json()
     try:
         issue = render_issue(document, evidence, form)
@@ -71,7 +73,7 @@ def render(
     for finding in result.findings:
         if finding.weight == "error":
             note(f"lint: {finding.sentence()}")
-    report = replace(report, details={**report.details, "lint": result.brief()})
+    report = replace(report, lint=section(LintSection, result.brief()))
     return report, {
         "repro.py": evidence.repro,
         "test_repro.py": test,
@@ -103,11 +105,11 @@ def refuse(audit: Audit, output: Path) -> None:
         ) from None
 
 
-def remember(output: Path, files: Mapping[str, str]) -> list[str]:
+def remember(output: Path, report: Report, files: Mapping[str, str]) -> list[str]:
     """Notes the report in the store; a store that cannot be used costs a line, never the report."""
     title = files["issue.md"].partition("\n")[0]
     try:
-        record(describe(output, json.loads(files["report.json"]), title, files["repro.py"]))
+        record(describe(output, report, title, files["repro.py"]))
     except UsageError as error:
         return [f"note: `bugreport list` will not know this report: {error}"]
     return []

@@ -13,16 +13,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from msgspec import structs
 
 from reporter.core.errors import BugreportError, UsageError
-from reporter.core.plain import Json
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
 from reporter.report.folder import PRIVATE, write_private
+from reporter.report.sections import IssueSection, LintSection, Report, read_report, section
 from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
@@ -51,17 +52,17 @@ def in_form(folder: Path, form: IssueForm) -> str:
     Raises:
         UsageError: the folder is no report with a repro, or the form cannot be filled in.
     """
-    document, repro = _read(folder)
-    evidence = replace(_evidence(document, repro, folder), form=_name(form))
+    report, repro = _read(folder)
+    evidence = replace(_evidence(report, repro), form=_name(form))
     try:
-        return render_issue(document, evidence, form)
+        return render_issue(report.to_json(), evidence, form)
     except (FormError, ValueError) as error:
         raise refusal_of(FormError(str(error))) from None
 
 
-def own_form(folder: Path, document: Mapping[str, Any]) -> IssueForm | None:
+def own_form(folder: Path, report: Report) -> IssueForm | None:
     """The form that a report was written in; None where that was a folder which is gone."""
-    name = str((document.get("issue") or {}).get("form") or "pytorch")
+    name = report.issue.form if report.issue else "pytorch"
     try:
         if name in forms.names():
             return forms.load(name)
@@ -88,24 +89,26 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _told(folder: Path) -> list[str]:
-    document, repro = _read(folder)
+    report, repro = _read(folder)
     known = _releases(key_of(repro))
-    before = dict((document["issue"].get("releases")) or {})
-    if not known or {**before, **known} == before:
+    old = _evidence(report, repro)
+    if not known or {**old.releases, **known} == old.releases:
         return []
-    form = own_form(folder, document)
-    old = _evidence(document, repro, folder)
+    form = own_form(folder, report)
     is_ours = form is not None and _is_untouched(folder)
-    new = replace(old, releases={**before, **known})
-    fresh = {**document, "issue": new.to_json(), "labels": _labels(document, new, form)}
+    new = replace(old, releases={**old.releases, **known})
+    fresh = structs.replace(
+        report, issue=section(IssueSection, new.to_json()), labels=_labels(report, new, form)
+    )
     files = {}
     if form is not None and is_ours:
-        files[_ISSUE] = render_issue(fresh, new, form)
+        files[_ISSUE] = render_issue(fresh.to_json(), new, form)
         test = folder / "test_repro.py"
         text = test.read_text(encoding="utf-8") if test.is_file() else ""
-        fresh["lint"] = lint(of_texts(form, files[_ISSUE], repro, text, fresh)).brief()
-    files[_PAGE] = render_page(fresh, new, _cells(folder))
-    files[_DOCUMENT] = json.dumps(fresh, indent=2, ensure_ascii=False) + "\n"
+        result = lint(of_texts(form, files[_ISSUE], repro, text, fresh.to_json()))
+        fresh = structs.replace(fresh, lint=section(LintSection, result.brief()))
+    files[_PAGE] = render_page(fresh.to_json(), new, _cells(folder))
+    files[_DOCUMENT] = fresh.dumps()
     public = public_values(new.environment, new.environment.get("git"))
     recheck(folder, files, allowed=[key_of(repro), *public])
     for name, text in files.items():
@@ -150,16 +153,15 @@ def _releases(key: str) -> dict[str, str]:
     return found
 
 
-def _labels(document: Mapping[str, Any], evidence: Evidence, form: IssueForm | None) -> list[str]:
+def _labels(report: Report, evidence: Evidence, form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
-    labels = list(document.get("labels") or ())
     right = [{"torch": name} for name, seen in evidence.releases.items() if seen == "right"]
-    if regressions(str(document["torch"]), right) and _REGRESSION not in labels:
-        labels += form.allowed([_REGRESSION]) if form is not None else []
-    return labels
+    if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
+        return report.labels
+    return (*report.labels, *form.allowed([_REGRESSION]))
 
 
-def _read(folder: Path) -> tuple[Json, str]:
+def _read(folder: Path) -> tuple[Report, str]:
     try:
         document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
         repro = (folder / _REPRO).read_text(encoding="utf-8")
@@ -169,16 +171,12 @@ def _read(folder: Path) -> tuple[Json, str]:
         ) from None
     if not isinstance(document, dict) or not document.get("repro") or not document.get("issue"):
         raise UsageError(f"{folder} holds no report that could be written again; create it anew")
-    return document, repro
+    return read_report(document, str(folder)), repro
 
 
-def _evidence(document: Mapping[str, Any], repro: str, folder: Path) -> Evidence:
-    try:
-        return Evidence.of(document, repro)
-    except TypeError:
-        raise UsageError(
-            f"{folder / _DOCUMENT} is of another version of bugreport; create the report anew"
-        ) from None
+def _evidence(report: Report, repro: str) -> Evidence:
+    assert report.issue is not None
+    return Evidence(repro=repro, **structs.asdict(report.issue))
 
 
 def _name(form: IssueForm) -> str:

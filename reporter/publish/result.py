@@ -19,7 +19,7 @@ from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.report.recorded_call import Recorded
-from reporter.report.report import Report
+from reporter.report.sections import Report, TestSection
 from reporter.whole_model.source_model import Difference
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ NO_BUG = 1
 class Measurements:
     """The regression test, what fresh processes showed of it, and the numbers of the pictures.
 
-    `shown` is how the test was seen: `fails_here` in a fresh process with the repro's own failure,
-    and `passes_on` the other releases. `numbers` may leave; `cells` are the errors in the map of
+    `shown` is how the test was seen: in a fresh process with the repro's own failure, and on the
+    other releases. `numbers` may leave; `cells` are the errors in the map of
     the worst output.
     """
 
     test: str
-    shown: Json
+    shown: TestSection
     numbers: Json
     cells: Sequence[Sequence[float | None]] = ()
 
@@ -66,7 +66,7 @@ class BuiltRepro:
     unverified: tuple[Other, ...]
     seconds: float
     reduced_from: str
-    timing: Json
+    timing: dict[str, float]
     differs_from: tuple[Json, ...] = ()
     different: Difference | None = None
     #: Candidates settled, tensor operations and lines, each time the program got smaller.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reporter.report.report import Report
+from reporter.report.sections import Report
 from templates import wording
 
 if TYPE_CHECKING:
@@ -145,19 +145,18 @@ class Summary:
 
     def _left(self) -> list[str]:
         """The line about sizes of the private model that are still in the repro."""
-        left = self.report.details.get("sizes_left")
+        left = self.report.sizes_left
         return [f"sizes of yours that are left in it: {', '.join(map(str, left))}"] if left else []
 
     def _others(self) -> list[str]:
         return [
-            f"met on the way, another failure ({other['kind']}): {self.output / str(other['path'])}"
+            f"met on the way, another failure ({other.kind}): {self.output / other.path}"
             for other in self.report.other_findings
         ]
 
     def _needs(self) -> list[str]:
         """What the model has beside stock layers, where the whole model was rewritten."""
-        details = self.report.details
-        proof = details.get("equivalence")
+        proof = self.report.equivalence
         if not proof:
             return []
         same = "the same" if proof["operators"]["same"] else "not all the same"
@@ -176,12 +175,12 @@ class Summary:
                 "written as your code is, under generic names: its operations alone do not fail, or"
                 " cannot be told"
             )
-        found = details.get("differs_from_stock")
-        if not found:
+        found = self.report.differs_from_stock
+        if found is None:
             return lines
-        needed = "; ".join(found["ingredients"])
+        needed = "; ".join(found.ingredients)
         if needed:
-            needed += f" (without it the model {found['skeleton']})"
+            needed += f" (without it the model {found.skeleton})"
         else:
             needed = "nothing, what stock layers do is enough to fail"
         return [*lines, f"needed beside stock layers: {needed}"]

@@ -20,6 +20,7 @@ from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
 from reporter.core.settings import Options
+from reporter.core.signature import Signature
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.execution.interpreter import InterpreterInfo
@@ -33,7 +34,6 @@ from reporter.publish.result import (
     JOURNAL,
     RECORDING,
     BuiltRepro,
-    Measurements,
     RunResult,
     device_of,
 )
@@ -43,7 +43,20 @@ from reporter.report.fingerprint import Fingerprint, fingerprint
 from reporter.report.folder import write_report
 from reporter.report.labels import labels
 from reporter.report.recorded_call import Recorded
-from reporter.report.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
+from reporter.report.sections import (
+    AuditSummary,
+    ContrastSection,
+    CulpritSection,
+    FailureSection,
+    OtherFinding,
+    Report,
+    ReproInfo,
+    Requires,
+    RungRow,
+    StockDifference,
+    Verdict,
+    section,
+)
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import describe_equivalence, mapping
@@ -139,7 +152,7 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
     """
     summary, files = outgoing.summary, outgoing.files
     write_report(summary.output, files, outgoing.private, replace=overwrite, kept=outgoing.kept)
-    lines = (*remember(summary.output, files), *summary.lines())
+    lines = (*remember(summary.output, summary.report, files), *summary.lines())
     return RunResult(summary.report, 0, lines, summary.output, summary)
 
 
@@ -163,12 +176,15 @@ def _report(
         seconds=round(seconds, 1),
     )
     others = [
-        {**other.to_json(), "path": _other_path(number)}
+        section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.others, 1)
     ]
+    shown, measured = _shown(recorded, built), built.measured
+    whole, stock = recorded.whole is not None, built.different
+    timing = recorded.details.timing or {}
     return Report(
         verdict=_verdict(recorded, built),
-        ladder=tuple(map(RungRow.from_json, built.ablation)),
+        ladder=tuple(section(RungRow, row) for row in built.ablation),
         torch=info.torch,
         python=info.version,
         device=device_of(recorded),
@@ -177,18 +193,18 @@ def _report(
         labels=form.allowed(_labels(recorded, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
-        details={
-            **({"culprit": built.culprit.to_json()} if built.culprit else {}),
-            "sizes_left": left_over(recorded, built),
-            **_whole(recorded, built),
-            **_shown(recorded, built),
-            "fingerprint": _fingerprint(recorded, built).to_json(),
-            "reduction": [list(row) for row in built.history],
-            **({"evidence": found.to_json()} if found else {}),
-            **(_exhibited(built.measured) if built.measured else {}),
-            "timing": {**(recorded.details.get("timing") or {}), **built.timing},
-        },
-        differs_from=built.differs_from,
+        differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
+        culprit=section(CulpritSection, built.culprit) if built.culprit else None,
+        sizes_left=tuple(left_over(recorded, built)),
+        equivalence=describe_equivalence(recorded, built.candidate.content) if whole else None,
+        differs_from_stock=section(StockDifference, stock) if whole and stock else None,
+        failure=section(FailureSection, shown.to_json()) if shown else None,
+        fingerprint=_fingerprint(recorded, built).section(),
+        reduction=built.history,
+        evidence=found.section() if found else None,
+        exhibit=measured.numbers if measured else None,
+        test=measured.shown if measured else None,
+        timing={**timing, **built.timing},
     )
 
 
@@ -198,25 +214,13 @@ def _fingerprint(recorded: Recorded, built: BuiltRepro) -> Fingerprint:
     )
 
 
-def _shown(recorded: Recorded, built: BuiltRepro) -> Json:
+def _shown(recorded: Recorded, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
     if recorded.kind not in CRASHES:
-        return {}
-    found = next((shown_failure(answer) for answer in built.cold if answer.failure), None)
-    return {"failure": found.to_json()} if found is not None else {}
-
-
-def _whole(recorded: Recorded, built: BuiltRepro) -> Json:
-    """What `anonymize` has to say beyond a reduced report."""
-    if recorded.whole is None:
-        return {}
-    different = asdict(built.different) if built.different is not None else None
-    return {
-        "equivalence": describe_equivalence(recorded, built.candidate.content),
-        "differs_from_stock": different,
-    }
+        return None
+    return next((shown_failure(answer) for answer in built.cold if answer.failure), None)
 
 
 def _failure(built: BuiltRepro) -> Mapping[str, Any]:
@@ -298,11 +302,6 @@ def _public_signature(recorded: Recorded) -> str:
 
 def _message(failure: Mapping[str, Any]) -> str:
     return tidy_log(str(failure.get("first_line", "")))[:500]
-
-
-def _exhibited(found: Measurements) -> Json:
-    """What fresh processes showed of the finished repro and of its test."""
-    return {"exhibit": found.numbers, "test": {"path": "test_repro.py", **found.shown}}
 
 
 def _files(
@@ -392,7 +391,11 @@ def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
         "original.log": recorded.output,
         "ladder.json": json.dumps(list(recorded.ladder), indent=2),
         "diagnosis.json": json.dumps(
-            {"summary": recorded.summary, "reproduced": recorded.reproduced, **recorded.details},
+            {
+                "summary": recorded.summary,
+                "reproduced": recorded.reproduced,
+                **recorded.details.to_json(),
+            },
             indent=2,
         ),
     }

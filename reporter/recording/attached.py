@@ -19,7 +19,7 @@ from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.core.settings import Options
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
-from reporter.report.report import Report, Verdict
+from reporter.report.sections import Report, Verdict
 
 _CONNECT_SECONDS = 60.0
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from reporter.core.kinds import CRASHES, Kind, Layer
-from reporter.core.plain import Json
 from reporter.core.signature import frames_of, normalise
 from reporter.report.sections import FingerprintSection
 
@@ -52,9 +51,9 @@ class Fingerprint:
     def __bool__(self) -> bool:
         return bool(self.parts)
 
-    def to_json(self) -> Json:
+    def section(self) -> FingerprintSection:
         """The entry of report.json."""
-        return {"value": self.value, "parts": list(self.parts)}
+        return FingerprintSection(value=self.value, parts=self.parts)
 
     @classmethod
     def from_json(cls, data: object) -> Fingerprint:

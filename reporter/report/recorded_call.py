@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from anonymizer.graph.boilerplate import ReproCheck
 from collectors.protocol import CaptureWay, Failure, GatheredJson, GraphJson
@@ -21,6 +23,7 @@ from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.report.folder import write_private
+from reporter.report.sections import DiagnosisSections, section
 
 _VERSION = 2
 
@@ -53,7 +56,7 @@ class Recorded:
     output: str = ""
     reproduced: tuple[int, int] = (0, 0)
     command: str = ""
-    details: Json = field(default_factory=dict)
+    details: DiagnosisSections = DiagnosisSections()
     remarks: tuple[str, ...] = ()
     script: Json = field(default_factory=dict)
     differs_from: tuple[str, ...] = ()
@@ -75,7 +78,7 @@ class Recorded:
 
     def save(self, path: Path) -> None:
         """Writes the recording, mode 0600."""
-        write_private(path, json.dumps({"version": _VERSION, **asdict(self)}))
+        write_private(path, json.dumps({"version": _VERSION, **msgspec.to_builtins(self)}))
 
     @classmethod
     def load(cls, path: Path) -> Recorded:
@@ -96,6 +99,7 @@ class Recorded:
                 data["internals"]
             )
             data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
+            data["details"] = section(DiagnosisSections, data["details"])
             data["differs_from"] = tuple(data.get("differs_from", ()))
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,14 +1,16 @@
 """The documents that the tool writes as JSON, section by section: report.json and that of `check`.
 
-These types are what a reader may rely on. They are read with `read_report`, written documents are
-held against them by the tests, and the JSON Schemas beside this module are made from them. Keys
-that a release does not know are passed over, so a reader of version 1 reads all of version 1.
+A run ends in a `Report`, and everything else in its folder (issue, page, test) is rendered from
+that, so no two of them can disagree. These types are what a reader may rely on: documents are
+written from them and read into them, and the JSON Schemas beside this module are made from them.
+Keys that a release does not know are passed over, so a reader of version 1 reads all of version 1.
 Errors are absolute; times are wall seconds; `seconds` is of what the section describes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Literal, TypeVar
@@ -16,23 +18,29 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from reporter.core.errors import UsageError
-from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.kinds import CheckOutcome, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 
-SCHEMA_VERSION = 1
-_Outcome = Literal["reproduces", "fixed", "different", "cannot_judge"]
+SCHEMA_VERSION: Literal[1] = 1
 #: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
 ErrorValue = float | str | None
 _D = TypeVar("_D")
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class Section(msgspec.Struct, frozen=True):
     """A part of a document."""
 
+    def to_json(self) -> Json:
+        """Plain JSON values; a number that JSON lacks becomes a text."""
+        document: Json = _plain(msgspec.to_builtins(self))
+        return document
 
-class VerdictSection(Section, frozen=True, kw_only=True):
-    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times
-    run).
+
+class Verdict(Section, frozen=True):
+    """What it is, where it is, and how often it was seen: `reproduced` = (times seen, times run).
+
+    With a repro the runs are fresh processes; without one they are the script's call and its
+    repetitions. `explanation` says what the kind means, `command` repeats the measurement.
     """
 
     kind: Kind
@@ -47,7 +55,7 @@ class VerdictSection(Section, frozen=True, kw_only=True):
     command: str = ""
 
 
-class RungSection(Section, frozen=True, kw_only=True):
+class RungRow(Section, frozen=True):
     """One variation of the recorded call; the root mean squares are against eager in float64."""
 
     rung: str
@@ -59,7 +67,7 @@ class RungSection(Section, frozen=True, kw_only=True):
     seconds: float | None = None
 
 
-class RequiresSection(Section, frozen=True, kw_only=True):
+class Requires(Section, frozen=True):
     """What the repro cannot do without; `dynamic` null is the default, `config` torch's
     settings.
     """
@@ -71,7 +79,7 @@ class RequiresSection(Section, frozen=True, kw_only=True):
     contexts: tuple[str, ...] = ()
 
 
-class ReproSection(Section, frozen=True, kw_only=True):
+class ReproInfo(Section, frozen=True):
     """The repro by its numbers; `statements` counts the tensor operations of its program."""
 
     path: str
@@ -92,7 +100,7 @@ class OtherFinding(Section, frozen=True, kw_only=True):
     path: str = ""
 
 
-class AuditSection(Section, frozen=True, kw_only=True):
+class AuditSummary(Section, frozen=True):
     """The leak check; a report that failed it is never written, so `findings` is empty."""
 
     passed: bool
@@ -250,7 +258,7 @@ class EvidenceSection(Section, frozen=True, kw_only=True):
     vector_isa: str | None = None
     excerpt: str | None = None
     no_excerpt: str = ""
-    triton_kernels: Json | None = None
+    triton_kernels: Json | msgspec.UnsetType = msgspec.UNSET
 
 
 class StockDifference(Section, frozen=True, kw_only=True):
@@ -284,23 +292,9 @@ class LintSection(Section, frozen=True, kw_only=True):
     findings: tuple[Json, ...] = ()
 
 
-class ReportDocument(Section, frozen=True, kw_only=True):
-    """report.json. Sections that do not apply to a verdict are left out."""
+class DiagnosisSections(Section, frozen=True, kw_only=True):
+    """What was measured beside a verdict; what does not apply is None."""
 
-    schema_version: Literal[1]
-    verdict: VerdictSection
-    ladder: tuple[RungSection, ...] = ()
-    torch: str = ""
-    python: str = ""
-    device: str = "cpu"
-    requires: RequiresSection = RequiresSection()
-    repro: ReproSection | None = None
-    labels: tuple[str, ...] = ()
-    other_findings: tuple[OtherFinding, ...] = ()
-    audit: AuditSection | None = None
-    differs_from: tuple[ContrastSection, ...] = ()
-    #: what could be said beside the verdict, as sentences
-    remarks: tuple[str, ...] = ()
     measurement: MeasurementSection | None = None
     stack: StackSection | None = None
     missing_guard: GuardSection | None = None
@@ -309,24 +303,64 @@ class ReportDocument(Section, frozen=True, kw_only=True):
     #: graph breaks and recompilations of the private program, for its owner
     complaints: Json | None = None
     #: wall seconds of each stage
-    timing: dict[str, float] = {}
+    timing: dict[str, float] | None = None
+
+
+class Report(Section, frozen=True):
+    """report.json. Sections that do not apply to a verdict are left out."""
+
+    verdict: Verdict
+    ladder: tuple[RungRow, ...] = ()
+    torch: str = ""
+    python: str = ""
+    device: str = "cpu"
+    requires: Requires = Requires()
+    repro: ReproInfo | None = None
+    labels: tuple[str, ...] = ()
+    other_findings: tuple[OtherFinding, ...] = ()
+    audit: AuditSummary | None = None
+    #: other interpreters, in which the repro passes
+    differs_from: tuple[ContrastSection, ...] | None = None
+    #: what could be said beside the verdict, as sentences
+    remarks: tuple[str, ...] | None = None
+    measurement: MeasurementSection | None = None
+    stack: StackSection | None = None
+    missing_guard: GuardSection | None = None
+    divergence: DivergenceSection | None = None
+    culprit: CulpritSection | None = None
+    #: graph breaks and recompilations of the private program, for its owner
+    complaints: Json | None = None
+    #: version, target, pass and launch of a Triton kernel
+    triton: Json | None = None
     #: sizes of the private program that the failure needs
-    sizes_left: tuple[float, ...] = ()
-    fingerprint: FingerprintSection | None = None
+    sizes_left: tuple[float, ...] | None = None
+    #: the proof that a whole model computes the same, and the operators that it has
+    equivalence: Json | None = None
+    differs_from_stock: StockDifference | None = None
     failure: FailureSection | None = None
+    fingerprint: FingerprintSection | None = None
     #: (candidates settled, tensor operations, lines), each time the program got smaller
-    reduction: tuple[tuple[int, int, int], ...] = ()
+    reduction: tuple[tuple[int, int, int], ...] | None = None
     evidence: EvidenceSection | None = None
     #: the numbers of the pictures of report.html
     exhibit: Json | None = None
     test: TestSection | None = None
-    #: the proof that a whole model computes the same, and the operators that it has
-    equivalence: Json | None = None
-    differs_from_stock: StockDifference | None = None
-    #: version, target, pass and launch of a Triton kernel
-    triton: Json | None = None
+    #: wall seconds of each stage, and what all measurements would take one after another
+    timing: dict[str, float] | None = None
     issue: IssueSection | None = None
     lint: LintSection | None = None
+    schema_version: Literal[1] = SCHEMA_VERSION
+
+    def to_json(self) -> Json:
+        """Plain JSON values, `schema_version` first, without the sections that are None."""
+        document = super().to_json()
+        version = document.pop("schema_version")
+        left = {name: value for name, value in document.items() if value is not None}
+        return {"schema_version": version, **left}
+
+    def dumps(self) -> str:
+        """The text of `report.json`."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 class CheckRow(Section, frozen=True, kw_only=True):
@@ -337,15 +371,15 @@ class CheckRow(Section, frozen=True, kw_only=True):
     release: str
     torch: str
     python: str
-    outcome: _Outcome
+    outcome: CheckOutcome
     detail: str
-    signature: FailureSection | None = None
-    runs: tuple[int, int] = (0, 0)
     seconds: float = 0.0
+    runs: tuple[int, int] = (0, 0)
     build: str = ""
     git: str | None = None
-    time: str = ""
+    signature: FailureSection | None = None
     issue: str = ""
+    time: str = ""
 
 
 class ChangeRow(Section, frozen=True, kw_only=True):
@@ -354,8 +388,8 @@ class ChangeRow(Section, frozen=True, kw_only=True):
     repro: str
     torch: str
     release: str
-    before: _Outcome
-    now: _Outcome
+    before: CheckOutcome
+    now: CheckOutcome
 
 
 class CommentRow(Section, frozen=True, kw_only=True):
@@ -363,7 +397,7 @@ class CommentRow(Section, frozen=True, kw_only=True):
 
     repro: str
     issue: str
-    outcome: _Outcome
+    outcome: CheckOutcome
     torch: str
     url: str | None = None
     trouble: str | None = None
@@ -375,21 +409,21 @@ class CheckDocument(Section, frozen=True, kw_only=True):
     schema_version: Literal[1]
     results: tuple[CheckRow, ...]
     changes: tuple[ChangeRow, ...] = ()
-    comments: tuple[CommentRow, ...] = ()
+    comments: tuple[CommentRow, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 #: Each kind of document by the name of its schema.
-DOCUMENTS: Mapping[str, type[Section]] = {"report": ReportDocument, "check": CheckDocument}
+DOCUMENTS: Mapping[str, type[Section]] = {"report": Report, "check": CheckDocument}
 
 
-def read_report(document: object, place: str) -> ReportDocument:
+def read_report(document: object, place: str) -> Report:
     """The sections of a report.json that was read from `place`.
 
     Raises:
         UsageError: it is no report, or not of this schema.
     """
     try:
-        return _convert(document, ReportDocument)
+        return _convert(document, Report)
     except msgspec.ValidationError as error:
         raise UsageError(
             f"{place} was not written by this version of bugreport ({error}); update it, or"
@@ -418,6 +452,26 @@ def _same_keys(written: object, known: object, place: str) -> None:
     elif isinstance(written, (list, tuple)) and isinstance(known, (list, tuple)):
         for number, (one, other) in enumerate(zip(written, known)):
             _same_keys(one, other, f"{place}[{number}]")
+
+
+def section(kind: type[_D], facts: object) -> _D:
+    """A section from what the rest of the tool knows it as: a dataclass or a dictionary.
+
+    Raises:
+        msgspec.ValidationError: it has other values than the section may have.
+    """
+    return _convert(_plain(msgspec.to_builtins(facts)), kind)
+
+
+def _plain(value: Any) -> Any:
+    """JSON values as JSON reads them: lists, and texts for the numbers that it lacks."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def _convert(document: object, kind: type[_D]) -> _D:

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import of_section
-from reporter.report.sections import read_report
+from reporter.report.sections import Report
 from reporter.store.database import now, open_store
 
 
@@ -42,26 +40,22 @@ def key_of(repro: str) -> str:
     return hashlib.sha256(repro.encode()).hexdigest()[:16]
 
 
-def describe(folder: Path, document: Mapping[str, Any], title: str, repro: str) -> StoredReport:
+def describe(folder: Path, report: Report, title: str, repro: str) -> StoredReport:
     """The row of a report folder.
 
     Args:
-        document: of report.json.
         title: the first line of issue.md.
-
-    Raises UsageError for a kind or layer that this tool does not know.
     """
-    report = read_report(document, str(folder)) if document.get("verdict") else None
     return StoredReport(
         key=key_of(repro),
         created=now(),
         folder=str(folder.absolute()),
         title=title,
-        kind=report.verdict.kind if report else None,
-        layer=report.verdict.layer if report else None,
-        signature=report.verdict.signature if report else "",
-        fingerprint=of_section(report.fingerprint if report else None).value,
-        torch=report.torch if report else "",
+        kind=report.verdict.kind,
+        layer=report.verdict.layer,
+        signature=report.verdict.signature,
+        fingerprint=of_section(report.fingerprint).value,
+        torch=report.torch,
         repro=repro,
     )
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reporter.core.errors import UsageError
-from reporter.core.plain import Json
 from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG
+from reporter.report.sections import Report, read_report
 from reporter.store.reports import StoredReport, describe, key_of
 from templates.issue import BODY_LIMIT
 from templates.text import fence, shorten, size
@@ -39,11 +37,35 @@ _MARGIN = 256
 
 
 @dataclass(frozen=True)
+class FailureFacts:
+    """A failure as far as issues are compared by it.
+
+    `exception` is the class, or the signal that ended the process; `parts` are those of the
+    fingerprint.
+    """
+
+    exception: str = ""
+    message: str = ""
+    operators: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, report: Report) -> FailureFacts:
+        """What a report says."""
+        return cls(
+            report.verdict.exception or "",
+            report.verdict.message or "",
+            report.repro.operators if report.repro else (),
+            report.fingerprint.parts if report.fingerprint else (),
+        )
+
+
+@dataclass(frozen=True)
 class Submission:
     """A report on its way out.
 
-    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `document` is
-    report.json, `stored` the row of the local store.
+    `log` is the text that did not fit, or empty; `words` what the reporter wrote. `stored` is the
+    row of the local store. `report` is None for what is only compared with issues.
     """
 
     folder: Path
@@ -52,9 +74,10 @@ class Submission:
     log: str
     words: str
     labels: tuple[str, ...]
-    document: Mapping[str, Any]
+    failure: FailureFacts
     stored: StoredReport
     notes: tuple[str, ...] = ()
+    report: Report | None = None
 
     @property
     def key(self) -> str:
@@ -87,7 +110,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         UsageError: the folder is no report, or the text does not fit the tracker even without its
             log.
     """
-    document = _document(folder)
+    report = _report(folder)
     issue, repro = written or _text(folder, "issue.md"), _text(folder, "repro.py")
     title, _, body = issue.replace("\r\n", "\n").partition("\n")
     title, body = title.strip(), body.strip()
@@ -98,7 +121,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
             f"the title in {folder / 'issue.md'} has {len(title)} characters, but {TITLE_LIMIT} are"
             " allowed; shorten it"
         )
-    stored = describe(folder, document, title, repro)
+    stored = describe(folder, report, title, repro)
     body, notes = _marked(body, stored, folder)
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
@@ -109,10 +132,11 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
         body=body,
         log=_text(folder, ERROR_LOG) if log_file.is_file() else "",
         words="",
-        labels=tuple(map(str, document.get("labels") or ())),
-        document=document,
+        labels=report.labels,
+        failure=FailureFacts.of(report),
         stored=stored,
         notes=notes,
+        report=report,
     )
     return with_words(draft, words)
 
@@ -141,15 +165,15 @@ def comment_with_environment(draft: Submission, number: int) -> str:
     """A comment for an issue that reports the same bug already: what is new is where it was seen,
     and the smaller repro.
     """
-    verdict = draft.document.get("verdict") or {}
-    seen, runs = (verdict.get("reproduced") or [0, 0])[:2]
+    report = draft.report
+    assert report is not None
+    seen, runs = report.verdict.reproduced
     versions = re.search(r"^### Versions\s*?\n(.*?)(?=^### |^<!-- |\Z)", draft.body, re.M | re.S)
     own = [draft.words] if draft.words else []
     parts = [
         (
-            f"This also happens with torch {draft.stored.torch} (Python"
-            f" {draft.document.get('python', '?')}, {draft.document.get('device', 'cpu')}): seen"
-            f" in {seen} of {runs} fresh processes with this repro."
+            f"This also happens with torch {draft.stored.torch} (Python {report.python or '?'},"
+            f" {report.device}): seen in {seen} of {runs} fresh processes with this repro."
         ),
         *own,
         fence(draft.stored.repro, "python"),
@@ -246,7 +270,7 @@ def _split_at_repro(body: str) -> tuple[str, str, str]:
     return body[: found.start()], found.group(), body[found.end() :]
 
 
-def _document(folder: Path) -> Json:
+def _report(folder: Path) -> Report:
     text = _text(folder, "report.json")
     try:
         document = json.loads(text)
@@ -258,7 +282,7 @@ def _document(folder: Path) -> Json:
         ) from None
     if not document.get("repro"):
         raise UsageError(f"{folder} holds a verdict without a repro, so there is nothing to file")
-    return document
+    return read_report(document, str(folder))
 
 
 def _text(folder: Path, name: str) -> str:

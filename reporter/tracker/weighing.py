@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reporter.core.kinds import CRASHES, Kind, Layer
@@ -157,7 +157,9 @@ def _frames_in(draft: Submission, text: str, is_said: bool, weights: Weights) ->
     if not exception:
         return 0.0, ""
     is_raised = re.search(rf"\b{re.escape(exception)}\b", text) is not None
-    innermost = next((part for part in _parts(draft) if re.match(r"torch/.*:\w+$", part)), None)
+    innermost = next(
+        (part for part in draft.failure.parts if re.match(r"torch/.*:\w+$", part)), None
+    )
     if innermost is not None and (is_raised or is_said):
         file, _, function = innermost.rpartition(":")
         if re.search(rf'{re.escape(file)}", line \d+, in {re.escape(function)}\b', text):
@@ -250,8 +252,7 @@ def exception_of(draft: Submission) -> str:
     """The class of the exception, without its module, or the signal; empty where there was
     neither.
     """
-    verdict = draft.document.get("verdict") or {}
-    return str(verdict.get("exception") or "").rpartition(".")[2]
+    return draft.failure.exception.rpartition(".")[2]
 
 
 def words_of(draft: Submission) -> list[str]:
@@ -260,7 +261,7 @@ def words_of(draft: Submission) -> list[str]:
     """
     if not exception_of(draft):
         return []
-    message = _message(draft)
+    message = draft.failure.message
     # what a C++ compiler quotes is the compiler's
     for text in (message if "error: " in message else _QUOTED.sub(" ", message), message):
         words = [word for word in _WORD.findall(text) if not re.search(r"\d", word)]
@@ -271,8 +272,7 @@ def words_of(draft: Submission) -> list[str]:
 
 def telling_operators(draft: Submission) -> list[str]:
     """The operators of the reduced program that not every program has."""
-    operators: Sequence[str] = (draft.document.get("repro") or {}).get("operators") or ()
-    return [name for name in map(str, operators) if name not in _EVERYDAY]
+    return [name for name in draft.failure.operators if name not in _EVERYDAY]
 
 
 def last(name: str) -> str:
@@ -284,14 +284,5 @@ def _line_of(draft: Submission) -> str:
     """The line of the message that tells something, normalised and without the exceptions around
     it; or nothing.
     """
-    lines = (_WRAPPERS.sub("", normalise(part)) for part in _message(draft).split(" | "))
+    lines = (_WRAPPERS.sub("", normalise(part)) for part in draft.failure.message.split(" | "))
     return next((line for line in lines if len(line) >= _SHORTEST), "")
-
-
-def _message(draft: Submission) -> str:
-    return str((draft.document.get("verdict") or {}).get("message") or "")
-
-
-def _parts(draft: Submission) -> list[str]:
-    found = draft.document.get("fingerprint") or {}
-    return [str(part) for part in found.get("parts") or ()]

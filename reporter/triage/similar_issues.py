@@ -15,7 +15,7 @@ from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates
 from reporter.tracker.place import Repository
 from reporter.tracker.session import TrackerSession
-from reporter.tracker.submission import Submission
+from reporter.tracker.submission import FailureFacts, Submission
 from reporter.triage.result import Triage
 
 #: What programs that show a bug call around the operators.
@@ -50,7 +50,7 @@ def _draft(result: Triage) -> Submission:
     judged, minimal = result.judged, result.minimal
     assert judged is not None
     text = minimal.text if minimal else ""
-    mark = Fingerprint.from_json(judged.fingerprint).value
+    mark = Fingerprint.from_json(judged.fingerprint)
     stored = StoredReport(
         key_of(text or result.thread.name),
         now(),
@@ -59,17 +59,13 @@ def _draft(result: Triage) -> Submission:
         judged.kind,
         judged.layer,
         judged.signature,
-        mark,
+        mark.value,
         result.runs[0].torch,
         text,
     )
     operators = judged.operators or (operators_of(result.repro.text) if result.repro else ())
-    document = {
-        "verdict": {"exception": judged.exception, "message": judged.message},
-        "repro": {"operators": list(operators)},
-        "fingerprint": judged.fingerprint or {},
-    }
-    return Submission(Path(), result.thread.title, "", "", "", result.labels, document, stored)
+    failure = FailureFacts(judged.exception, judged.message, tuple(operators), mark.parts)
+    return Submission(Path(), result.thread.title, "", "", "", result.labels, failure, stored)
 
 
 def operators_of(text: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.report.labels import labels
-from reporter.report.report import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
+from reporter.report.sections import AuditSummary, Report, ReproInfo, Requires, RungRow, Verdict
 from templates.evidence import Evidence
 from templates.issue import render_issue
 from templates.page import render_page

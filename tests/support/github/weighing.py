@@ -16,7 +16,7 @@ from typing import Any
 
 from reporter.report.labels import labels
 from reporter.store.reports import StoredReport
-from reporter.tracker.submission import Submission
+from reporter.tracker.submission import FailureFacts, Submission
 from reporter.tracker.weighing import LIKELY, WEIGHTS, Weights, weigh
 from tests.support.places import DATA
 
@@ -61,23 +61,16 @@ def text(row: dict[str, Any]) -> str:
 
 def draft(row: dict[str, Any]) -> Submission:
     """The row as a report of ours."""
-    document = {
-        "verdict": {
-            "kind": row["kind"],
-            "layer": row["layer"],
-            "exception": row.get("exception") or row.get("signal"),
-            "message": row.get("message"),
-        },
-        "repro": {"operators": row["operators"]},
-        "fingerprint": {
-            "value": "",  # issues of others have no marks
-            "parts": [row["layer"], row.get("exception", ""), *row.get("frames", ())],
-        },
-    }
+    failure = FailureFacts(
+        row.get("exception") or row.get("signal") or "",
+        row.get("message") or "",
+        tuple(row["operators"]),
+        (row["layer"], row.get("exception", ""), *row.get("frames", ())),
+    )
     name = f"{row['issue']}{row['title']}"
     stored = StoredReport(name, "", "", row["title"], row["kind"], row["layer"], "", "", "2.13", "")
     asked = labels(row["kind"], row["layer"], True, signal=row.get("signal"))
-    return Submission(Path(), row["title"], "", "", "", tuple(asked), document, stored)
+    return Submission(Path(), row["title"], "", "", "", tuple(asked), failure, stored)
 
 
 @dataclass(frozen=True)

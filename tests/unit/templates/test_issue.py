@@ -7,9 +7,10 @@ from typing import Any
 
 import jinja2
 import pytest
+from msgspec import structs
 
 from reporter.core.kinds import RungOutcome
-from reporter.report.report import RungRow
+from reporter.report.sections import RungRow
 from templates import own_text, render
 from templates.evidence import Evidence
 from templates.issue import BODY_LIMIT, render_issue
@@ -70,7 +71,7 @@ def test_issue_with_wrong_numbers_shows_them() -> None:
         RungRow("mode=max-autotune", RungOutcome.DIFFERS, "", 0.5, 0.25, 0.0),
     )
     several = render_issue(
-        replace(data.gradient_report(), ladder=more).to_json(),
+        structs.replace(data.gradient_report(), ladder=more).to_json(),
         evidence(repro=data.text(data.GRADIENT), error_log=""),
     )
     assert "| aot_eager and 1 more | 0.01235 | 0.005152 | 0 |" in several
@@ -112,7 +113,7 @@ def test_fence_is_longer_than_any_run_inside() -> None:
 
 def test_cells_stay_in_their_cell() -> None:
     assert cell("a | b\n<c>") == "a \\| b &lt;c>"
-    report = replace(
+    report = structs.replace(
         data.crash_report(), ladder=(RungRow("eager", RungOutcome.RAISES, "x\ny | z"),)
     )
     wanted = '| `backend="eager"` | **raises** x y \\| z | – | – |'
@@ -124,7 +125,8 @@ def test_cells_stay_in_their_cell() -> None:
 )
 def test_every_kind_has_a_title_and_renders(kind: str) -> None:
     report = data.crash_report()
-    report = replace(report, verdict=replace(report.verdict, kind=kind, message="long {} " * 60))
+    verdict = structs.replace(report.verdict, kind=kind, message="long {} " * 60)
+    report = structs.replace(report, verdict=verdict)
     assert 10 < len(title(report.to_json())) <= 150
     assert "None" not in render_issue(report.to_json(), evidence()).split("### Error logs")[
         0

@@ -11,12 +11,12 @@ from reporter.check.subject import stored_subjects, subject_of, subjects_in, wan
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import Signature
-from reporter.report.sections import ReportDocument, read_report
+from reporter.report.sections import Report, read_report
 from reporter.store.database import open_store
 from tests.support.checking import report
 
 
-def document(verdict: dict[str, Any], **sections: Any) -> ReportDocument:
+def document(verdict: dict[str, Any], **sections: Any) -> Report:
     usual = {"layer": "dynamo", "is_bug": True, "summary": "It fails."}
     return read_report({"schema_version": 1, "verdict": {**usual, **verdict}, **sections}, "here")
 

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from reporter.core.errors import UsageError
 from reporter.publish.rerender import for_later, in_form, own_form, with_checks
+from reporter.report.sections import read_report
 from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
@@ -107,11 +109,13 @@ def test_filing_in_a_form_of_ones_own(report: Path, tmp_path: Path) -> None:
 
 
 def test_the_form_of_a_report_is_remembered(report: Path, tmp_path: Path) -> None:
-    assert own_form(report, document("crash")) == forms.load("pytorch")
+    written = read_report(document("crash"), "golden")
+    assert own_form(report, written) == forms.load("pytorch")
     own = tmp_path / "own"
     own.mkdir()
     (own / "issue.md.j2").write_text("{{ repro }}")
-    data = {"issue": {"form": "own"}}
+    assert written.issue is not None
+    data = structs.replace(written, issue=structs.replace(written.issue, form="own"))
     assert own_form(report, data) is None
     (report / "private" / "template.txt").write_text(str(own))
     found = own_form(report, data)

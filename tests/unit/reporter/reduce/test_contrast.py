@@ -5,10 +5,10 @@ regression.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import judge
@@ -17,6 +17,7 @@ from reporter.core.signature import Signature
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.reduce.contrast import ContrastInterpreter, Refusals
 from reporter.report.recorded_call import Recorded
+from reporter.report.sections import ContrastSection, section
 from templates.wording import difference
 from tests.support import outgoing_data as data
 
@@ -80,7 +81,8 @@ WORDS: list[tuple[list[dict[str, str]], str, str]] = [
 def test_the_documents_say_where_it_passes(
     rows: list[dict[str, str]], word: str, said: str
 ) -> None:
-    report = replace(data.crash_report(), torch="2.13.0", differs_from=tuple(rows))
+    others = tuple(section(ContrastSection, row) for row in rows)
+    report = structs.replace(data.crash_report(), torch="2.13.0", differs_from=others)
     document = report.to_json()
     assert document["differs_from"] == rows
     assert difference(document)[0] == word and said in difference(document)[1]

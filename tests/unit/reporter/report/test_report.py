@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from reporter.core.kinds import RungOutcome
-from reporter.report.report import RungRow
+from reporter.report.sections import RungRow
 from tests.support import outgoing_data as data
 
 

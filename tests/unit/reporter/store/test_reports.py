@@ -14,6 +14,7 @@ import pytest
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.report.fingerprint import Fingerprint
+from reporter.report.sections import Report, Verdict, read_report
 from reporter.store import reports
 from reporter.store.database import open_store
 from reporter.store.reports import StoredReport
@@ -48,11 +49,11 @@ def test_a_report_is_described_by_its_document(
             "summary": "It fails.",
             "signature": "crash · inductor",
         },
-        "fingerprint": PRINT.to_json(),
+        "fingerprint": PRINT.section().to_json(),
         "torch": "2.13.0",
     }
     before = datetime.now(timezone.utc).replace(microsecond=0)
-    row = reports.describe(Path("report"), document, "A title", "print()")
+    row = reports.describe(Path("report"), read_report(document, "report"), "A title", "print()")
     assert before <= datetime.fromisoformat(row.created) <= datetime.now(timezone.utc)
     assert replace(row, created="") == StoredReport(
         key=hashlib.sha256(b"print()").hexdigest()[:16],
@@ -68,16 +69,11 @@ def test_a_report_is_described_by_its_document(
     )
 
 
-@pytest.mark.parametrize("document", [{}, {"verdict": None, "fingerprint": None}])
-def test_what_a_document_does_not_say_is_left_empty(document: dict[str, object]) -> None:
-    row = reports.describe(Path("/f"), document, "T", "r")
-    assert (row.kind, row.layer, row.signature, row.fingerprint, row.torch) == (
-        None,
-        None,
-        "",
-        "",
-        "",
-    )
+def test_what_a_report_does_not_say_is_left_empty() -> None:
+    only = Report(Verdict(Kind.HANG, Layer.DYNAMO, True, "It does not end."))
+    row = reports.describe(Path("/f"), only, "T", "r")
+    assert (row.kind, row.layer) == ("hang", "dynamo")
+    assert (row.signature, row.fingerprint, row.torch) == ("", "", "")
 
 
 def test_a_report_that_is_written_again_keeps_when_it_was_first_seen(

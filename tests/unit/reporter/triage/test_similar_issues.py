@@ -30,7 +30,7 @@ CRASH = Judged(
     summary="Compiling raises LoweringException; eager runs.",
     exception="LoweringException",
     message="AssertionError: zeta of 2 dims expected",
-    fingerprint=MARK.to_json(),
+    fingerprint=MARK.section().to_json(),
     labels=("module: inductor",),
 )
 WRONG = Judged(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True, summary="Wrong values.")
