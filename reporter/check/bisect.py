@@ -27,7 +27,7 @@ from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.core.progress import Progress, open_progress
-from reporter.core.settings import Options
+from reporter.core.settings import Options, WorkOptions
 from reporter.environments import index as listing
 from reporter.environments.release import Release, parse, public
 from reporter.environments.selection import Selection, select_releases
@@ -152,7 +152,7 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
 
 def _searched(
     request: BisectRequest,
-    options: Options,
+    options: WorkOptions,
     subject: CheckSubject,
     points: Sequence[Release],
     engine: Engine,

@@ -19,7 +19,7 @@ from reporter.check.engine import Keep
 from reporter.check.runs import Cell
 from reporter.check.work import CheckResult, Task, perform_here
 from reporter.core.errors import CannotJudgeError, UsageError
-from reporter.core.settings import Options
+from reporter.core.settings import WorkOptions
 
 #: Seconds for a scheduler to come, or to come back.
 PATIENCE = 60.0
@@ -52,7 +52,7 @@ class Cluster:
     def __init__(
         self,
         address: str,
-        options: Options,
+        options: WorkOptions,
         patience: float = PATIENCE,
         slow: float | None = None,
         clock: Callable[[], float] = time.monotonic,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from reporter.core.settings import Options
+from reporter.core.settings import TalkOptions
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -160,7 +160,7 @@ class LiveProgress:
         return text
 
 
-def open_progress(options: Options) -> Progress:
+def open_progress(options: TalkOptions) -> Progress:
     """The display for this run: live only on a terminal that wants it, lines otherwise."""
     dumb = os.environ.get("TERM", "") == "dumb" or bool(os.environ.get("NO_COLOR"))
     if options.json or dumb or not sys.stderr.isatty():

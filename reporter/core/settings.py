@@ -71,26 +71,20 @@ def _option(default: Any, read: Callable[[Any], object], *flags: str, **more: An
 
 
 @dataclass(frozen=True)
-class Options:
-    """What one run was asked to do.
+class PlaceOptions:
+    """Where the run was started; paths that were typed are relative to it."""
 
-    `script` stays as it was typed, because the script sees it as `sys.argv[0]`; it is relative to
-    `cwd`. `output` and `resume` are absolute. `python` and those of `differs_from` are absolute
-    unless they are bare command names, which `reporter.execution.interpreter` looks up on PATH.
-    `timeout` is in seconds, `memory` in GiB.
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True)
+class InterpreterOptions(PlaceOptions):
+    """Which interpreters have the torch in question.
+
+    They are absolute unless they are bare command names, which `reporter.execution.interpreter`
+    looks up on PATH.
     """
 
-    script: Path | None = None
-    module: str | None = _option(
-        None,
-        setting_readers.text,
-        "-m",
-        "--module",
-        metavar="MODULE",
-        everywhere=False,
-        help="Run a module as `python -m` does; what follows it belongs to the module.",
-    )
-    args: tuple[str, ...] = ()
     python: Path | None = _option(
         None,
         setting_readers.path,
@@ -112,20 +106,58 @@ class Options:
             " times."
         ),
     )
-    output: Path | None = _option(
+
+
+@dataclass(frozen=True)
+class ProgramOptions(InterpreterOptions):
+    """The program to look at.
+
+    `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `resume`, absolute,
+    is the folder of an interrupted run, which needs no program any more.
+    """
+
+    script: Path | None = None
+    module: str | None = _option(
+        None,
+        setting_readers.text,
+        "-m",
+        "--module",
+        metavar="MODULE",
+        everywhere=False,
+        help="Run a module as `python -m` does; what follows it belongs to the module.",
+    )
+    args: tuple[str, ...] = ()
+    attach: Path | None = _option(
         None,
         setting_readers.path,
-        "-o",
-        "--output",
+        "--attach",
         metavar="DIR",
-        help="Report folder.  [default: a new folder bugreport-report in the working directory]",
+        everywhere=False,
+        hidden=True,
+        help="Report on a program that runs already and connects through this folder.",
     )
-    json: bool = _option(
-        False,
-        setting_readers.switch,
-        "--json",
-        help="One JSON document on stdout, all talk on stderr.",
+    resume: Path | None = _option(
+        None,
+        setting_readers.path,
+        "--resume",
+        metavar="DIR",
+        everywhere=False,
+        help="Go on with the interrupted run that left this report folder.",
     )
+    function: str | None = _option(
+        None,
+        setting_readers.text,
+        "--function",
+        metavar="NAME",
+        everywhere=False,
+        help="Let Dynamo compile only the function of this name, and leave all others to Python.",
+    )
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """How much may be done at once and for how long: `timeout` in seconds, `memory` in GiB."""
+
     jobs: int = _option(
         _usable_cpus,
         setting_readers.count,
@@ -175,17 +207,51 @@ class Options:
             " [default: 60]"
         ),
     )
-    resume: Path | None = _option(
-        None,
-        setting_readers.path,
-        "--resume",
-        metavar="DIR",
-        everywhere=False,
-        help="Go on with the interrupted run that left this report folder.",
+
+
+@dataclass(frozen=True)
+class TalkOptions:
+    """What is said to the user, and what may be asked."""
+
+    json: bool = _option(
+        False,
+        setting_readers.switch,
+        "--json",
+        help="One JSON document on stdout, all talk on stderr.",
     )
     no_input: bool = _option(
         False, setting_readers.switch, "--no-input", help="Never ask anything."
     )
+    verbose: bool = _option(
+        False, setting_readers.switch, "-v", "--verbose", help="Say more about each stage."
+    )
+
+
+@dataclass(frozen=True)
+class FolderOptions(ProgramOptions):
+    """Where the report goes; `output` is absolute."""
+
+    output: Path | None = _option(
+        None,
+        setting_readers.path,
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Report folder.  [default: a new folder bugreport-report in the working directory]",
+    )
+    force: bool = _option(
+        False,
+        setting_readers.switch,
+        "--force",
+        everywhere=False,
+        help="Replace a report that is already there.",
+    )
+
+
+@dataclass(frozen=True)
+class IssueOptions:
+    """What the issue says, and for whom."""
+
     keep_source: bool = _option(
         False,
         setting_readers.switch,
@@ -220,6 +286,22 @@ class Options:
         everywhere=False,
         help="A sentence of your own for the issue.",
     )
+    template: str | Path | None = _option(
+        None,
+        setting_readers.template,
+        "--template",
+        metavar="NAME|FOLDER",
+        help=(
+            "Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the"
+            " layer at fault]"
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class FilingOptions(IssueOptions):
+    """How the issue is filed."""
+
     file: bool = _option(
         False,
         setting_readers.switch,
@@ -265,23 +347,15 @@ class Options:
         everywhere=False,
         help="Open the project's form in the browser and print the sections to paste.",
     )
-    template: str | Path | None = _option(
-        None,
-        setting_readers.template,
-        "--template",
-        metavar="NAME|FOLDER",
-        help=(
-            "Form of the issue: pytorch, triton, plain, or a folder of your own.  [default: by the"
-            " layer at fault]"
-        ),
-    )
-    force: bool = _option(
-        False,
-        setting_readers.switch,
-        "--force",
-        everywhere=False,
-        help="Replace a report that is already there.",
-    )
+
+
+@dataclass(frozen=True)
+class Options(TalkOptions, FilingOptions, WorkOptions, FolderOptions):
+    """What one run was asked to do.
+
+    A stage that reads one part of it asks for the class of that part.
+    """
+
     rungs: tuple[str, ...] = _option(
         (),
         setting_readers.names,
@@ -290,27 +364,6 @@ class Options:
         everywhere=False,
         help="Measure these rungs of the ladder as well, such as fallback_random or dynamic=False.",
     )
-    attach: Path | None = _option(
-        None,
-        setting_readers.path,
-        "--attach",
-        metavar="DIR",
-        everywhere=False,
-        hidden=True,
-        help="Report on a program that runs already and connects through this folder.",
-    )
-    function: str | None = _option(
-        None,
-        setting_readers.text,
-        "--function",
-        metavar="NAME",
-        everywhere=False,
-        help="Let Dynamo compile only the function of this name, and leave all others to Python.",
-    )
-    verbose: bool = _option(
-        False, setting_readers.switch, "-v", "--verbose", help="Say more about each stage."
-    )
-    cwd: Path = field(default_factory=Path.cwd)
 
 
 def settings() -> dict[str, Setting]:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 
 from reporter.core.kinds import Kind
-from reporter.core.settings import Options
+from reporter.core.settings import ProgramOptions
 from reporter.diagnose.ladder import RUNGS
 
 #: By kind: what it means, then what to do.
@@ -108,7 +108,7 @@ def explanation(kind: Kind) -> str:
     return _EXPLANATIONS[kind]
 
 
-def command(options: Options, cited: tuple[str, ...]) -> str:
+def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:
     """The shell command that runs the script once more and measures the cited rungs again.
 
     The script's own backend has no name in `RUNGS`; it is measured anyhow. Nothing where the

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reporter.core.errors import CannotJudgeError
-from reporter.core.settings import Options
+from reporter.core.settings import InterpreterOptions
 from reporter.environments import index
 from reporter.environments.release import Release, at, parse
 from reporter.execution import interpreter
@@ -24,7 +24,7 @@ class Selection:
     backend: str | None = None
 
 
-def select_releases(selection: Selection, options: Options) -> tuple[Release, ...]:
+def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[Release, ...]:
     """The places of a selection; without any it is the interpreter that the other commands would
     use. Raises UsageError.
     """

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.plain import Json
-from reporter.core.settings import Options
+from reporter.core.settings import FolderOptions, InterpreterOptions, ProgramOptions
 from reporter.core.tokens import without_tokens
 from reporter.report import folder as folder_of_report
 
@@ -106,7 +106,7 @@ class InterpreterInfo:
     prefix: str
 
 
-def find(options: Options) -> Path:
+def find(options: InterpreterOptions) -> Path:
     """The interpreter to drive: --python, else the active environment's, else the tool's own.
 
     Links are not followed, because an environment's `python` is a link that must keep its place.
@@ -125,7 +125,7 @@ def find(options: Options) -> Path:
     return Path(sys.executable)
 
 
-def others(options: Options, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
+def others(options: InterpreterOptions, here: InterpreterInfo) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --differs-from, each asked as `probe` does and each another one than
     `here`.
 
@@ -245,7 +245,7 @@ def ask(
     raise UsageError(f"{python} does not behave like a Python interpreter; {way_out}")
 
 
-def check_script(options: Options, python: Path | None = None) -> None:
+def check_script(options: ProgramOptions, python: Path | None = None) -> None:
     """Refuse a script that cannot start; `python` is the interpreter whose grammar counts, or ours.
 
     Raises UsageError. A file without the ending `.py` is fine as long as it compiles.
@@ -309,7 +309,7 @@ def _refuse_grammar(what: str, target: Path, found: Json) -> None:
         raise UsageError(f"{problem} ({found['problem']}); correct it, or choose another --python")
 
 
-def check_output(options: Options) -> Path:
+def check_output(options: FolderOptions) -> Path:
     """The absolute path of the report folder to write; without -o the first free name in `cwd`.
 
     Nothing is created and nothing is deleted here; missing parents are fine as long as they can be

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Layer
-from reporter.core.settings import Options
+from reporter.core.settings import IssueOptions
 from templates import forms
 from templates.forms import FormError, IssueForm
 from templates.issue import try_form
 
 
-def chosen(options: Options, layer: Layer = Layer.NONE) -> IssueForm:
+def chosen(options: IssueOptions, layer: Layer = Layer.NONE) -> IssueForm:
     """The form for an issue about `layer`. Raises UsageError where the one asked for is none."""
     try:
         return forms.load(options.template or forms.for_layer(layer))
@@ -20,7 +20,7 @@ def chosen(options: Options, layer: Layer = Layer.NONE) -> IssueForm:
         raise refusal_of(error) from None
 
 
-def check(options: Options) -> None:
+def check(options: IssueOptions) -> None:
     """Tries the form that was asked for on a sample, before a run that takes minutes.
 
     Raises UsageError.

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.plain import Json
-from reporter.core.settings import Options
+from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
 from reporter.report.recorded_call import Recorded
 from reporter.whole_model.traced_model import sizes_left
 
 
-def collect_terms(options: Options, recorded: Recorded, built: BuiltRepro) -> Terms:
+def collect_terms(options: IssueOptions, recorded: Recorded, built: BuiltRepro) -> Terms:
     """What the report is searched for.
 
     A size that the failure needs is listed in it, and allowed values are allowed.

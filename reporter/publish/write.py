@@ -19,7 +19,7 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
-from reporter.core.settings import Options
+from reporter.core.settings import IssueOptions, Options
 from reporter.core.signature import Signature
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
@@ -328,7 +328,7 @@ def _files(
 
 
 def _evidence(
-    options: Options,
+    options: IssueOptions,
     recorded: Recorded,
     built: BuiltRepro,
     report: Report,

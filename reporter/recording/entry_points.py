@@ -21,7 +21,7 @@ from typing import Literal
 from collectors.protocol import ProgramStart
 from reporter.core.errors import UsageError
 from reporter.core.kinds import assert_never
-from reporter.core.settings import Options
+from reporter.core.settings import ProgramOptions
 from reporter.execution import interpreter, launch
 from reporter.recording.findings import Recording
 
@@ -98,7 +98,7 @@ class Way:
         return {**self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def kind_of(options: Options) -> WayKind:
+def kind_of(options: ProgramOptions) -> WayKind:
     """The way in by the looks of the words alone."""
     if options.attach is not None:
         return "attached"
@@ -116,7 +116,7 @@ def kind_of(options: Options) -> WayKind:
     return "function" if _FUNCTION.fullmatch(word) else "script"
 
 
-def check_early(options: Options) -> None:
+def check_early(options: ProgramOptions) -> None:
     """Refuses in no time what is wrong whatever the interpreter. Raises UsageError."""
     kind = kind_of(options)
     if kind == "script":
@@ -128,7 +128,7 @@ def check_early(options: Options) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def way_of(options: Options, python: Path) -> Way:
+def way_of(options: ProgramOptions, python: Path) -> Way:
     """The checked way in; asked once for each run, since the standard input can be read only once.
 
     Raises UsageError.
@@ -153,7 +153,7 @@ def way_of(options: Options, python: Path) -> Way:
     assert_never(kind)
 
 
-def _not_a_test_id(options: Options) -> None:
+def _not_a_test_id(options: ProgramOptions) -> None:
     match = _TEST_ID.fullmatch(str(options.script))
     if match and not (options.cwd / str(options.script)).exists():
         raise UsageError(
@@ -161,7 +161,7 @@ def _not_a_test_id(options: Options) -> None:
         )
 
 
-def _module(options: Options, python: Path) -> Way:
+def _module(options: ProgramOptions, python: Path) -> Way:
     module = options.module or _COMMANDS[str(options.script)]
     if module in _LAUNCHERS:
         return _launched(options, python, module)
@@ -174,7 +174,7 @@ def _module(options: Options, python: Path) -> Way:
     return Way("module", (module, *options.args), options.cwd)
 
 
-def _launched(options: Options, python: Path, module: str) -> Way:
+def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
     """What torchrun would start, with what it would tell it, in the watched process itself."""
     facts = interpreter.ask(python, _LAUNCH, [module, *options.args], cwd=options.cwd)
     if facts["problem"]:
@@ -217,7 +217,7 @@ def _launched(options: Options, python: Path, module: str) -> Way:
     return replace(way_of(inner, python), ranks={**ranks, **elastic})
 
 
-def _notebook(options: Options, python: Path) -> Way:
+def _notebook(options: ProgramOptions, python: Path) -> Way:
     """Runs where Jupyter would run it: in the notebook's own folder."""
     assert options.script is not None
     interpreter.check_file(options.script, options.cwd)
@@ -245,7 +245,7 @@ def _way_out(problem: str) -> str:
     return "give a notebook with Python cells, or a script"
 
 
-def _function(options: Options, python: Path) -> Way:
+def _function(options: ProgramOptions, python: Path) -> Way:
     name = str(options.script)
     module = name.partition(":")[0]
     if not interpreter.has_module(module.partition(".")[0], python, options.cwd):
@@ -261,7 +261,7 @@ def _function(options: Options, python: Path) -> Way:
     return Way("function", (name,), options.cwd)
 
 
-def _text(options: Options, python: Path) -> Way:
+def _text(options: ProgramOptions, python: Path) -> Way:
     text = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin is not None else ""
     if not text.strip():
         raise UsageError(

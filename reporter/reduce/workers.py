@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from reporter.core.settings import Options
+from reporter.core.settings import WorkOptions
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import warm_folder
 from reporter.execution.worker_pool import Isolation, WorkerPool, WorkerSettings
@@ -23,7 +23,7 @@ class WorkerSet:
 
     def __init__(
         self,
-        options: Options,
+        options: WorkOptions,
         python: Path,
         folder: Path,
         others: Sequence[interpreter.InterpreterInfo] = (),

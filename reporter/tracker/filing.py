@@ -15,7 +15,7 @@ from pathlib import Path
 from github.Repository import Repository as Project
 
 from reporter.core.errors import BugreportError, UsageError
-from reporter.core.settings import Options
+from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check, chosen
 from reporter.publish.recheck import Rechecked, recheck
 from reporter.publish.rerender import in_form
@@ -53,7 +53,7 @@ class FilingRequest:
     """What the command line asked for, checked as far as it can be before anything is read."""
 
     repository: Repository
-    options: Options
+    options: FilingOptions
     comment_on: int | None = None
 
     @property
@@ -61,7 +61,9 @@ class FilingRequest:
         return not (self.options.dry_run or self.options.web)
 
 
-def check_wanted(options: Options, user: Prompt, comment_on: int | None = None) -> FilingRequest:
+def check_wanted(
+    options: FilingOptions, user: Prompt, comment_on: int | None = None
+) -> FilingRequest:
     """Refuses what would be refused later, so that `create --file` does so before its long run.
 
     Raises:
@@ -111,7 +113,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewRe
         return filer.file(draft, notes)
 
 
-def _draft(folder: Path, options: Options) -> Submission:
+def _draft(folder: Path, options: FilingOptions) -> Submission:
     """The report as it lies there, or written anew in the form that was asked for, with the labels
     that this form knows.
     """
@@ -382,11 +384,11 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(draft: Submission, options: Options) -> Rechecked:
+def _checked(draft: Submission, options: IssueOptions) -> Rechecked:
     return _checked_texts(draft, draft.texts(), options)
 
 
-def _checked_texts(draft: Submission, texts: Mapping[str, str], options: Options) -> Rechecked:
+def _checked_texts(draft: Submission, texts: Mapping[str, str], options: IssueOptions) -> Rechecked:
     value = draft.stored.fingerprint
     allowed = (draft.key, value, value.partition(":")[2])
     return recheck(

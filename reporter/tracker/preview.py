@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from reporter.core.settings import Options
+from reporter.core.settings import FilingOptions
 from reporter.store.database import open_store
 from reporter.store.filings import State, filing, move
 from reporter.store.reports import record
@@ -38,7 +38,7 @@ class Prompt(Protocol):
 
 
 def dry_run(
-    repository: Repository, options: Options, draft: Submission, notes: tuple[str, ...]
+    repository: Repository, options: FilingOptions, draft: Submission, notes: tuple[str, ...]
 ) -> PreviewResult:
     """Exactly what would leave; nothing is asked of the network, so neither are labels nor
     duplicates.

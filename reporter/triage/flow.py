@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from reporter.core.settings import Options
+from reporter.core.settings import InterpreterOptions, WorkOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
@@ -52,14 +52,14 @@ class TriageRequest:
     sandbox.
     """
 
-    options: Options
+    options: WorkOptions
     places: tuple[InterpreterInfo, ...]
     quick: bool = False
     trust: bool = False
     runs: int = 3
 
 
-def places(options: Options, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
+def places(options: InterpreterOptions, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --python, each asked; without any the one that other commands take.
 
     Raises UsageError.
