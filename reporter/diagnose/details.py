@@ -19,7 +19,6 @@ from reporter.core.kinds import (
     RungOutcome,
     Symptom,
 )
-from reporter.core.plain import Json
 from reporter.diagnose import culprit, divergence, graph_breaks, guards
 from reporter.diagnose.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
@@ -29,9 +28,12 @@ from reporter.report.sections import (
     CulpritSection,
     DiagnosisSections,
     DivergenceSection,
+    GraphBreakSection,
     GuardSection,
     MeasurementSection,
+    MetadataRow,
     StackSection,
+    ValueRow,
     section,
 )
 
@@ -100,7 +102,7 @@ class _Gatherer:
         self.lines.append(found.text())
         return section(GuardSection, found)
 
-    def complaints(self) -> tuple[Json | None, Diagnosis | None]:
+    def graph_breaks(self) -> tuple[GraphBreakSection | None, Diagnosis | None]:
         """Graph breaks and recompiles; the verdict itself if nothing else is to be said of the
         script.
         """
@@ -115,9 +117,9 @@ class _Gatherer:
         if quiet and (found.limit_hit or found.graph_breaks):
             kind = Kind.RECOMPILES if found.limit_hit else Kind.GRAPH_BREAK
             summary = f"{self.diagnosis.summary} But: {found.summary()}."
-            return found.to_json(), Diagnosis(kind, Layer.DYNAMO, summary)
+            return section(GraphBreakSection, found), Diagnosis(kind, Layer.DYNAMO, summary)
         self.lines.append(f"Also seen: {found.summary()}.")
-        return found.to_json(), None
+        return section(GraphBreakSection, found), None
 
     def divergence(self) -> DivergenceSection | None:
         diagnosis = self.diagnosis
@@ -179,14 +181,14 @@ def gather(
     closer = thorough and diagnosis.is_bug
     part = gatherer.divergence() if closer else None
     culprit = gatherer.culprit() if closer else None
-    complaints, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.complaints()
+    breaks, remark_diagnosis = (None, None) if diagnosis.is_bug else gatherer.graph_breaks()
     sections = DiagnosisSections(
         measurement=measurement,
         stack=stack,
         missing_guard=guard,
         divergence=part,
         culprit=culprit,
-        complaints=complaints,
+        complaints=breaks,
     )
     return DiagnosisDetails(sections, tuple(gatherer.lines), remark_diagnosis)
 
@@ -201,6 +203,6 @@ def _measurement(diagnosis: Diagnosis) -> MeasurementSection | None:
     return MeasurementSection(
         rule=comparison["rule"],
         reference=reference(diagnosis.ladder) if diagnosis.ladder else None,
-        values=tuple(rows),
-        metadata=tuple({**item} for item in comparison["metadata"]),
+        values=tuple(section(ValueRow, row) for row in rows),
+        metadata=tuple(section(MetadataRow, item) for item in comparison["metadata"]),
     )

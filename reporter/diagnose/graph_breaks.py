@@ -14,7 +14,6 @@ from pathlib import Path
 
 from collectors.protocol import Complaints
 from reporter.core.kinds import Backend
-from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
@@ -76,10 +75,6 @@ class GraphBreakReport:
     limit_hit: bool
     broken: int = 0
     recompiled: int = 0
-
-    def to_json(self) -> Json:
-        """Everything, with the user's places: for the private folder."""
-        return asdict(self)
 
     def summary(self) -> str:
         """One sentence for the user, with the first place of each kind."""

@@ -29,7 +29,7 @@ from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS
-from reporter.report.sections import EvidenceSection
+from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
 _MAX_GRAPH = 60
@@ -76,12 +76,12 @@ class ReproEvidence:
         explained, phases = self._facts("explain"), self._facts("phases")
         return EvidenceSection(
             seconds=self.seconds,
-            collectors=tuple(item.row() for item in self.collected),
+            collectors=tuple(section(CollectorRow, item.row()) for item in self.collected),
             compile_seconds=phases.get("seconds", {}),
             graphs=explained.get("graphs"),
             operations=tuple(explained.get("operations", ())),
             graph_breaks=tuple(
-                {"reason": item["public"], "count": item["count"]}
+                PublicBreak(reason=item["public"], count=item["count"])
                 for item in explained.get("graph_breaks", ())
             ),
             recompiles=len(explained.get("recompiles", ())),

@@ -24,7 +24,7 @@ from reporter.execution.fresh_process import look_cold, run_cold
 from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import ContrastInterpreter, passes
-from reporter.report.sections import TestSection
+from reporter.report.sections import PictureSection, TestSection, section
 from templates.regression import failing_text, render_tests
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
@@ -101,7 +101,9 @@ def _point(line: MeasurementLine) -> Json:
     return {key: _finite(line.get(key)) for key in ("eager", "compiled", "reference", "error")}
 
 
-def gather_lines(lines: Sequence[MeasurementLine]) -> tuple[Json, list[list[float | None]]]:
+def gather_lines(
+    lines: Sequence[MeasurementLine],
+) -> tuple[PictureSection, list[list[float | None]]]:
     """The lines of `collectors.dynamo.measurements` as the report has them, and the cells of the
     map apart.
     """
@@ -130,7 +132,7 @@ def gather_lines(lines: Sequence[MeasurementLine]) -> tuple[Json, list[list[floa
             for at in sorted(points[chosen])
         ]
         found["divergence"] = {"graph": chosen, "of": len(nodes), "points": rows}
-    return found, cells
+    return section(PictureSection, found), cells
 
 
 def _parts(point: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.report.recorded_call import Recorded
-from reporter.report.sections import Report, TestSection
+from reporter.report.sections import PictureSection, Report, TestSection
 from reporter.whole_model.source_model import Difference
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Measurements:
 
     test: str
     shown: TestSection
-    numbers: Json
+    numbers: PictureSection
     cells: Sequence[Sequence[float | None]] = ()
 
 

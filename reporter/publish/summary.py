@@ -157,20 +157,20 @@ class Summary:
     def _needs(self) -> list[str]:
         """What the model has beside stock layers, where the whole model was rewritten."""
         proof = self.report.equivalence
-        if not proof:
+        if proof is None:
             return []
-        same = "the same" if proof["operators"]["same"] else "not all the same"
+        same = "the same" if proof.operators.same else "not all the same"
         lines = [
-            f"equivalent: outputs {proof['outputs']['how']}, gradients {proof['gradients']['how']},"
-            f" {proof['operators']['count']} operators {same}"
+            f"equivalent: outputs {proof.outputs.how}, gradients {proof.gradients.how},"
+            f" {proof.operators.count} operators {same}"
         ]
-        opaque = sorted(set(proof.get("stand_ins", {}).values()))
+        opaque = sorted(set((proof.stand_ins or {}).values()))
         if opaque:
             lines.append(
                 f"replaced by stand-ins: {', '.join(opaque)} (the rest is proved with the private"
                 " one in its place)"
             )
-        if proof.get("rewritten_from") == "source":
+        if proof.rewritten_from == "source":
             lines.append(
                 "written as your code is, under generic names: its operations alone do not fail, or"
                 " cannot be told"

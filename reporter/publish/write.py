@@ -427,14 +427,14 @@ def _facts(recorded: Recorded, built: BuiltRepro) -> Json:
     """What a reader of the side-by-side page wants to know of the proof and of the search."""
     proof = describe_equivalence(recorded, built.candidate.content)
     return {
-        "outputs with the private weights": proof["outputs"]["how"],
-        "gradients": proof["gradients"]["how"],
+        "outputs with the private weights": proof.outputs.how,
+        "gradients": proof.gradients.how,
         "operators": (
-            f"{proof['operators']['count']},"
-            f" {'the same' if proof['operators']['same'] else 'not all the same'}"
+            f"{proof.operators.count},"
+            f" {'the same' if proof.operators.same else 'not all the same'}"
         ),
         "operations replaced by stand-ins": (
-            ", ".join(sorted(proof.get("stand_ins", {}).values())) or "none"
+            ", ".join(sorted((proof.stand_ins or {}).values())) or "none"
         ),
         "private files whose words were looked for": len(recorded.sources),
     }

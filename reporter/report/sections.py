@@ -152,20 +152,55 @@ class CulpritSection(Section, frozen=True, kw_only=True):
     measured_seconds: float = 0.0
 
 
+class ValueRow(Section, frozen=True, kw_only=True):
+    """One tensor that differs: `output 0`, `changed input 0`, `gradient 0`; what could not be
+    measured is left out.
+
+    `nan` and `inf` count the elements of (eager, compiled).
+    """
+
+    where: str
+    property: str
+    #: whether the rule takes it for rounding
+    same: bool
+    max_abs_error: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    #: in units in the last place
+    max_ulp: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    error_vs_fp64: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    eager_error_vs_fp64: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    mismatched: int | msgspec.UnsetType = msgspec.UNSET
+    elements: int | msgspec.UnsetType = msgspec.UNSET
+    nan: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
+    inf: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
+    #: the side that gives no gradient
+    missing: Literal["eager", "compiled"] | msgspec.UnsetType = msgspec.UNSET
+    #: indices that differ only where what they index ties
+    tied: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class MetadataRow(Section, frozen=True, kw_only=True):
+    """Something about a tensor other than its values: shape, dtype, stride, alias, …"""
+
+    where: str
+    property: str
+    eager: str
+    compiled: str
+
+
 class MeasurementSection(Section, frozen=True, kw_only=True):
     """The rule's numbers for every output, changed input and gradient that differs."""
 
     rule: int | None
     reference: str | None
-    values: tuple[Json, ...] = ()
-    metadata: tuple[Json, ...] = ()
+    values: tuple[ValueRow, ...] = ()
+    metadata: tuple[MetadataRow, ...] = ()
 
 
 class StackSection(Section, frozen=True, kw_only=True):
     """The phase of compilation in which the failure was raised, and torch's frames, inner first."""
 
     phase: str
-    frames: tuple[Any, ...] = ()
+    frames: tuple[str, ...] = ()
 
 
 class ChangedSize(Section, frozen=True, kw_only=True):
@@ -245,20 +280,123 @@ class TestSection(Section, frozen=True, kw_only=True):
     passes_on: tuple[str, ...] = ()
 
 
+class CollectorRow(Section, frozen=True, kw_only=True):
+    """One of torch's debugging tools; `bytes` is the size of its files."""
+
+    collector: str
+    outcome: Literal["ok", "skipped"]
+    reason: str
+    seconds: float
+    bytes: int
+
+
+class PublicBreak(Section, frozen=True, kw_only=True):
+    """A graph break of the repro, in torch's words, and how often it was met."""
+
+    reason: str
+    count: int
+
+
 class EvidenceSection(Section, frozen=True, kw_only=True):
     """What torch's own tools say of the repro; without an `excerpt`, `no_excerpt` says why."""
 
     seconds: float
-    collectors: tuple[Json, ...] = ()
+    collectors: tuple[CollectorRow, ...] = ()
     compile_seconds: dict[str, float] = {}
     graphs: int | None = None
     operations: tuple[int, ...] = ()
-    graph_breaks: tuple[Json, ...] = ()
+    graph_breaks: tuple[PublicBreak, ...] = ()
     recompiles: int = 0
     vector_isa: str | None = None
     excerpt: str | None = None
     no_excerpt: str = ""
     triton_kernels: Json | msgspec.UnsetType = msgspec.UNSET
+
+
+class ErrorMapSection(Section, frozen=True, kw_only=True):
+    """Where the worst output is off; the cells of the map stay in `private/`.
+
+    `step`: rows and columns of the tensor that one cell stands for; `off` of `elements` are not
+    close to the reference.
+    """
+
+    output: int
+    of: int
+    shape: tuple[int, ...]
+    step: tuple[int, ...]
+    max: ErrorValue
+    off: int
+    elements: int
+    reference: Literal["float64", "eager"]
+
+
+class BreakLineRow(Section, frozen=True, kw_only=True):
+    """A line of repro.py at which Dynamo breaks the graph."""
+
+    line: int
+    reason: str
+
+
+class PathPoint(Section, frozen=True, kw_only=True):
+    """Root mean square errors after one operation of the repro's graph, or why there are none."""
+
+    position: int
+    operator: str | None
+    eager: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    compiled: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    reference: str | None | msgspec.UnsetType = msgspec.UNSET
+    error: str | None = None
+
+
+class PathSection(Section, frozen=True, kw_only=True):
+    """The errors along graph number `graph` of the repro, which has `of` operations."""
+
+    graph: int
+    of: int
+    points: tuple[PathPoint, ...]
+
+
+class PictureSection(Section, frozen=True, kw_only=True):
+    """The numbers of the pictures of report.html, measured on the finished repro."""
+
+    error_map: ErrorMapSection | msgspec.UnsetType = msgspec.UNSET
+    graph_breaks: tuple[BreakLineRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    graphs: int | msgspec.UnsetType = msgspec.UNSET
+    divergence: PathSection | msgspec.UnsetType = msgspec.UNSET
+
+
+class ListComparisonSection(Section, frozen=True, kw_only=True):
+    """How alike the tensors of the private program and of the rewritten one are."""
+
+    how: Literal["bitwise", "close", "refereed", "differ", "not compared"]
+    count: int | msgspec.UnsetType = msgspec.UNSET
+    max_abs_error: ErrorValue | msgspec.UnsetType = msgspec.UNSET
+    detail: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class OperatorSection(Section, frozen=True, kw_only=True):
+    """What reached the dispatcher in both; `changed`: operator -> (before, after)."""
+
+    same: bool
+    count: int
+    changed: dict[str, tuple[int, int]] = {}
+
+
+class EquivalenceSection(Section, frozen=True, kw_only=True):
+    """The proof that a whole model computes the same, and the operators that it has.
+
+    `stand_ins`: functions of the repro that stand for private operations, of which nothing is
+    claimed; `taken_apart`: what is written as other operators on purpose.
+    """
+
+    proved: bool
+    rewritten_from: Literal["source"] | msgspec.UnsetType = msgspec.UNSET
+    outputs: ListComparisonSection
+    gradients: ListComparisonSection
+    buffers: ListComparisonSection
+    operators: OperatorSection
+    stand_ins: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    taken_apart: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class StockDifference(Section, frozen=True, kw_only=True):
@@ -284,12 +422,64 @@ class IssueSection(Section, frozen=True, kw_only=True):
     excerpt: dict[str, str] | None = None
 
 
+class LintFinding(Section, frozen=True, kw_only=True):
+    """A rule that something breaks, and what would satisfy it."""
+
+    rule: str
+    weight: str
+    file: str
+    line: int | None
+    found: str
+    wants: str
+    way_out: str
+
+
 class LintSection(Section, frozen=True, kw_only=True):
     """The issue against the rules of the receiving side."""
 
     clean: bool
     rules: tuple[str, ...] = ()
-    findings: tuple[Json, ...] = ()
+    findings: tuple[LintFinding, ...] = ()
+
+
+class GraphBreakRow(Section, frozen=True, kw_only=True):
+    """One place of the private program where tracing stops, met `count` times.
+
+    `public` is the part of the reason in torch's own words; `whole`: the function is not compiled
+    at all.
+    """
+
+    reason: str
+    file: str
+    line: int
+    function: str
+    count: int
+    public: str = ""
+    explanation: str = ""
+    whole: bool = False
+
+
+class RecompileRow(Section, frozen=True, kw_only=True):
+    """One repeated compilation; `call` counts the calls with different arguments from 1."""
+
+    call: int
+    guard: str
+    file: str
+    line: int
+    function: str
+    public: str = ""
+
+
+class GraphBreakSection(Section, frozen=True, kw_only=True):
+    """Graph breaks and recompilations; `broken` and `recompiled` are the script's own counts."""
+
+    graphs: int
+    graph_breaks: tuple[GraphBreakRow, ...]
+    recompiles: tuple[RecompileRow, ...]
+    limit: int
+    limit_hit: bool
+    broken: int = 0
+    recompiled: int = 0
 
 
 class DiagnosisSections(Section, frozen=True, kw_only=True):
@@ -301,7 +491,7 @@ class DiagnosisSections(Section, frozen=True, kw_only=True):
     divergence: DivergenceSection | None = None
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
-    complaints: Json | None = None
+    complaints: GraphBreakSection | None = None
     #: wall seconds of each stage
     timing: dict[str, float] | None = None
 
@@ -329,21 +519,19 @@ class Report(Section, frozen=True):
     divergence: DivergenceSection | None = None
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
-    complaints: Json | None = None
+    complaints: GraphBreakSection | None = None
     #: version, target, pass and launch of a Triton kernel
     triton: Json | None = None
     #: sizes of the private program that the failure needs
     sizes_left: tuple[float, ...] | None = None
-    #: the proof that a whole model computes the same, and the operators that it has
-    equivalence: Json | None = None
+    equivalence: EquivalenceSection | None = None
     differs_from_stock: StockDifference | None = None
     failure: FailureSection | None = None
     fingerprint: FingerprintSection | None = None
     #: (candidates settled, tensor operations, lines), each time the program got smaller
     reduction: tuple[tuple[int, int, int], ...] | None = None
     evidence: EvidenceSection | None = None
-    #: the numbers of the pictures of report.html
-    exhibit: Json | None = None
+    exhibit: PictureSection | None = None
     test: TestSection | None = None
     #: wall seconds of each stage, and what all measurements would take one after another
     timing: dict[str, float] | None = None

@@ -26,6 +26,7 @@ from reporter.reduce import initial_candidates, source_candidates
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
 from reporter.report.recorded_call import Recorded
+from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model.generic_numbers import generic
 
 PARTS = ("outputs", "gradients", "buffers")
@@ -77,7 +78,7 @@ def request(content: Rewritten, file: str) -> SourceEquivalenceRequest:
     }
 
 
-def describe_equivalence(found: Json) -> Json:
+def describe_equivalence(found: Json) -> EquivalenceSection:
     """The equivalence as report.json states it.
 
     Raises CannotJudgeError if the rewritten source is not the private model.
@@ -96,11 +97,8 @@ def describe_equivalence(found: Json) -> Json:
             "the rewritten source is not equivalent to the private model:"
             f" {' and '.join(wrong) or 'operators'} differ"
         )
-    return {
-        "proved": True,
-        "rewritten_from": "source",
-        **{part: proof[part] for part in (*PARTS, "operators")},
-    }
+    shown = {part: proof[part] for part in (*PARTS, "operators")}
+    return section(EquivalenceSection, {"proved": True, "rewritten_from": "source", **shown})
 
 
 def candidates(recorded: Recorded, check: ReproCheck) -> Iterator[Candidate]:

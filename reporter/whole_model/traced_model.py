@@ -32,6 +32,7 @@ from reporter.reduce.initial_candidates import QUICKER
 from reporter.reduce.questions import Questions
 from reporter.reduce.source_candidates import Rewritten
 from reporter.report.recorded_call import Recorded
+from reporter.report.sections import EquivalenceSection, section
 from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import generic
 from reporter.whole_model.source_model import PARTS, Difference, text_of
@@ -126,7 +127,9 @@ def _collect(live_call: CallSession, timeout: float, allow: Sequence[str], opaqu
     return {"trace": trace, "equivalence": proof}
 
 
-def describe_equivalence(recorded: Recorded, content: Content | Graph | None = None) -> Json:
+def describe_equivalence(
+    recorded: Recorded, content: Content | Graph | None = None
+) -> EquivalenceSection:
     """The equivalence of a rewriting as report.json states it, of any that is proved without
     `content`.
 
@@ -151,7 +154,7 @@ def _source(whole: Json) -> Json:
     return found
 
 
-def _checked(whole: Json) -> Json:
+def _checked(whole: Json) -> EquivalenceSection:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
@@ -178,14 +181,17 @@ def _checked(whole: Json) -> Json:
     kept = {part: found[part] for part in (*PARTS, "operators")}
     opaque = of_trace(whole["trace"]).written.operators
     apart = sorted(_TAKEN_APART.intersection(whole["trace"]["reasons"]) - set(opaque.values()))
-    return {
-        "proved": True,
-        **kept,
-        # proved with the private operations in the place of these: of what they compute nothing is
-        # claimed
-        **({"stand_ins": dict(opaque)} if opaque else {}),
-        **({"taken_apart": apart} if apart else {}),
-    }
+    return section(
+        EquivalenceSection,
+        {
+            "proved": True,
+            **kept,
+            # proved with the private operations in the place of these: of what they compute
+            # nothing is claimed
+            **({"stand_ins": dict(opaque)} if opaque else {}),
+            **({"taken_apart": apart} if apart else {}),
+        },
+    )
 
 
 def _place(trace: Json, path: str | None) -> str:

@@ -24,7 +24,7 @@ PROOF = {
     "outputs": SAME,
     "gradients": SAME,
     "buffers": SAME,
-    "operators": {"same": True, "changed": []},
+    "operators": {"same": True, "count": 3, "changed": {}},
     "layer": None,
 }
 TRACE: dict[str, Any] = {"reasons": [], "tensors": [], "modules": [], "private": {"modules": {}}}
@@ -51,7 +51,7 @@ UNPROVED = [
         "gradients differ by up to 0.25 (a custom operator)",
     ),
     (
-        whole(operators={"same": False, "changed": ["aten.mm", "aten.add"]}),
+        whole(operators={"same": False, "changed": {"aten.mm": [1, 2], "aten.add": [1, 0]}}),
         "aten.add, aten.mm are not as often in it",
     ),
 ]
@@ -69,8 +69,8 @@ def test_what_is_not_proved_is_refused_with_what_is_missing(
 def test_where_the_operations_are_not_proved_the_source_may_be() -> None:
     found = {**whole(outputs=DIFFER), "source": {"equivalence": PROOF}}
     shown = describe_equivalence(replace(FOOBAR, whole=found))
-    assert shown["proved"] and shown["rewritten_from"] == "source"
-    assert shown["outputs"] == SAME and "layer" not in shown
+    assert shown.proved and shown.rewritten_from == "source"
+    assert shown.outputs.to_json() == SAME
 
 
 @pytest.mark.parametrize(
