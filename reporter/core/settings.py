@@ -112,8 +112,8 @@ class InterpreterOptions(PlaceOptions):
 class ProgramOptions(InterpreterOptions):
     """The program to look at.
 
-    `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `resume`, absolute,
-    is the folder of an interrupted run, which needs no program any more.
+    `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `resume`,
+    absolute, is the folder of an interrupted run, which needs no program any more.
     """
 
     script: Path | None = None

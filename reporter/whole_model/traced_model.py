@@ -162,7 +162,8 @@ def _checked(whole: Json) -> EquivalenceSection:
     hint = f" ({reasons})" if reasons else ""
     if found.get("outcome") != "ok":
         raise CannotJudgeError(
-            f"the rewritten model does not run with the private weights: {questions.why_not(found)}{hint}"
+            "the rewritten model does not run with the private weights:"
+            f" {questions.why_not(found)}{hint}"
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
