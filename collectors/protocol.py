@@ -465,6 +465,8 @@ class Rung(CallVariation, total=False):
     fp64: bool
     #: Inputs moved by one unit in the last place, up and down (1) or down and up (-1).
     perturb: int
+    #: The same with a random direction for each element, drawn by a generator with this seed.
+    nudge: int
     #: Memory that is handed out unwritten holds NaN.
     fill: bool
     #: Casts that C++ leaves undefined give another value.
@@ -473,6 +475,8 @@ class Rung(CallVariation, total=False):
     reorder: bool
     #: Sizes that have changed between calls are marked as dynamic.
     mark_dynamic: bool
+    #: In place of the argument of torch.compile.
+    fullgraph: bool
     #: File with the gradients of the outputs; None: no backward pass.
     grads: Optional[str]
     #: File for the snapshot; for a probe, for what index outputs index.

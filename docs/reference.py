@@ -29,6 +29,7 @@ from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
+from reporter.diagnose.excuses import EXCUSES
 from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
 from reporter.report import sections
@@ -84,6 +85,21 @@ def no_bugs() -> str:
     return _kinds(kind for kind in Kind if kind not in BUGS)
 
 
+def excuses() -> str:
+    """What may excuse a difference, in the order in which it is asked."""
+    rows = [
+        (
+            str(number),
+            _code(one.kind.value),
+            _code(*one.rungs),
+            _cell("values and sizes" if "shape" in one.explains else "values"),
+            _cell(_first_paragraph(one.ask)),
+        )
+        for number, one in enumerate(EXCUSES, 1)
+    ]
+    return _table(("", "kind", "measurement", "may explain", "what it shows"), rows)
+
+
 def layers() -> str:
     """The layers, with what the code says of each."""
     return _enum("layer", Layer)
@@ -115,6 +131,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "exit-codes": exit_codes,
     "bugs": bugs,
     "no-bugs": no_bugs,
+    "excuses": excuses,
     "layers": layers,
     "rungs": rungs,
     "outcomes": outcomes,
@@ -192,7 +209,7 @@ def _section(part: type[Any]) -> str:
     return "\n\n".join((f"### {part.__name__}", about, table))
 
 
-def _first_paragraph(kind: type) -> str:
+def _first_paragraph(kind: object) -> str:
     text = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
     return text.removeprefix("Raised when ")
 

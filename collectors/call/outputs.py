@@ -118,13 +118,20 @@ def _storage(tensor: torch.Tensor) -> int:
 
 def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
     """A detached CPU copy that can be saved whatever the tensor was (subclass, expanded,
-    inference).
+    inference); without elements where it has no values.
     """
     with torch.inference_mode(False), torch.no_grad():
+        if has_no_values(tensor):
+            return torch.empty(0, dtype=tensor.dtype)
         copy = tensor.detach()
         if copy.layout not in (torch.strided, torch.jagged if hasattr(torch, "jagged") else None):
             copy = copy.to_dense()
         return copy.clone(memory_format=torch.contiguous_format).cpu()
+
+
+def has_no_values(tensor: torch.Tensor) -> bool:
+    """Whether there is nothing in it to compare: it is on device `meta`, or a fake of torch's."""
+    return tensor.device.type == "meta" or type(tensor).__name__ == "FakeTensor"
 
 
 def _meta(tensor: torch.Tensor, owners: Dict[int, str]) -> TensorMetadata:
@@ -171,7 +178,7 @@ def _stamp(tensor: torch.Tensor) -> Stamp:
 
 def _check_sum(tensor: torch.Tensor) -> Optional[float]:
     """A number that changes if the values do, or change places; None for what cannot be summed."""
-    if tensor.layout != torch.strided or tensor.device.type == "meta" or not tensor.numel():
+    if tensor.layout != torch.strided or has_no_values(tensor) or not tensor.numel():
         return None
     with torch.inference_mode(False), torch.no_grad():
         try:

@@ -13,7 +13,7 @@ import os
 import random
 import time
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -88,6 +88,8 @@ def compile_with(call: RecordedCall, rung: Rung) -> Any:
     options = dict(call.options)
     if rung.get("dynamic", "unset") != "unset":
         options["dynamic"] = rung["dynamic"]
+    if "fullgraph" in rung:
+        options["fullgraph"] = rung["fullgraph"]
     if rung.get("mode") is not None:
         options["mode"] = rung["mode"]
         options.pop("options", None)
@@ -189,9 +191,10 @@ def to_double(tensors: Dict[str, torch.Tensor]) -> None:
         tensor.data = torch.as_strided(groups[key], size, stride, offset)
 
 
-def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
-    """Moves floating-point elements by about one unit in the last place, in turn up and down
-    (`sign` 1) or down and up (-1).
+def perturb(tensors: Dict[str, torch.Tensor], signs: Callable[[int], torch.Tensor]) -> None:
+    """Moves floating-point elements by about one unit in the last place.
+
+    `signs` gives so many directions, 1 or -1, one for each element.
     """
     done = set()
     for tensor in tensors.values():
@@ -204,10 +207,21 @@ def perturb(tensors: Dict[str, torch.Tensor], sign: int) -> None:
         eps = torch.finfo(tensor.dtype).eps
         with torch.no_grad():
             data = tensor.detach()
-            turns = 1 - 2 * (torch.arange(data.numel()) % 2).reshape(data.shape)
-            signs = (sign * turns).to(device=data.device, dtype=data.dtype)
+            turns = signs(data.numel()).reshape(data.shape)
+            turns = turns.to(device=data.device, dtype=data.dtype)
             with contextlib.suppress(RuntimeError):
-                data.copy_(data * (1 + signs * eps))
+                data.copy_(data * (1 + turns * eps))
+
+
+def in_turn(first: int) -> Callable[[int], torch.Tensor]:
+    """Up and down (`first` 1) or down and up (-1)."""
+    return lambda count: first * (1 - 2 * (torch.arange(count) % 2))
+
+
+def at_random(seed: int) -> Callable[[int], torch.Tensor]:
+    """A direction of its own for each element; torch's own generators are left alone."""
+    generator = torch.Generator().manual_seed(seed)
+    return lambda count: 1 - 2 * torch.randint(0, 2, (count,), generator=generator)
 
 
 @contextlib.contextmanager
@@ -288,7 +302,9 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             if rung.get("fp64"):
                 to_double(reachable)
             if rung.get("perturb"):
-                perturb(reachable, int(rung["perturb"]))
+                perturb(reachable, in_turn(rung["perturb"]))
+            if rung.get("nudge"):
+                perturb(reachable, at_random(rung["nudge"]))
             with stage("forward"):
                 function = _function(call, rung)
             stamps = outputs.stamps(reachable)

@@ -75,6 +75,7 @@ def vocabulary() -> List[str]:
     words.update(_SIGNATURES.split())
     words.update(_GRAPHS.split())
     words.update(_config_names())
+    words.update(_backend_names())
     return sorted(word for word in words if word.isidentifier())
 
 
@@ -97,6 +98,19 @@ def _config_names() -> Set[str]:
         except OSError:
             continue
     return names
+
+
+def _backend_names() -> Set[str]:
+    """The backends of torch.compile that torch itself has registered, some of them for its own
+    tests; the program's own are not among them.
+    """
+    registry = sys.modules.get("torch._dynamo.backends.registry")
+    return {
+        name
+        for table in ("_COMPILER_FNS", "_BACKENDS")
+        for name, made in getattr(registry, table, {}).items()
+        if str(getattr(made, "__module__", "")).split(".")[0] == "torch"
+    }
 
 
 def _public_modules() -> List[Any]:

@@ -57,7 +57,7 @@ class Kind(_Word):
     WRONG_RESULT = "wrong_result"
     #: The forward pass agrees, the compiled backward pass returns other gradients.
     WRONG_GRADIENT = "wrong_gradient"
-    #: The values agree; dtype, shape, stride, aliasing or requires_grad do not.
+    #: Shape, dtype, stride, aliasing or requires_grad of a result is not eager's.
     WRONG_METADATA = "wrong_metadata"
     #: Right when compiled afresh, wrong when an earlier compile is reused: a missing guard.
     STALE_GRAPH = "stale_graph"
@@ -71,6 +71,8 @@ class Kind(_Word):
     GRAPH_BREAK = "graph_break"
     #: The program is right, but it is compiled again and again.
     RECOMPILES = "recompiles"
+    #: Torch says itself that it does not support this, and eager runs.
+    UNSUPPORTED = "unsupported"
     #: Eager fails in the same way.
     INVALID_PROGRAM = "invalid_program"
     #: Eager differs from eager.

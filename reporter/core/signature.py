@@ -167,6 +167,7 @@ def same_failure(wanted: Signature, seen: Signature) -> bool:
         case (
             Kind.GRAPH_BREAK
             | Kind.RECOMPILES
+            | Kind.UNSUPPORTED
             | Kind.INVALID_PROGRAM
             | Kind.NONDETERMINISTIC
             | Kind.RNG

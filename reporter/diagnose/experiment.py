@@ -228,7 +228,7 @@ def _refuses(failure: Failure, eager: Failure) -> bool:
     """
     wanted, found = _words(eager["first_line"]), _words(failure["message"])
     classes = (failure["exception"], *failure.get("chain", ()))
-    share = 0.25 if eager["exception"] in classes else 0.75
+    share = 0.5 if eager["exception"] in classes else 0.75
     return bool(wanted) and len(wanted & found) >= share * len(wanted)
 
 

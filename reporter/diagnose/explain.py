@@ -31,8 +31,8 @@ _EXPLANATIONS: Mapping[Kind, str] = {
         " pass returns others than eager's. Training with it goes wrong without an error."
     ),
     Kind.WRONG_METADATA: (
-        "The values agree, but a property of a tensor (dtype, shape, stride, aliasing,"
-        " requires_grad) is another than in eager mode, so code that relies on it breaks later."
+        "A property of a result (shape, dtype, stride, aliasing, requires_grad) is another than in"
+        " eager mode, so code that relies on it breaks later."
     ),
     Kind.ACCEPTS_INVALID: (
         "Eager mode refuses these inputs with an error; the compiled call skips the check and"
@@ -49,6 +49,11 @@ _EXPLANATIONS: Mapping[Kind, str] = {
     Kind.STALE_GRAPH: (
         "A graph that was compiled for earlier inputs is used for these, for which it does not"
         " hold: a guard is missing. Compiled afresh for these inputs the result is right."
+    ),
+    Kind.UNSUPPORTED: (
+        "Torch refuses what it does not support, and says so; that is a limit and no fault. Write it"
+        " as the hint says, or leave out `fullgraph=True`, so that Python runs that part. As a wish"
+        " it is welcome: file it as a feature request."
     ),
     Kind.RECOMPILES: (
         "The program is right, but compiled again and again; at the limit torch goes on in eager"

@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
-from reporter.diagnose import stacks
+from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference
-from reporter.diagnose.ladder import AGAIN, EAGER, Climber, MeasuredRung
+from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
@@ -267,6 +268,26 @@ def _hang(climber: Climber) -> Diagnosis:
     )
 
 
+def _unsupported(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+    """Torch refuses what it says that it does not support.
+
+    A call with `fullgraph=True` is judged like one without: where that does something else than
+    eager does, the refusal is beside the point.
+    """
+    said = failure["first_line"].rstrip(".")
+    hint = limits.hint_of(failure)
+    more = f" Torch's hint: {hint}" if hint else ""
+    cited = [EAGER, *names]
+    if climber.finding.options.get("fullgraph"):
+        cited.append(IN_PARTS)
+        if not climber.measure(IN_PARTS).good:
+            return None
+        more = f" With fullgraph=False the call compiles in parts and agrees with eager.{more}"
+    layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.RAISES)
+    summary = f"Torch says that it does not support this: {said}.{more}"
+    return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
+
+
 def _crash(climber: Climber) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = climber.finding
@@ -290,6 +311,11 @@ def _crash(climber: Climber) -> Diagnosis:
             " would need that; eager runs."
         )
         return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
+
+    if limits.states_limit(failure):
+        unsupported = _unsupported(climber, failure, names)
+        if unsupported is not None:
+            return unsupported
 
     def raises(rung: MeasuredRung) -> bool:
         return rung.outcome == RungOutcome.RAISES

@@ -19,6 +19,7 @@ from collectors.protocol import (
     Comparison,
     EagerFacts,
     Failure,
+    MetadataDifference,
     RunAnswer,
     Rung,
     ValueDifference,
@@ -30,10 +31,14 @@ from reporter.recording.findings import Finding
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
 PERTURBED = "eager mode one ulp off"
 OTHERWISE = "eager mode one ulp the other way"
+#: Each element up or down by a random choice of its own; the number is the seed.
+NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 NUMPY = "use_numpy_random_stream"
+#: The user's compile, allowed to break the graph.
+IN_PARTS = "fullgraph=False"
 #: The rung of a backend that is a callable.
 CUSTOM = "custom"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
@@ -44,6 +49,7 @@ RUNGS: Mapping[str, Rung] = {
     EXACT: {"how": "eager", "fp64": True},
     PERTURBED: {"how": "eager", "perturb": 1},
     OTHERWISE: {"how": "eager", "perturb": -1},
+    **{name: {"how": "eager", "nudge": seed} for seed, name in enumerate(NUDGED, 1)},
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
@@ -69,6 +75,7 @@ RUNGS: Mapping[str, Rung] = {
     "dynamic=True": {"how": "compiled", "replay": False, "dynamic": True},
     "dynamic=False": {"how": "compiled", "dynamic": False},
     "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
+    IN_PARTS: {"how": "compiled", "fullgraph": False},
 }
 _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 
@@ -295,7 +302,7 @@ def describe(comparison: Comparison | None) -> str:
     if comparison is None or comparison["equal"]:
         return ""
     if comparison["metadata"]:
-        first = comparison["metadata"][0]
+        first = gravest(comparison)
         return (
             f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
             " compiled"
@@ -320,6 +327,20 @@ def describe(comparison: Comparison | None) -> str:
             f" {worst['eager_error_vs_fp64']:.3g}"
         )
     return text
+
+
+#: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
+_GRAVITY = ("structure", "type", "shape", "dtype", "python value", "alias", "stride")
+
+
+def gravest(comparison: Comparison) -> MetadataDifference:
+    """The first of the gravest differences beside values; there must be one."""
+
+    def rank(item: MetadataDifference) -> int:
+        name = item["property"]
+        return _GRAVITY.index(name) if name in _GRAVITY else len(_GRAVITY)
+
+    return min(comparison["metadata"], key=rank)
 
 
 def worst_value(comparison: Comparison) -> ValueDifference | None:

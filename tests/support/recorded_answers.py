@@ -205,7 +205,7 @@ def recorded(name: str, recording: Recording, notes: list[Json]) -> Recorded:
         item = {
             key: getattr(finding, key)
             for key in finding.__dataclass_fields__
-            if key not in ("lab", "seconds", "context")
+            if key not in ("live_call", "seconds", "context")
         }
         findings.append({**item, "context": {}, "seconds": _seconds(finding.seconds)})
     folders = {str(recording.folder): "", str(recording.folder.resolve()): ""}

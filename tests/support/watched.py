@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reporter.execution.compiler_cache import prefill
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support import interpreter, scripts
@@ -33,11 +34,21 @@ def session(
         python or interpreter.WARM,
         tuple(command),
         folder,
-        # one for all: probing the C++ compiler anew would take longer than most tests
-        interpreter.session() / "inductor",
+        _cache(folder),
         {"way": "module" if module else "script"},
     )
     return RecordingSession(program, Watching(timeout), clock=clock)
+
+
+def _cache(folder: Path) -> Path:
+    """A compiler cache of the script's own, with the checks of the C++ compiler, which take longer
+    than most tests.
+
+    Graphs are not shared: a script that injects a fault into torch would get the graph of one that
+    does not.
+    """
+    prefill(folder / "inductor", interpreter.session() / "inductor")
+    return folder / "inductor"
 
 
 def watch(text: str, folder: Path, timeout: float = 600) -> Recording:

@@ -13,6 +13,7 @@ from reporter.diagnose.ladder import (
     EAGER,
     EXACT,
     FILLED,
+    NUDGED,
     NUMPY,
     OTHERWISE,
     PERTURBED,
@@ -52,7 +53,7 @@ def test_what_nothing_excuses_is_wrong() -> None:
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "inductor")
     assert found.signature is not None and found.signature.undefined == ()
     assert found.comparison == WRONG and found.reproduced == (3, 3)
-    assert live_call.measured()[-2:] == [PERTURBED, OTHERWISE]
+    assert live_call.measured()[-5:] == [PERTURBED, OTHERWISE, *NUDGED]
 
 
 # -- eager differs from eager
@@ -508,6 +509,54 @@ def test_metadata_is_excused_by_nothing_and_named() -> None:
         "The compiled result has other metadata than eager's (output 0: dtype a in eager, b compiled)."
     )
     assert not {PERTURBED, RECAST, REORDERED} & set(live_call.measured())
+
+
+SHAPE = {"where": "output 0", "property": "shape", "eager": "[1, 4]", "compiled": "[2]"}
+RESIZED = compared(metadata=(SHAPE,))
+
+
+@pytest.mark.parametrize("excuse", ["uninitialized", "unsteady", "perturbed", "numpy", "random"])
+def test_what_moves_values_excuses_no_shape(excuse: str) -> None:
+    both = dict.fromkeys(INDUCTOR, RESIZED)
+    facts = {"uninitialized": ["torch.empty"]} if excuse == "uninitialized" else {}
+    facts |= {"streams": ["numpy"]} if excuse == "numpy" else {}
+    facts |= {"random": ["aten.rand"]} if excuse == "random" else {}
+    rungs = {
+        "uninitialized": {FILLED: WRONG},
+        "unsteady": {AGAIN: WRONG},
+        "perturbed": {PERTURBED: moved(1.0)},
+        "numpy": {NUMPY: RESIZED},
+        "random": {"fallback_random": RESIZED},
+    }[excuse]
+    found, _ = verdict({**both, **rungs}, facts=facts, comparison=RESIZED)
+    assert (found.kind, found.signature and found.signature.property) == ("wrong_metadata", "shape")
+
+
+@pytest.mark.parametrize("rung", [PERTURBED, OTHERWISE, *NUDGED])
+def test_a_shape_that_hangs_on_the_last_bit_of_the_inputs_is_ill_conditioned(rung: str) -> None:
+    other = compared(metadata=({**SHAPE, "compiled": "[3]"},))
+    found, _ = verdict({**dict.fromkeys(INDUCTOR, RESIZED), rung: other}, comparison=RESIZED)
+    assert (found.kind, found.cited) == ("ill_conditioned", (EAGER, "compiled", rung))
+    assert "moves eager's result to another size, as far as" in found.summary
+
+
+def test_a_shape_that_is_another_in_each_eager_run_is_nondeterministic() -> None:
+    other = compared(metadata=({**SHAPE, "compiled": "[3]"},))
+    found, _ = verdict({**dict.fromkeys(INDUCTOR, RESIZED), AGAIN: other}, comparison=RESIZED)
+    assert found.kind == "nondeterministic"
+
+
+def test_a_dtype_beside_a_shape_that_eager_moves_is_excused_by_nothing() -> None:
+    wrong, other = compared(metadata=(SHAPE, DTYPE)), compared(metadata=(SHAPE,))
+    found, _ = verdict({**dict.fromkeys(INDUCTOR, wrong), PERTURBED: other}, comparison=wrong)
+    assert found.kind == "wrong_metadata"
+
+
+def test_of_several_properties_the_gravest_is_named() -> None:
+    wrong = compared(metadata=(DTYPE, SHAPE))
+    found, _ = verdict(dict.fromkeys(INDUCTOR, wrong), comparison=wrong)
+    assert found.signature is not None and found.signature.property == "shape"
+    assert "shape [1, 4] in eager, [2] compiled" in found.summary
 
 
 def test_one_wrong_value_beside_wrong_gradients_is_a_wrong_result() -> None:

@@ -322,7 +322,7 @@ DTYPE = {"where": "output 0", "property": "dtype", "eager": "a", "compiled": "b"
         (EQUAL, ""),
         (
             compared(value(), metadata=(STRIDE, DTYPE)),
-            "output 1: stride (2, 1) in eager, (1, 2) compiled",
+            "output 0: dtype a in eager, b compiled",
         ),
         (compared(value()), "output 0: max abs error 1"),
         (compared(value(max_abs_error=0.123456)), "output 0: max abs error 0.1235"),

@@ -1,0 +1,413 @@
+"""What excuses a difference: each excuse with its measurement, and what it may explain.
+
+`EXCUSES` is the order in which they are asked. An excuse counts only if it explains everything that
+differs: a measurement that moves values says nothing of a dtype, a stride or an alias, and of a
+shape only where eager's own shape moves with it. The documentation shows this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collectors.protocol import Comparison, ValueDifference
+from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
+from reporter.diagnose.ladder import (
+    AGAIN,
+    EAGER,
+    EXACT,
+    FILLED,
+    NUDGED,
+    NUMPY,
+    OTHERWISE,
+    PERTURBED,
+    RECAST,
+    REORDERED,
+    Climber,
+    MeasuredRung,
+    describe,
+    reference,
+)
+from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.verdict import Diagnosis
+
+#: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
+#: excuse it.
+_AS_FAR = 0.5
+#: Eager may be off float64 by so much of the values' size before a verdict says so.
+_FAR_OFF = 0.1
+#: Properties of a comparison that are values, of tensors or of Python.
+VALUES = frozenset(("value", "changed input", "gradient", "python value"))
+#: The same, and sizes that may depend on values, as those of `nonzero` and `unique` do.
+VALUES_AND_SIZES = VALUES | {"shape", "structure"}
+
+_Ask = Callable[[Climber, MeasuredRung], "Diagnosis | None"]
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """One way in which a difference is nobody's fault.
+
+    `rungs` are its measurements, `explains` the properties that they can excuse. `ask` measures,
+    and judges the given rung of the compiled call.
+    """
+
+    kind: Kind
+    rungs: tuple[str, ...]
+    explains: frozenset[str]
+    ask: _Ask
+
+
+def wrong_properties(comparison: Comparison) -> frozenset[str]:
+    """What differs: of the values those that the rule minds, or all if it minds none."""
+    values = [item["property"] for item in minded(comparison) or comparison["values"]]
+    return frozenset((*values, *(item["property"] for item in comparison["metadata"])))
+
+
+def minded(comparison: Comparison) -> list[ValueDifference]:
+    """The values that are not within rounding."""
+    return [item for item in comparison["values"] if not item["same"]]
+
+
+def differs(rung: MeasuredRung) -> bool:
+    """Whether a rung returned something that the rule minds."""
+    return rung.outcome == RungOutcome.DIFFERS
+
+
+def excuse(
+    climber: Climber, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
+) -> Diagnosis | None:
+    """The first excuse that explains all that differs in a rung, or None."""
+    assert compiled.comparison is not None
+    wrong = wrong_properties(compiled.comparison)
+    for one in excuses:
+        found = one.ask(climber, compiled) if wrong <= one.explains else None
+        if found is not None:
+            return found
+    return None
+
+
+# -- eager alone ----------------------------------------------------------------------------------
+
+
+def _uninitialized(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Memory that an operator hands out and nothing writes to: filling it changes eager's result."""
+    names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
+    if not names:
+        return None
+    filled = climber.measure(FILLED)
+    if not differs(filled) or not _moves(filled, compiled.comparison):
+        return None
+    summary = (
+        f"The result depends on memory that {names} hands out and nothing writes to: filling"
+        f" that memory changes eager's own result ({filled.detail})."
+    )
+    return make_diagnosis(climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, FILLED))
+
+
+def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Eager differs from eager."""
+    again = climber.ladder[AGAIN]
+    if not differs(again) or not _moves(again, compiled.comparison):
+        return None
+    summary = f"Eager differs from eager: {again.detail}."
+    return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+
+
+# -- random numbers -------------------------------------------------------------------------------
+
+
+def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """NumPy's random numbers are torch's in compiled code unless it is told otherwise."""
+    if "numpy" not in (climber.ladder.facts.get("streams") or ()) or not differs(compiled):
+        return None
+    if not climber.measure(NUMPY).good:
+        return None
+    return make_diagnosis(
+        climber,
+        Kind.RNG,
+        Layer.NONE,
+        "The difference is NumPy's random stream, which compiled code replaces by torch's: with"
+        " torch._dynamo.config.use_numpy_random_stream = True and the same state of it the result"
+        f" agrees with eager (without: {compiled.detail}).",
+        (EAGER, "compiled", NUMPY),
+        comparison=compiled.comparison,
+    )
+
+
+def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Random operators: compare again with eager's own random stream before blaming anyone."""
+    if not climber.ladder.facts.get("random"):
+        return None
+    if climber.own_name() != Backend.INDUCTOR or compiled.good:
+        return None
+    forced = climber.measure("fallback_random")
+    if not forced.good or differs(climber.ladder[Backend.AOT_EAGER]):
+        return None  # aot_eager draws as eager does: no excuse
+    return make_diagnosis(
+        climber,
+        Kind.RNG,
+        Layer.NONE,
+        "The difference is the random stream: with torch._inductor.config.fallback_random = True"
+        f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
+        (EAGER, Backend.INDUCTOR.value, "fallback_random"),
+        comparison=compiled.comparison,
+    )
+
+
+# -- undefined, rounded and ill-conditioned values ------------------------------------------------
+
+
+def _lost_writes(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Writes to the same places, of which torch does not say which one stays."""
+    comparison, facts = compiled.comparison, climber.ladder.facts
+    assert comparison is not None
+    if not facts.get("lost_writes") or _shift(climber.measure(REORDERED), comparison) is None:
+        return None
+    write = facts["lost_writes"][0]
+    summary = (
+        f"{write['elements']} of {write['of']} values that {write['by']} writes are lost to"
+        " others that it writes to the same places; which of them stays is undefined"
+        f" ({compiled.detail})."
+    )
+    cited = (EAGER, Backend.AOT_EAGER.value, "compiled", REORDERED)
+    return make_diagnosis(
+        climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
+    )
+
+
+def _undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Casts of values that the target type does not have, which C++ leaves undefined."""
+    comparison, facts = compiled.comparison, climber.ladder.facts
+    assert comparison is not None
+    if not facts.get("undefined_casts") or not climber.ladder[Backend.AOT_EAGER].good:
+        return None
+    changed = climber.measure(RECAST)
+    moves = changed.comparison is not None and _moves(changed, comparison)
+    if changed.outcome != RungOutcome.RAISES and not moves:
+        return None
+    cast = facts["undefined_casts"][0]
+    summary = (
+        f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when"
+        f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
+    )
+    cited = (EAGER, Backend.AOT_EAGER.value, "compiled", RECAST)
+    return make_diagnosis(
+        climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
+    )
+
+
+def _emulated(climber: Climber) -> bool:
+    """Whether the results agree once fused code rounds to half precision where eager does."""
+    if not climber.ladder.facts.get("coarse") or climber.own_name() != Backend.INDUCTOR:
+        return False
+    emulated = climber.measure("emulate_precision_casts")
+    return emulated.comparison is not None and emulated.comparison["tight"]
+
+
+def _precision_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Half precision that fused code does not round to in between."""
+    if not _emulated(climber):
+        return None
+    return _precision_cast(climber, compiled.detail, compiled.comparison)
+
+
+def _precision_cast(climber: Climber, text: str, comparison: Comparison | None) -> Diagnosis:
+    return make_diagnosis(
+        climber,
+        Kind.PRECISION_CAST,
+        Layer.NONE,
+        "Fused code keeps float32 where eager rounds to half precision in between; with"
+        " torch._inductor.config.emulate_precision_casts = True the results agree (without:"
+        f" {text}).",
+        (EAGER, EXACT, Backend.INDUCTOR.value, "emulate_precision_casts"),
+        comparison=comparison,
+    )
+
+
+def _restless(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Eager's own result moves from run to run, within the tolerance but as far as the compiled one
+    is off.
+    """
+    comparison = compiled.comparison
+    assert comparison is not None
+    shift = _shift(climber.ladder[AGAIN], comparison)
+    if shift is None:
+        return None
+    summary = (
+        f"Eager moves {shift} from run to run, as far as the compiled result is off "
+        f"({describe(comparison)})."
+    )
+    cited = (EAGER, AGAIN, "compiled")
+    return make_diagnosis(
+        climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
+    )
+
+
+def _ill_conditioned(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Inputs moved in their last bit move eager's result as far: up and down in turn, then each
+    element at random, which alone breaks the symmetry of equal ones.
+    """
+    comparison = compiled.comparison
+    assert comparison is not None
+    if differs(climber.ladder[Backend.AOT_EAGER]):
+        return None
+    for name in (PERTURBED, OTHERWISE, *NUDGED):
+        if name == NUDGED[0]:
+            climber.ahead(NUDGED)
+        shift = _shift(climber.measure(name), comparison)
+        if shift is not None:
+            return _moved_by_a_bit(climber, comparison, shift, name)
+    return None
+
+
+def _moved_by_a_bit(climber: Climber, comparison: Comparison, shift: str, name: str) -> Diagnosis:
+    again = climber.ladder[AGAIN].comparison
+    if again and not again["equal"]:
+        # it moves on identical inputs too, so the last bit proves nothing
+        summary = (
+            f"Eager does not return the same twice ({describe(again)}); a later run is off"
+            f" {shift}, as far as the compiled result ({describe(comparison)})."
+        )
+        cited = (EAGER, AGAIN, "compiled", name)
+        return make_diagnosis(
+            climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited, comparison=comparison
+        )
+    return make_diagnosis(
+        climber,
+        Kind.ILL_CONDITIONED,
+        Layer.NONE,
+        f"A change of the inputs by one unit in the last place moves eager's result {shift},"
+        f" as far as the compiled result is off ({describe(comparison)}).",
+        (EAGER, "compiled", name),
+        comparison=comparison,
+    )
+
+
+# -- within what the receiving side calls equal ---------------------------------------------------
+
+
+def harmless(climber: Climber, compiled: MeasuredRung) -> Diagnosis:
+    """The verdict on a difference that the rule does not mind."""
+    comparison = compiled.comparison or climber.finding.comparison
+    text = describe(comparison)
+    if _emulated(climber):
+        return _precision_cast(climber, text, comparison)
+    if any(item.get("tied") for item in (comparison["values"] if comparison else ())):
+        summary = (
+            f"The results differ only in which of several tied values an index names ({text})."
+        )
+    elif climber.ladder[EXACT].good and (far := _eager_far_off(comparison)):
+        summary = (
+            f"The compiled result is as close to float64 as eager ({text}), but eager itself is off"
+            f" by {far:.0%} of the values' size: it loses them to rounding, or one of its operators"
+            " is wrong."
+        )
+    elif climber.ladder[EXACT].good:
+        summary = (
+            "The results differ by rounding only: the compiled one is as close to float64 as eager"
+            f" ({text})."
+        )
+    else:
+        summary = (
+            "The results differ by rounding only, within the tolerance that torch's own comparison"
+            f" allows ({text}); {reference(climber.ladder)}."
+        )
+    cited = (EAGER, EXACT, "compiled")
+    return make_diagnosis(climber, Kind.ROUNDING, Layer.NONE, summary, cited, comparison=comparison)
+
+
+def _eager_far_off(comparison: Comparison | None) -> float | None:
+    """How far eager is from float64, relative to the root mean square, if that is far."""
+    shares = [
+        item["eager_error_vs_fp64"] / item["scale"]
+        for item in (comparison["values"] if comparison else ())
+        if item.get("scale") and item.get("eager_error_vs_fp64") and not item.get("tight")
+    ]
+    return max((share for share in shares if share > _FAR_OFF), default=None)
+
+
+# -- how far eager moves --------------------------------------------------------------------------
+
+
+def _place(item: ValueDifference) -> str:
+    """Inputs and gradients are numbered among those that differ; their labels stay."""
+    return item.get("label") or item["where"]
+
+
+def _resized(comparison: Comparison | None) -> set[str]:
+    """The places whose sizes differ."""
+    sizes = ("shape", "structure")
+    metadata = comparison["metadata"] if comparison else ()
+    return {item["where"] for item in metadata if item["property"] in sizes}
+
+
+def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
+    """Whether a variation of eager moves every part of the result that is to be excused."""
+    if rung.comparison is None or comparison is None:
+        return True
+    resized = _resized(rung.comparison)
+    told = {item["where"] for item in rung.comparison["metadata"]}
+    moved = {_place(item) for item in rung.comparison["values"]} | resized
+    values = {_place(item) for item in minded(comparison)}
+    python = {i["where"] for i in comparison["metadata"] if i["property"] == "python value"}
+    if not values and not comparison["metadata"]:
+        values = {_place(item) for item in comparison["values"]}
+    return _resized(comparison) <= resized and values <= moved and python <= told
+
+
+def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
+    """How far a rung of eager is from eager, in words; None if not nearly as far everywhere as the
+    compiled result is off.
+
+    Both the largest error and the mean square count: one element at a threshold excuses no whole
+    tensor. Where eager's sizes move with their values, so may the compiled call's.
+    """
+    if not _moves(moved, comparison) or moved.comparison is None:
+        return None
+    resized = _resized(moved.comparison)
+    found = {_place(item): item for item in moved.comparison["values"]}
+    shifts = []
+    for item in minded(comparison):
+        if item["where"] in resized:
+            continue
+        other = found.get(_place(item))
+        if other is None or item.get("nan_moved") or not _as_far(other, item):
+            return None
+        shifts.append(other["max_abs_error"])
+    if shifts:
+        return f"by {max(shifts):.3g}"
+    return "to another size" if resized and _resized(comparison) else None
+
+
+def _as_far(moved: ValueDifference, off: ValueDifference) -> bool:
+    largest, square = moved.get("max_abs_error") or 0.0, moved.get("rms_error") or 0.0
+    return (
+        largest > 0
+        and largest >= _AS_FAR * (off.get("max_abs_error") or 0.0)
+        and square >= _AS_FAR * (off.get("rms_error") or 0.0)
+    )
+
+
+#: What eager alone shows; asked before the compiled call is looked at.
+OF_EAGER = (
+    Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _unsteady),
+)
+#: Other random numbers.
+OF_RANDOM_NUMBERS = (
+    Excuse(Kind.RNG, (NUMPY,), VALUES_AND_SIZES, _numpy),
+    Excuse(Kind.RNG, ("fallback_random",), VALUES_AND_SIZES, _random),
+)
+#: Values beyond rounding that still are nobody's fault.
+OF_VALUES = (
+    Excuse(Kind.UNDEFINED_VALUE, (REORDERED,), VALUES, _lost_writes),
+    Excuse(Kind.UNDEFINED_VALUE, (RECAST,), VALUES, _undefined_casts),
+    Excuse(Kind.PRECISION_CAST, ("emulate_precision_casts",), VALUES, _precision_casts),
+    Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _restless),
+    Excuse(
+        Kind.ILL_CONDITIONED, (PERTURBED, OTHERWISE, *NUDGED), VALUES_AND_SIZES, _ill_conditioned
+    ),
+)
+#: All of them, in the order in which they are asked.
+EXCUSES = (*OF_EAGER, *OF_RANDOM_NUMBERS, *OF_VALUES)

@@ -1,0 +1,42 @@
+"""Limits that torch states itself: an exception that says "not supported", where eager runs.
+
+Since 2.7 each graph break of Dynamo has a type and hints, which are part of its message
+(`torch/_dynamo/graph_break_registry.json`: of 517 types in 2.13.0 the hints of 40 call it a likely
+bug of Dynamo, those of 91 an error of the program). Earlier releases raise `Unsupported` without
+hints.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.protocol import Failure
+
+#: What Dynamo raises for code that it cannot trace, and for what it was asked to keep dynamic.
+_REFUSALS = frozenset(("Unsupported", "UserError", "ConstraintViolationError"))
+#: Hints that take it back: `graph_break_hints.DYNAMO_BUG`, and `USER_ERROR`, which claims that
+#: eager fails as well, where it was seen to run.
+_FAULTS = re.compile(
+    r"likely to be a Dynamo bug|will result in an error when running in eager", re.IGNORECASE
+)
+#: Sentences of the layers below Dynamo, and of torch.compile itself, that state a limit.
+_STATED = re.compile(
+    r"torch\.compile\b[^.\n]{0,80}\b(?:does not|doesn't|is not|isn't) (?:currently |yet )?support"
+    r"|from eager mode is not supported"
+    r"|(?:double backward|higher.order gradients?)[^.\n]{0,40} not (?:currently |yet )?supported"
+)
+_HINT = re.compile(r"^ *Hint: (.+)$", re.MULTILINE)
+
+
+def states_limit(failure: Failure) -> bool:
+    """Whether an exception states a limit of torch, and does not call it a fault."""
+    message = failure["message"]
+    if _FAULTS.search(message):
+        return False
+    return failure["exception"] in _REFUSALS or _STATED.search(message) is not None
+
+
+def hint_of(failure: Failure) -> str:
+    """What torch says to do instead, one sentence; empty where it says nothing."""
+    found = _HINT.search(failure["message"])
+    return found.group(1).strip() if found else ""
