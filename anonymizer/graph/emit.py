@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 
 from anonymizer.graph import stock_layers
 from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.graph.expressions import IN_PLACE, INFIX, Expressions, constructor, literal
+from anonymizer.graph.expressions import (
+    IN_PLACE,
+    INFIX,
+    ExpressionWriter,
+    constructor,
+    literal,
+)
 from anonymizer.graph.ir import Graph, Input, Node, Seq, StockLayer
 from anonymizer.graph.layouts import tensor_text, view
 from anonymizer.graph.values import operand
@@ -30,12 +36,13 @@ class _Names:
         return f"{base}{self.layers[base]}"
 
 
-class Emitter(Expressions):
-    """Emits one graph."""
+class Emitter:
+    """Emits one graph; `text` holds the expression of each value written so far."""
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__()
         self.graph = graph
+        self.text: dict[str, str] = {}
+        self.expressions = ExpressionWriter(self.text.__getitem__)
         self.users = graph.users()
         self.names = _Names()
         self.init: list[str] = []
@@ -153,7 +160,7 @@ class Emitter(Expressions):
             indent = "    " * len(depth)
             if node.op == "enter":
                 depth.append(node.name)
-                lines.append(f"{indent}with {self._call(node)}:")
+                lines.append(f"{indent}with {self.expressions.write_call(node)}:")
                 continue
             if node.op == "exit":
                 if depth:
@@ -163,8 +170,9 @@ class Emitter(Expressions):
                 name = f"v{counter}"
                 counter += 1
                 self.text[node.name] = name
-                lines.append(f"{indent}{name} = {self._arg(node.args[0])}")
-                lines.append(f"{indent}{name} {IN_PLACE[node.target]} {self._arg(node.args[1])}")
+                old, change = (self.expressions.write_operand(value) for value in node.args[:2])
+                lines.append(f"{indent}{name} = {old}")
+                lines.append(f"{indent}{name} {IN_PLACE[node.target]} {change}")
                 continue
             expression = self._expression(node)
             last = index == len(self.graph.nodes) - 1
@@ -204,16 +212,16 @@ class Emitter(Expressions):
     def _expression(self, node: Node) -> str:
         if node.name in self.matches:
             match = self.matches[node.name]
-            given = ", ".join(self._arg(value) for value in match.data)
+            given = ", ".join(self.expressions.write_operand(value) for value in match.data)
             return f"{self._layer(match.layer, node)}({given})"
         if node.op == "module":
             assert node.layer is not None
-            return self._call(node, 0, self._layer(node.layer, node))
+            return self.expressions.write_call(node, 0, self._layer(node.layer, node))
         if node.op == "method":
-            return self._method_text(node)
+            return self.expressions.write_method(node)
         if node.op == "grad_mode":
             return f"torch.set_grad_enabled({literal(node.args[0])})"
-        return self._function_text(node)
+        return self.expressions.write_function(node)
 
     def _layer(self, layer: StockLayer, node: Node) -> str:
         name = self.names.layer(layer.cls)

@@ -6,6 +6,7 @@ What has none raises `NotPublic`, so no text is written that holds a private wor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from anonymizer.graph.ir import Atom, Node, Ref, Seq, StockLayer, Value
 
@@ -48,7 +49,7 @@ class NotPublic(Exception):
 
 
 def literal(value: Value) -> str:
-    """A constant argument as text."""
+    """A constant argument as text, such as `(3, torch.float32)`. Raises NotPublic for a dict."""
     if isinstance(value, Atom):
         return value.text
     if isinstance(value, Seq):
@@ -66,71 +67,85 @@ def _sequence(value: Seq, items: list[str]) -> str:
     raise NotPublic("a dictionary argument")
 
 
-class Expressions:
-    """Texts of expressions; `text` holds that of each value known so far."""
+def _no_other_form(value: Value) -> str:
+    return ""
 
-    def __init__(self) -> None:
-        self.text: dict[str, str] = {}
 
-    def _arg(self, value: Value) -> str:
+class ExpressionWriter:
+    """Writes nodes of the graph IR as expressions.
+
+    `read` gives the expression of a value by the value's name. `constant` gives the text of a
+    constant that is not written as `literal` does, and "" for all others.
+    """
+
+    def __init__(
+        self, read: Callable[[str], str], constant: Callable[[Value], str] = _no_other_form
+    ) -> None:
+        self._read = read
+        self._constant = constant
+
+    def write_operand(self, value: Value) -> str:
+        """A value next to an operator: in parentheses where it has an operator itself.
+
+        Raises NotPublic for a string that is none of torch's.
+        """
         if isinstance(value, Ref):
-            text = self.text[value.name]
+            text = self._read(value.name)
             return f"({text})" if _is_compound(text) else text
+        if other := self._constant(value):
+            return other
         if isinstance(value, Seq):
-            if value.kind == "slice":
-                return _sequence(value, [self._arg(item) for item in value.items])
-            return _sequence(value, [self._arg(item) for item in value.items])
+            return _sequence(value, [self.write_operand(item) for item in value.items])
         if isinstance(value, str) and value not in _STRINGS:
             if not _EINSUM.match(value) or not ("," in value or "->" in value):
                 raise NotPublic("a string argument")
         return literal(value)
 
-    def _bare(self, value: Value) -> str:
-        """An argument between commas, where an expression needs no parentheses."""
-        return self.text[value.name] if isinstance(value, Ref) else self._arg(value)
+    def write_argument(self, value: Value) -> str:
+        """A value between commas, where an expression needs no parentheses. Raises NotPublic."""
+        return self._read(value.name) if isinstance(value, Ref) else self.write_operand(value)
 
-    def _call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
+    def write_call(self, node: Node, skip: int = 0, function: str | None = None) -> str:
+        """The call of a node without its first `skip` arguments.
+
+        `function` stands for the node's target where that is given. A node that opens a region
+        becomes what stands after `with`. Raises NotPublic.
+        """
         if node.op == "enter":
-            return self._region(node)
-        arguments = [self._bare(value) for value in node.args[skip:]]
-        arguments += [f"{key}={self._bare(value)}" for key, value in node.kwargs if _keyword(key)]
+            return _region(node)
+        arguments = [self.write_argument(value) for value in node.args[skip:]]
+        arguments += [
+            f"{key}={self.write_argument(value)}" for key, value in node.kwargs if _keyword(key)
+        ]
         return f"{function or _function(node.target)}({', '.join(arguments)})"
 
-    def _region(self, node: Node) -> str:
-        if node.target == "torch.inference_mode":
-            return (
-                "torch.inference_mode()"
-                if node.args in ((), (True,))
-                else f"torch.inference_mode({literal(node.args[0])})"
-            )
-        device, dtype, enabled = (*node.args, None, True)[:3]
-        shown = (
-            f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
-        )
-        switch = ", enabled=False" if enabled is False else ""
-        return f'torch.autocast("{device}"{shown}{switch})'
+    def write_method(self, node: Node) -> str:
+        """`x.sum(dim=1)` for a node whose first argument is the receiver. Raises NotPublic."""
+        receiver = _receiver(self.write_operand(node.args[0]))
+        return f"{receiver}.{self.write_call(node, 1, node.target)}"
 
-    def _method_text(self, node: Node) -> str:
-        return f"{_receiver(self._arg(node.args[0]))}.{self._call(node, 1, node.target)}"
+    def write_function(self, node: Node) -> str:
+        """A function of torch or of Python; the functions of `operator` become operators.
 
-    def _function_text(self, node: Node) -> str:
+        Raises NotPublic.
+        """
         target = node.target
         if target in INFIX and len(node.args) == 2:
-            return f"{self._arg(node.args[0])} {INFIX[target]} {self._arg(node.args[1])}"
+            left, right = (self.write_operand(value) for value in node.args)
+            return f"{left} {INFIX[target]} {right}"
         if target in _PREFIX:
-            return f"{_PREFIX[target]}{self._arg(node.args[0])}"
+            return f"{_PREFIX[target]}{self.write_operand(node.args[0])}"
         if target == "getattr":
             if not isinstance(node.args[1], str) or node.args[1] not in _STRINGS:
                 raise NotPublic("an attribute")
-            return f"{_receiver(self._arg(node.args[0]))}.{node.args[1]}"
+            return f"{_receiver(self.write_operand(node.args[0]))}.{node.args[1]}"
         if target == "operator.getitem":
-            return f"{_receiver(self._arg(node.args[0]))}[{self._index(node.args[1])}]"
+            owner = _receiver(self.write_operand(node.args[0]))
+            return f"{owner}[{self._index(node.args[1])}]"
         if target == "operator.setitem":
-            return (
-                f"{self._arg(node.args[0])}[{self._index(node.args[1])}] ="
-                f" {self._arg(node.args[2])}"
-            )
-        return self._call(node)
+            owner = self.write_operand(node.args[0])
+            return f"{owner}[{self._index(node.args[1])}] = {self.write_operand(node.args[2])}"
+        return self.write_call(node)
 
     def _index(self, value: Value) -> str:
         if isinstance(value, Seq) and value.kind == "tuple":
@@ -138,13 +153,31 @@ class Expressions:
                 "," if len(value.items) == 1 else ""
             )
         if isinstance(value, Seq) and value.kind == "slice":
-            start, stop, step = (("" if item is None else self._arg(item)) for item in value.items)
+            start, stop, step = (
+                ("" if item is None else self.write_operand(item)) for item in value.items
+            )
             return f"{start}:{stop}" + (f":{step}" if step else "")
-        return self._arg(value)
+        return self.write_operand(value)
+
+
+def _region(node: Node) -> str:
+    if node.target == "torch.inference_mode":
+        return (
+            "torch.inference_mode()"
+            if node.args in ((), (True,))
+            else f"torch.inference_mode({literal(node.args[0])})"
+        )
+    device, dtype, enabled = (*node.args, None, True)[:3]
+    shown = f", dtype={literal(dtype)}" if isinstance(dtype, Atom) and enabled is not False else ""
+    switch = ", enabled=False" if enabled is False else ""
+    return f'torch.autocast("{device}"{shown}{switch})'
 
 
 def constructor(layer: StockLayer) -> str:
-    """`nn.Linear(8, 16, bias=False)`."""
+    """The call that makes a stock layer: `nn.Linear(8, 16, bias=False)`.
+
+    What a call usually gives by position stands without its keyword. Raises NotPublic.
+    """
     shown = []
     for position, (key, value) in enumerate(layer.kwargs):
         bare = position < 3 and key in _POSITIONAL.get(layer.cls, ())

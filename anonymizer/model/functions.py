@@ -15,7 +15,8 @@ from typing import Any
 
 from anonymizer.graph.ir import Json, Recipe, Ref
 from anonymizer.model.attributes import Attributes, ModelNames
-from anonymizer.model.body import BlockBody
+from anonymizer.model.body.body_writer import BodyWriter, name_parameters
+from anonymizer.model.body.context import BlockContext
 from anonymizer.model.flow import flat, prune, readers, unpack
 from anonymizer.model.ownership import Ownership
 from anonymizer.model.phrases import last_value
@@ -106,24 +107,20 @@ def _loose(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> 
 # ---------------------------------------------------------------------------------------
 
 
-def lines(found: Function, program: TracedProgram, writer: ModelNames, name: str) -> list[str]:
-    """The class. Raises NotPublic."""
-    forward = _Part(
-        found.forward,
-        found.parameters,
-        (*found.results, *found.saved, *found.extra),
-        program,
-        writer,
-    )
-    forward.begin({})
-    kept = {name: forward.shown(name) for name in (*found.saved, *found.extra)}
-    parameters = ", ".join(("ctx", *(forward.text[name] for name in found.parameters)))
+def lines(found: Function, program: TracedProgram, model: ModelNames, name: str) -> list[str]:
+    """The class, called `name`, as lines. Raises NotPublic."""
+    wanted = (*found.results, *found.saved, *found.extra)
+    context = _context(found.forward, found.parameters, wanted, program, model)
+    forward = BodyWriter(context)
+    _begin(forward, context, {})
+    kept = {name: forward.read(name) for name in (*found.saved, *found.extra)}
+    parameters = ", ".join(("ctx", *map(forward.read, found.parameters)))
     made = [f"class {name}(torch.autograd.Function):", "    @staticmethod"]
     made += [f"    def forward({parameters}):", *("        " + line for line in forward.lines)]
     if found.dirty:
-        made.append(f"        ctx.mark_dirty({', '.join(map(forward.shown, found.dirty))})")
+        made.append(f"        ctx.mark_dirty({', '.join(map(forward.read, found.dirty))})")
     if found.constant:
-        shown = ", ".join(map(forward.shown, found.constant))
+        shown = ", ".join(map(forward.read, found.constant))
         made.append(f"        ctx.mark_non_differentiable({shown})")
     if not found.materialize:
         made.append("        ctx.set_materialize_grads(False)")
@@ -133,40 +130,36 @@ def lines(found: Function, program: TracedProgram, writer: ModelNames, name: str
     for value in found.extra:
         attributes[value] = f"ctx.{_identifier(kept[value], len(attributes))}"
         made.append(f"        {attributes[value]} = {kept[value]}")
-    made.append(f"        return {', '.join(map(forward.shown, found.results))}")
+    made.append(f"        return {', '.join(map(forward.read, found.results))}")
     if found.backward is not None:
-        made += ["", *_backward(found, program, writer, forward, kept, attributes)]
+        given = (*found.saved, *found.extra, *found.grads)
+        returned = tuple(name for name in found.returned if name)
+        context = _context(found.backward, given, returned, program, model)
+        # no name of the forward stands for something else here
+        backward = BodyWriter(context, forward.variables.counts)
+        several = len(found.grads) > 1
+        text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(found.grads)}
+        text.update((name, _identifier(kept[name], at)) for at, name in enumerate(found.saved))
+        _begin(backward, context, {**text, **attributes})
+        made += ["", *_backward(found, backward, text)]
     return made
 
 
-def _backward(
-    found: Function,
-    program: TracedProgram,
-    writer: ModelNames,
-    forward: _Part,
-    kept: Mapping[str, str],
-    attributes: Mapping[str, str],
-) -> list[str]:
+def _backward(found: Function, body: BodyWriter, text: Mapping[str, str]) -> list[str]:
+    """The static method; `text` is what gradients and saved tensors are called in it."""
     assert found.backward is not None
-    several = len(found.grads) > 1
-    text = {name: f"grad{i + 1}" if several else "grad" for i, name in enumerate(found.grads)}
-    text.update((name, _identifier(kept[name], at)) for at, name in enumerate(found.saved))
-    given = (*found.saved, *found.extra, *found.grads)
     results = tuple(name for name in found.returned if name)
-    part = _Part(found.backward, given, results, program, writer)
-    part.counter = dict(forward.counter)  # no name of the forward stands for something else here
-    part.begin({**text, **attributes})
     read = {name for step in found.backward.steps() for name in step.refs()} | set(results)
     head = ", ".join(("ctx", *(text[name] for name in found.grads)))
     made = ["    @staticmethod", f"    def backward({head}):"]
     if read.intersection(found.saved):
         names = ", ".join(text[n] if n in read else "_" for n in found.saved)
         made.append(f"        {names}{',' if len(found.saved) == 1 else ''} = ctx.saved_tensors")
-    shown = [part.shown(name) if name else "None" for name in found.returned]
+    shown = [body.read(name) if name else "None" for name in found.returned]
     if len(results) == 1:
-        only = last_value(part.lines, part.shown(results[0]))
+        only = last_value(body.lines, body.read(results[0]))
         shown = [only if name else "None" for name in found.returned]
-    made += ["        " + line for line in part.lines]
+    made += ["        " + line for line in body.lines]
     return [*made, f"        return {', '.join(shown) or 'None'}"]
 
 
@@ -174,35 +167,26 @@ def _identifier(text: str, number: int) -> str:
     return text if re.fullmatch(r"[a-z]\w*", text) else f"value{number + 1}"
 
 
-class _Part(BlockBody):
-    """A forward or a backward: a body whose results stay at hand until its end."""
+def _context(
+    call: ModuleCall,
+    given: tuple[str, ...],
+    results: tuple[str, ...],
+    program: TracedProgram,
+    model: ModelNames,
+) -> BlockContext:
+    """A forward or a backward as a body of its own, whose results stay at hand until its end."""
+    inputs = {name: Given(name, "input", program.meta_of(name), _NOTHING) for name in given}
+    root = replace(call, module=ROOT)
+    inner = replace(program, root=root, modules={}, given=inputs, outputs=results)
+    return BlockContext(inner, Ownership(inner), root, Attributes(), model)
 
-    def __init__(
-        self,
-        call: ModuleCall,
-        given: tuple[str, ...],
-        results: tuple[str, ...],
-        program: TracedProgram,
-        writer: ModelNames,
-    ) -> None:
-        inputs = {name: Given(name, "input", program.meta_of(name), _NOTHING) for name in given}
-        root = replace(call, module=ROOT)
-        inner = replace(program, root=root, modules={}, given=inputs, outputs=results)
-        super().__init__(inner, Ownership(inner), root, Attributes(), writer)
 
-    def begin(self, text: Mapping[str, str]) -> None:
-        """Writes the statements; `text` says how values that are given are called, where that is
-        not free.
-        """
-        names = tuple(self.program.given)
-        preset = [text.get(name) for name in names]
-        free = iter(self._parameters([name for name in names if name not in text]))
-        for name, known in zip(names, preset):
-            shown = known if known is not None else next(free)
-            self.text[name] = shown
-            self.holder[shown] = name
-        self.write()
+def _begin(body: BodyWriter, context: BlockContext, text: Mapping[str, str]) -> None:
+    """Writes the statements of a body.
 
-    def shown(self, name: str) -> str:
-        """The expression of a value at the end."""
-        return self._value(name)
+    `text` says how values that are given are called, where that is not free. Raises NotPublic.
+    """
+    given = context.program.given
+    free = iter(name_parameters([name for name in given if name not in text]))
+    body.take((name, text[name] if name in text else next(free)) for name in given)
+    body.write()

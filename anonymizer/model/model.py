@@ -16,7 +16,8 @@ from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.model import functions, stand_ins
 from anonymizer.model.attributes import Attributes
-from anonymizer.model.body import Method, write_method
+from anonymizer.model.body.body_writer import Method, write_method
+from anonymizer.model.body.context import BlockContext
 from anonymizer.model.inputs import Inputs, attribute_line, varying
 from anonymizer.model.ownership import Ownership
 from anonymizer.model.parametric import numbers, skeleton, with_parameters
@@ -180,7 +181,7 @@ class Writer:
         attributes = Attributes()
         methods: list[Method] = []
         for call in self.own.calls[module]:
-            method = write_method(self.program, self.own, call, attributes, self)
+            method = write_method(BlockContext(self.program, self.own, call, attributes, self))
             texts = [other.text for other in methods]
             if method.text not in texts:
                 methods.append(method)
@@ -312,7 +313,7 @@ class Writer:
         return lines
 
     def _innermost(self, block: int, one: int, other: int) -> bool:
-        common = self.own._common([self.own.parent(one), self.own.parent(other)])
+        common = self.own.innermost([self.own.parent(one), self.own.parent(other)])
         return common == block
 
     def _path_from(self, block: int, place: tuple[int, str]) -> str | None:

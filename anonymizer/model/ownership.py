@@ -49,7 +49,7 @@ class Ownership:
         if module not in self._parents:
             self._parents[module] = ROOT  # should modules call each other in a circle
             callers = [caller for caller in self.callers.get(module, ()) if caller != module]
-            self._parents[module] = self._common(callers)
+            self._parents[module] = self.innermost(callers)
         return self._parents[module]
 
     def chain(self, module: int) -> list[int]:
@@ -59,7 +59,8 @@ class Ownership:
             found.append(self.parent(found[-1]))
         return found
 
-    def _common(self, modules: list[int]) -> int:
+    def innermost(self, modules: list[int]) -> int:
+        """The innermost block around all of these modules."""
         chains = [list(reversed(self.chain(module))) for module in modules]
         common = ROOT
         for level in zip(*chains):
@@ -95,7 +96,7 @@ class Ownership:
             if stock:
                 homes[label] = (self.parent(stock[0][0]), *stock[0])
             elif label in users:
-                block = self._common(list(users[label]))
+                block = self.innermost(list(users[label]))
                 homes[label] = (block, block, "")
         return homes
 

@@ -1,0 +1,24 @@
+"""What a block is written from: the program, who owns what, the call, and the names given so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonymizer.model.attributes import Attributes, ModelNames
+from anonymizer.model.ownership import Ownership
+from anonymizer.model.tree import ModuleCall, TracedProgram
+
+
+@dataclass(frozen=True)
+class BlockContext:
+    """One call of a block in its program.
+
+    `attributes` are those of the block, to which its body adds; `model` knows the names outside of
+    the block.
+    """
+
+    program: TracedProgram
+    own: Ownership
+    call: ModuleCall
+    attributes: Attributes
+    model: ModelNames

@@ -1,0 +1,54 @@
+"""Operations of a trace as expressions: tensor methods that have an operator are written with
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from anonymizer.graph.expressions import ExpressionWriter
+from anonymizer.graph.ir import Node, Value
+
+_INFIX_METHODS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "__and__": "&",
+    "__or__": "|", "__xor__": "^",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "__floordiv__": "//",
+    "remainder": "%",
+    "__truediv__": "/", "__lshift__": "<<", "__rshift__": ">>",
+}  # fmt: skip
+_SWAPPED = {
+    "__rsub__": "-", "__rpow__": "**", "__rdiv__": "/", "__rtruediv__": "/", "__rfloordiv__": "//",
+    "__rmatmul__": "@", "__rmod__": "%",
+    "__rlshift__": "<<", "__rrshift__": ">>",
+}  # fmt: skip
+_PREFIX = {"neg": "-", "bitwise_not": "~"}
+
+
+def square_root(value: Value) -> str:
+    """`math.sqrt(12)` for 3.4641016151377544, by which a person divides attention scores; else
+    nothing.
+    """
+    if type(value) is not float or not 1 < value < 1024 or value.is_integer():
+        return ""
+    square = round(value * value)
+    return f"math.sqrt({square})" if math.sqrt(square) == value else ""
+
+
+def write_operation(node: Node, expressions: ExpressionWriter) -> str:
+    """What a torch function mode saw, as an expression. Raises NotPublic."""
+    if node.op != "method":
+        return expressions.write_function(node)
+    target = node.target
+    write = expressions.write_operand
+    if len(node.args) == 2 and not node.kwargs:
+        first, second = node.args
+        if target in _INFIX_METHODS:
+            return f"{write(first)} {_INFIX_METHODS[target]} {write(second)}"
+        if target in _SWAPPED:
+            return f"{write(second)} {_SWAPPED[target]} {write(first)}"
+    if target in _PREFIX and len(node.args) == 1:
+        return f"{_PREFIX[target]}{write(node.args[0])}"
+    if target in ("__getitem__", "__setitem__"):
+        return expressions.write_function(replace(node, target=f"operator.{target.strip('_')}"))
+    return expressions.write_method(node)

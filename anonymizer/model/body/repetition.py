@@ -1,0 +1,84 @@
+"""The statements of one body as loops and what stands between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from anonymizer.graph.ir import Ref
+from anonymizer.model.body.context import BlockContext
+from anonymizer.model.body.lifetimes import Lifetimes
+from anonymizer.model.body.loops import Loop, Statement, find
+from anonymizer.model.flow import flat
+from anonymizer.model.phrases import pattern
+from anonymizer.model.tree import ModuleCall, Step
+
+
+@dataclass(frozen=True)
+class Run:
+    """The statements `start` to `end`, the last one not included; with `loop`, all of its windows."""
+
+    loop: Loop | None
+    start: int
+    end: int
+
+
+def divide(context: BlockContext, life: Lifetimes) -> list[Run]:
+    """All statements of a body, in order.
+
+    The lists of modules that its loops run over become attributes of the block. Raises NotPublic.
+    """
+    statements = [
+        _statement(context, life.reads[index], item) for index, item in enumerate(life.items)
+    ]
+    after = {name: int(min(use, len(life.items))) for name, use in life.last.items()}
+    runs: list[Run] = []
+    at = 0
+    for loop in find(statements, after):
+        if not _make_lists(context, loop):
+            continue
+        runs += [Run(None, at, loop.start), Run(loop, loop.start, loop.end)]
+        at = loop.end
+    return [*runs, Run(None, at, len(life.items))]
+
+
+def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall) -> Statement:
+    own, model, block = context.own, context.model, context.call.module
+    # what may not differ between the readers of a loop: whether a thing is a tensor of this block
+    # or a value
+    reached = tuple(own.reaches(block, name) for name in reads)
+    if isinstance(item, ModuleCall):
+        method = model.which[id(item)]
+        shape: Any = ("call", method, item.wrap, reached, len(item.leaves), item.state)
+    else:
+        node = item.node.map_refs(lambda ref: Ref(""))
+        shape = (
+            *(node.op, node.target, node.args, node.kwargs, item.state, bool(item.same)),
+            item.wrap,
+            reached,
+            pattern(item.outs),
+            model.function(item.function) if item.function is not None else "",
+            model.operator(item) if item.stand_in is not None else "",
+        )
+    module = item.module
+    local = module is not None and own.parent(module) == block
+    kin = model.kin(module) if module is not None else None
+    return Statement(shape, reads, tuple(flat(item.outs)), module if local else None, kin)
+
+
+def _make_lists(context: BlockContext, loop: Loop) -> bool:
+    """Makes the lists of modules that a loop runs over; False where they do not fit those there
+    are.
+    """
+    attributes = context.attributes
+    fits = [
+        len(set(modules)) == 1 or attributes.free(modules) or modules in attributes.lists.values()
+        for modules in loop.modules.values()
+    ]
+    if not all(fits):
+        return False
+    for modules in loop.modules.values():
+        if len(set(modules)) > 1 and modules not in attributes.lists.values():
+            name = attributes.fresh(context.model.base(modules[0]).rstrip("s") + "s")
+            attributes.lists[name] = modules
+    return True
