@@ -12,45 +12,49 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anonymizer.source.objects import ObjectTexts, Ref
+from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.objects.values import ValueWriter
+from anonymizer.source.symbol_table import Ref
 
 #: Objects within objects are followed so far.
 _DEEP = 24
 
 
 def tensor_paths(
-    objects: ObjectTexts, entry: tuple[str, Ref] | None, given: Sequence[Ref]
+    values: ValueWriter, entry: tuple[str, Ref] | None, given: Sequence[Ref]
 ) -> tuple[tuple[str, str], ...]:
     """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as
     often as there are copies.
     """
-    walk = _Walk(objects)
+    context = values.context
+    walk = _Walk(context, values)
     found = list(walk.below(*entry)) if entry is not None else []
-    for name, ref in objects.roots.items():
+    for name, ref in context.definitions.roots.items():
         found += walk.below(name, ref)
-    for path, ref in (*_attributes(objects), *_defaults(objects)):
+    for path, ref in (*_attributes(context), *_defaults(context)):
         found += walk.below(path, ref)
     for index, ref in enumerate(given):
         found += walk.below(f"given[{index}]", ref)
     return tuple(dict.fromkeys(found))
 
 
-def _attributes(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
+def _attributes(context: ProgramContext) -> Iterator[tuple[str, Ref]]:
     """What stands in the bodies of classes."""
-    for key, record in objects.symbols.gathered["classes"].items():
-        for name, ref in record["attributes"].items() if key in objects.public else ():
-            yield f"{objects.public[key]}.{objects.decisions.member(key, name)}", ref
+    public = context.definitions.public
+    for key, record in context.symbols.gathered["classes"].items():
+        for name, ref in record["attributes"].items() if key in public else ():
+            yield f"{public[key]}.{context.decisions.member(key, name)}", ref
 
 
-def _defaults(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
+def _defaults(context: ProgramContext) -> Iterator[tuple[str, Ref]]:
     """Default values of functions and methods."""
-    owners = objects.owners
-    for key, record in objects.symbols.gathered["functions"].items():
-        if key in owners and owners[key][0] in objects.public:
+    owners, public = context.owners, context.definitions.public
+    for key, record in context.symbols.gathered["functions"].items():
+        if key in owners and owners[key][0] in public:
             owner, name, _ = owners[key]
-            path = f"{objects.public[owner]}.{objects.decisions.member(owner, name)}"
-        elif key in objects.public:
-            path = objects.public[key]
+            path = f"{public[owner]}.{context.decisions.member(owner, name)}"
+        elif key in public:
+            path = public[key]
         else:
             continue
         for index, ref in enumerate(record["defaults"]):
@@ -58,10 +62,11 @@ def _defaults(objects: ObjectTexts) -> Iterator[tuple[str, Ref]]:
 
 
 class _Walk:
-    """Goes down from a value to the tensors in it, the way in which `ObjectTexts` builds it."""
+    """Goes down from a value to the tensors in it, the way in which `ValueWriter` builds it."""
 
-    def __init__(self, objects: ObjectTexts) -> None:
-        self.objects = objects
+    def __init__(self, context: ProgramContext, values: ValueWriter) -> None:
+        self.context = context
+        self.values = values
         self.above: list[str] = []
 
     def below(self, path: str, ref: Ref) -> Iterator[tuple[str, str]]:
@@ -82,18 +87,18 @@ class _Walk:
             yield from ((f"[{index}]", each) for index, each in enumerate(ref["items"]))
         elif ref["kind"] == "dict":
             for key, each in ref["items"]:
-                yield f"[{ast.unparse(self.objects.build(key))}]", each
+                yield f"[{ast.unparse(self.values.build(key))}]", each
         elif ref["kind"] == "partial":
             yield ".func", ref["function"]
             yield from ((f".args[{index}]", each) for index, each in enumerate(ref["args"]))
             for name, each in ref["kwargs"].items():
                 own = ref["function"]["kind"] in ("torch", "builtin", "stdlib")
-                public = name if own else self.objects.names.variable(name, "arg")
+                public = name if own else self.context.names.variable(name, "arg")
                 yield f".keywords[{public!r}]", each
 
     def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
-        record: Any = self.objects.symbols.instance(key)
-        names = self.objects.names
+        record: Any = self.context.symbols.instance(key)
+        names = self.context.names
         if record.get("stock") is not None and "items" not in record:
             yield path, key
         mapped = record["class"].get("name", "").endswith("Dict")
@@ -101,4 +106,4 @@ class _Walk:
             step = f"[{names.attribute(name)!r}]" if mapped else f"[{index}]"
             yield from self.below(path + step, each)
         for name, each in record["state"].items():
-            yield from self.below(f"{path}.{self.objects.decisions.state(name)}", each)
+            yield from self.below(f"{path}.{self.context.decisions.state(name)}", each)

@@ -12,12 +12,13 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from anonymizer.source.construct import ObjectBuilder
 from anonymizer.source.names import PublicNames
-from anonymizer.source.objects import Ref
+from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.objects.ties import tie
+from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import tensor_paths
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.symbol_table import SourceError, SymbolTable, parameters
+from anonymizer.source.symbol_table import Ref, SourceError, SymbolTable, parameters
 from anonymizer.source.tensors import storage_expression, tensor_expression, view_expression
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
@@ -34,31 +35,31 @@ def rebuild(
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
-    symbols = SymbolTable.load(gathered)
-    builder = ObjectBuilder(symbols, PublicNames(vocabulary), exact)
-    expression, entry = _entry(builder, gathered["entry"])
-    args = _arguments(builder, entry)
-    inputs = _inputs(builder, args)
+    context = ProgramContext.load(SymbolTable.load(gathered), PublicNames(vocabulary), exact)
+    values = ValueWriter(context)
+    expression, entry = _entry(values, gathered["entry"])
+    args = _arguments(context, entry)
+    inputs = _inputs(values, args)
     return SourceProgram(
-        ast.Module(order_definitions(builder.statements), []),
+        ast.Module(order_definitions(context.definitions.statements), []),
         expression,
         inputs,
         None,
-        builder.names.mapping(),
-        builder.names.reverse(),
-        tuple(dict.fromkeys(builder.problems)),
-        tensor_paths(builder, _root(builder, gathered["entry"]), args),
+        context.names.mapping(),
+        context.names.reverse(),
+        tuple(dict.fromkeys(context.definitions.problems)),
+        tensor_paths(values, _root(context, gathered["entry"]), args),
     )
 
 
-def _root(builder: ObjectBuilder, ref: Ref) -> tuple[str, Ref] | None:
+def _root(context: ProgramContext, ref: Ref) -> tuple[str, Ref] | None:
     """Where the object of the entry is in the public program; None if it is a function, or among
     the globals.
     """
     owner = ref["owner"] if ref["kind"] == "method" else ref
     if owner["kind"] != "instance":
         return None
-    record = builder.symbols.instance(owner["id"])
+    record = context.symbols.instance(owner["id"])
     if not record["module"]:
         return None
     private = record["class"]["kind"] == "class"
@@ -74,97 +75,99 @@ def rebuild_backend(
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":
         return None
-    symbols = SymbolTable.load(gathered)
-    builder = ObjectBuilder(symbols, PublicNames(vocabulary, lead="backend_"), False)
-    for private, public in zip(parameters(symbols.trees[backend["id"]]), ("gm", "example_inputs")):
-        builder.names.tables["variables"][private.arg] = public
-        builder.names.used.add(public)
-    name = builder.define_function(backend["id"], "custom_backend")
+    names = PublicNames(vocabulary, lead="backend_")
+    context = ProgramContext.load(SymbolTable.load(gathered), names, False)
+    tree = context.symbols.trees[backend["id"]]
+    for private, public in zip(parameters(tree), ("gm", "example_inputs")):
+        names.tables["variables"][private.arg] = public
+        names.used.add(public)
+    name = ValueWriter(context).functions.define(backend["id"], "custom_backend")
     reported = tuple(
-        each for each in dict.fromkeys(builder.problems) if each not in gathered.get("problems", ())
+        each
+        for each in dict.fromkeys(context.definitions.problems)
+        if each not in gathered.get("problems", ())
     )
     inputs = ast.Module([ast.Return(ast.Tuple([], ast.Load()))], [])
-    definitions = ast.Module(order_definitions(builder.statements), [])
-    names = builder.names
+    definitions = ast.Module(order_definitions(context.definitions.statements), [])
     return SourceProgram(
         definitions, name, inputs, name, names.mapping(), names.reverse(), reported
     )
 
 
-def _entry(builder: ObjectBuilder, ref: Ref) -> tuple[str, ast.arguments | None]:
+def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
     """The expression of the callable, and the signature that the inputs are for."""
-    symbols = builder.symbols
+    context = values.context
     if ref["kind"] == "function":
-        if ref["id"] in builder.owners:
-            builder.problems.append("a static method as the entry")
-        name = builder.define_function(ref["id"], "repro")
-        return name, _signature(builder, name, None)
+        if ref["id"] in context.owners:
+            context.definitions.problems.append("a static method as the entry")
+        name = values.functions.define(ref["id"], "repro")
+        return name, _signature(context, name, None)
     if ref["kind"] == "instance" or ref["kind"] == "method" and ref["owner"]["kind"] == "instance":
         key = ref["id"] if ref["kind"] == "instance" else ref["owner"]["id"]
-        record = symbols.instance(key)
+        record = context.symbols.instance(key)
         if record["module"] and record["class"]["kind"] == "class":
-            builder.class_name(record["class"]["id"], "Repro")
-            text = ast.unparse(builder.build({"kind": "instance", "id": key}))
+            values.classes.refer(record["class"]["id"], "Repro")
+            text = ast.unparse(values.build({"kind": "instance", "id": key}))
             text += "" if record["training"] else ".eval()"
             wanted = ref["name"] if ref["kind"] == "method" else "forward"
-            public = builder.decisions.member(record["class"]["id"], wanted)
-            signature = _signature(builder, "Repro", public)
+            public = context.decisions.member(record["class"]["id"], wanted)
+            signature = _signature(context, "Repro", public)
             return text if public == "forward" else f"{text}.{public}", signature
         if record["module"]:
-            return _wrapped(builder, ref, record), None
-    inner = ast.unparse(builder.value(ref, "entry", False))
-    return _function(builder, inner), None
+            return _wrapped(values, ref, record), None
+    inner = ast.unparse(values.refer(ref, "entry", False))
+    return _function(context, inner), None
 
 
-def _wrapped(builder: ObjectBuilder, ref: Ref, record: Mapping[str, Any]) -> str:
+def _wrapped(values: ValueWriter, ref: Ref, record: Mapping[str, Any]) -> str:
     """A stock layer or container as the entry gets a module around it."""
-    names = _parameter_names(builder)
+    context = values.context
+    names = _parameter_names(context)
     text = (
         "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n       "
-        f" self.body = {ast.unparse(builder.build(ref))}\n\n    def forward(self,"
+        f" self.body = {ast.unparse(values.build(ref))}\n\n    def forward(self,"
         f" {', '.join(names)}):\n        return self.body({', '.join(names)})\n"
     )
     made = ast.parse(text).body
-    ties = builder.ties("self.body", ref["id"])
-    made[0].body[0].body += ties  # type: ignore[attr-defined]
-    builder.statements["Repro"] = list(made)
+    made[0].body[0].body += tie(context, "self.body", ref["id"])  # type: ignore[attr-defined]
+    context.definitions.statements["Repro"] = list(made)
     return "Repro()" if record["training"] else "Repro().eval()"
 
 
-def _function(builder: ObjectBuilder, inner: str) -> str:
-    names = _parameter_names(builder)
-    builder.statements["repro"] = list(
+def _function(context: ProgramContext, inner: str) -> str:
+    names = _parameter_names(context)
+    context.definitions.statements["repro"] = list(
         ast.parse(f"def repro({', '.join(names)}):\n    return {inner}({', '.join(names)})").body
     )
     return "repro"
 
 
-def _parameter_names(builder: ObjectBuilder) -> list[str]:
+def _parameter_names(context: ProgramContext) -> list[str]:
     return [
-        "x" if index == 0 else f"x{index}" for index in range(len(builder.symbols.gathered["args"]))
+        "x" if index == 0 else f"x{index}" for index in range(len(context.symbols.gathered["args"]))
     ]
 
 
-def _signature(builder: ObjectBuilder, name: str, method: str | None) -> ast.arguments | None:
-    for node in builder.statements[name]:
+def _signature(context: ProgramContext, name: str, method: str | None) -> ast.arguments | None:
+    for node in context.definitions.statements[name]:
         for part in [node] if method is None else getattr(node, "body", []):
             if isinstance(part, ast.FunctionDef) and method in (None, part.name):
                 return part.args
     return None
 
 
-def _arguments(builder: ObjectBuilder, signature: ast.arguments | None) -> list[Ref]:
+def _arguments(context: ProgramContext, signature: ast.arguments | None) -> list[Ref]:
     """Positional arguments; what was given by keyword is put in its place, and the signature made
     to take it.
     """
-    gathered = builder.symbols.gathered
+    gathered = context.symbols.gathered
     args, named = list(gathered["args"]), dict(gathered["kwargs"])
     if not named:
         return args
     if signature is None:
-        builder.problems.append("keyword arguments of an entry without a signature")
+        context.definitions.problems.append("keyword arguments of an entry without a signature")
         return args
-    variables = builder.names.tables["variables"]
+    variables = context.names.tables["variables"]
     public = {variables.get(name, name): ref for name, ref in named.items()}
     if not signature.vararg:
         signature.args += signature.kwonlyargs
@@ -178,16 +181,16 @@ def _arguments(builder: ObjectBuilder, signature: ast.arguments | None) -> list[
         default = defaults.get(name, ast.Constant(None))
         args.append(ref if ref is not None else {"kind": "tree", "tree": default})
     if public:
-        builder.problems.append("keyword arguments that no parameter takes")
+        context.definitions.problems.append("keyword arguments that no parameter takes")
     return args
 
 
-def _inputs(builder: ObjectBuilder, args: list[Ref]) -> ast.Module:
+def _inputs(values: ValueWriter, args: list[Ref]) -> ast.Module:
     """The body of `inputs()`: a seed, one line per tensor, one tuple."""
     lines: list[str] = []
-    made = _Inputs(builder, lines)
-    values = [made.text(each) for each in args]
-    listed = ", ".join(values) + ("," if len(values) == 1 else "")
+    made = _Inputs(values, lines)
+    texts = [made.write(each) for each in args]
+    listed = ", ".join(texts) + ("," if len(texts) == 1 else "")
     seed = ["torch.manual_seed(0)"] if lines else []
     text = "\n".join([*seed, *lines, f"return ({listed})"])
     body = "\n".join("    " + line for line in text.splitlines())
@@ -198,23 +201,27 @@ def _inputs(builder: ObjectBuilder, args: list[Ref]) -> ast.Module:
 class _Inputs:
     """Tensors get a line each, the containers around them stay in the returned tuple."""
 
-    def __init__(self, builder: ObjectBuilder, lines: list[str]) -> None:
-        self.builder, self.lines = builder, lines
+    def __init__(self, values: ValueWriter, lines: list[str]) -> None:
+        self.values, self.lines = values, lines
+        self.exact = values.context.exact
+        self.tensors = values.context.symbols.gathered["tensors"]
         self.known: dict[str, str] = {}
         self.count = 0
         self.bases: dict[str, str] = {}
         self.groups = {
-            key: group for group in builder.symbols.gathered.get("storages", ()) for key in group
+            key: group
+            for group in values.context.symbols.gathered.get("storages", ())
+            for key in group
         }
 
-    def text(self, ref: Ref) -> str:
+    def write(self, ref: Ref) -> str:
         """The expression of one argument."""
         if ref["kind"] == "tree":
             return ast.unparse(ref["tree"])
         if ref["kind"] == "tensor":
             return self._tensor(ref["id"])
         if ref["kind"] in ("list", "tuple", "set"):
-            items = [self.text(each) for each in ref["items"]]
+            items = [self.write(each) for each in ref["items"]]
             inside = ", ".join(items) + ("," if len(items) == 1 and ref["kind"] == "tuple" else "")
             return (
                 f"[{inside}]"
@@ -222,14 +229,14 @@ class _Inputs:
                 else f"({inside})" if ref["kind"] == "tuple" else f"{{{inside}}}"
             )
         if ref["kind"] == "dict":
-            pairs = [f"{self.text(key)}: {self.text(value)}" for key, value in ref["items"]]
+            pairs = [f"{self.write(key)}: {self.write(value)}" for key, value in ref["items"]]
             return "{" + ", ".join(pairs) + "}"
-        return ast.unparse(self.builder.build(ref))
+        return ast.unparse(self.values.build(ref))
 
     def _tensor(self, key: str) -> str:
         if key in self.known:
             return self.known[key]
-        tensors = self.builder.symbols.gathered["tensors"]
+        tensors = self.tensors
         name = "x" if self.count == 0 else f"x{self.count}"
         self.count += 1
         self.known[key] = name
@@ -246,7 +253,7 @@ class _Inputs:
                 )
             self.lines.append(f"{name} = {view_expression(tensors[key], base)}")
         else:
-            self.lines.append(f"{name} = {tensor_expression(tensors[key], self.builder.exact)}")
+            self.lines.append(f"{name} = {tensor_expression(tensors[key], self.exact)}")
         return name
 
 

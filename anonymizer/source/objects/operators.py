@@ -5,10 +5,11 @@ are public ones.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-Ref = Mapping[str, Any]
+from anonymizer.source.symbol_table import Ref
+
 #: What torch calls `setup_context` with, by name.
 SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
 

@@ -1,0 +1,66 @@
+"""What the parts of a rewriting share: the private program as it is known, the public one so far."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from anonymizer.source.inference import infer
+from anonymizer.source.names import PublicNames
+from anonymizer.source.naming_policy import NamingPolicy
+from anonymizer.source.symbol_table import Ref, SymbolTable
+
+
+@dataclass
+class Definitions:
+    """The public program so far.
+
+    `statements`: public name -> definition, in the order of discovery. `public`: id of a gathered
+    class or function -> its public name. `roots`: global -> the value behind it. `problems` says
+    what has no public form, in words that hold nothing private.
+    """
+
+    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    public: dict[str, str] = field(default_factory=dict)
+    roots: dict[str, Ref] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ProgramContext:
+    """One rewriting of one gathered program.
+
+    `owners`: id of a method -> (id of its class, private name, kind of method). `exact` keeps the
+    values of tiny tensors of small whole numbers.
+    """
+
+    symbols: SymbolTable
+    names: PublicNames
+    decisions: NamingPolicy
+    owners: Mapping[str, tuple[str, str, str]]
+    definitions: Definitions
+    exact: bool
+
+    @classmethod
+    def load(cls, symbols: SymbolTable, names: PublicNames, exact: bool) -> ProgramContext:
+        """Where a rewriting begins: `names` learns the words of the private program."""
+        # a `__getattr__` compares with text what nobody has ever stored
+        written = symbols.read() - names.vocabulary
+        names.attributes = frozenset(symbols.attributes() | symbols.keys() | written)
+        names.parameters = frozenset(symbols.parameters())
+        names.private |= symbols.words()
+        decisions = NamingPolicy(symbols, infer(symbols), names)
+        definitions = Definitions(problems=list(symbols.gathered.get("problems", ())))
+        return cls(symbols, names, decisions, symbols.owners(), definitions, exact)
+
+
+class Values(Protocol):
+    """What writes a class, a function or an object asks for the values in it."""
+
+    def build(self, ref: Ref) -> ast.expr:
+        """The constructor expression of any gathered value."""
+
+    def refer(self, ref: Ref, place: str, stored: bool) -> ast.expr:
+        """The expression for a value met in a function body."""

@@ -1,0 +1,37 @@
+"""Functions of the gathered program, defined under public names when something first needs them."""
+
+from __future__ import annotations
+
+from anonymizer.source.functions import Rewriter
+from anonymizer.source.objects.classes import ClassWriter
+from anonymizer.source.objects.context import ProgramContext, Values
+
+
+class FunctionWriter:
+    """Defines functions; a static method is reached by its class."""
+
+    def __init__(self, context: ProgramContext, values: Values, classes: ClassWriter) -> None:
+        self._context = context
+        self._values = values
+        self._classes = classes
+
+    def refer(self, key: str) -> str:
+        """The public name of a gathered function, which is defined on the way."""
+        context = self._context
+        if key in context.definitions.public:
+            return context.definitions.public[key]
+        if key in context.owners and context.owners[key][2] == "static":
+            owner, name, _ = context.owners[key]
+            return f"{self._classes.refer(owner)}.{context.decisions.member(owner, name)}"
+        return self.define(key, context.names.fresh("helper"))
+
+    def define(self, key: str, name: str) -> str:
+        """Defines a gathered function under a public name, which it returns."""
+        context, made = self._context, self._context.definitions
+        made.public[key] = name
+        private = context.symbols.function(key)["name"]
+        context.names.tables["definitions"].setdefault(private, name)
+        made.statements[name] = []  # in its place, before what its body needs
+        rewriter = Rewriter(key, context.decisions, self._values.refer, made.problems)
+        made.statements[name] = [rewriter.rewrite(name, context.owners.get(key))]
+        return name

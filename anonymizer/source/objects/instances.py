@@ -1,0 +1,132 @@
+"""Objects become constructor calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from anonymizer.source.objects.classes import ClassWriter
+from anonymizer.source.objects.context import ProgramContext, Values
+from anonymizer.source.objects.shapes import InstanceShapes
+from anonymizer.source.objects.syntax import expression, list_display, public_dotted_name
+
+#: Arguments of stock layers that are usually given by position.
+_POSITIONAL = frozenset("""
+    in_features out_features in_channels out_channels kernel_size num_embeddings embedding_dim
+    normalized_shape num_groups num_channels num_features p input_size hidden_size in1_features
+    in2_features output_size embed_dim num_heads
+    """.split())
+
+
+class InstanceWriter:
+    """Writes the call that makes an object."""
+
+    def __init__(
+        self,
+        context: ProgramContext,
+        values: Values,
+        classes: ClassWriter,
+        shapes: InstanceShapes,
+    ) -> None:
+        self._context = context
+        self._values = values
+        self._classes = classes
+        self._shapes = shapes
+        self._building: list[str] = []
+
+    def build(self, key: str) -> ast.expr:
+        """The expression of a gathered instance; its class is defined on the way."""
+        record = self._context.symbols.instance(key)
+        if key in self._building:
+            return self._refuse("an object that contains itself")
+        self._building.append(key)
+        try:
+            if record["class"]["kind"] == "class":
+                return self._private(record)
+            if record["class"]["kind"] == "torch":
+                return self._stock(record)
+            return self._refuse(record["class"].get("reason", "an object"))
+        finally:
+            self._building.pop()
+
+    def _refuse(self, problem: str) -> ast.expr:
+        self._context.definitions.problems.append(problem)
+        return ast.Constant(None)
+
+    def _stock(self, record: Mapping[str, Any]) -> ast.expr:
+        """A layer or a container of torch."""
+        layer = public_dotted_name(record["class"]["name"])
+        if "items" in record:
+            return self._container(layer, record)
+        args: list[ast.expr] = []
+        words: list[ast.keyword] = []
+        for name, each in record["stock"]["args"].items():
+            if name in _POSITIONAL and not words:
+                args.append(self._values.build(each))
+            else:
+                words.append(ast.keyword(name, self._values.build(each)))
+        for name, text in record["stock"]["factory"].items():
+            words.append(ast.keyword(name, expression(text if name == "dtype" else repr(text))))
+        made: ast.expr = ast.Call(layer, args, words)
+        return (
+            ast.Call(ast.Attribute(made, "requires_grad_", ast.Load()), [ast.Constant(False)], [])
+            if record.get("frozen")
+            else made
+        )
+
+    def _container(self, layer: ast.expr, record: Mapping[str, Any]) -> ast.expr:
+        named = record["class"]["name"].endswith("Dict")
+        items = [(name, self._values.build(each)) for name, each in record["items"]]
+        if named:
+            keys: list[ast.expr | None] = [
+                ast.Constant(self._context.names.attribute(name)) for name, _ in items
+            ]
+            return ast.Call(layer, [ast.Dict(keys, [each for _, each in items])], [])
+        if not record["class"]["name"].endswith("List"):
+            return ast.Call(layer, [each for _, each in items], [])
+        return ast.Call(layer, [list_display([each for _, each in items])], [])
+
+    def _private(self, record: Mapping[str, Any]) -> ast.expr:
+        """An object of a gathered class."""
+        owner = record["class"]["id"]
+        name, cls = self._classes.refer(owner), self._context.symbols.cls(owner)
+        if cls["shape"] == "namedtuple":
+            return ast.Call(
+                ast.Name(name, ast.Load()),
+                [self._values.build(each) for each in record["state"].values()],
+                [],
+            )
+        if "__init__" in cls["methods"] or (cls["shape"] == "dataclass" and cls["init_seen"]):
+            return self._bare(name, record, bool(cls.get("frozen")))
+        if cls["shape"] == "dataclass":
+            words = [
+                ast.keyword(self._context.decisions.state(each), self._values.build(value))
+                for each, value in record["state"].items()
+            ]
+            return ast.Call(ast.Name(name, ast.Load()), [], words)
+        state = self._shapes.read_state(record)
+        return ast.Call(
+            ast.Name(name, ast.Load()),
+            [expression(state[each]) for each in self._shapes.split(owner)[1] if each in state],
+            [],
+        )
+
+    def _bare(self, name: str, record: Mapping[str, Any], frozen: bool) -> ast.expr:
+        """An object whose class keeps its own `__init__`, because gathered code calls it."""
+        maker = self._context.names.fresh("make")
+        lines = [f"def {maker}():", f"    made = {name}.__new__({name})"]
+        if record["module"]:
+            lines.append("    nn.Module.__init__(made)")
+        for each, value in record["state"].items():
+            public = self._context.decisions.state(each)
+            text = ast.unparse(self._values.build(value))
+            setting = (
+                f"object.__setattr__(made, {public!r}, {text})"
+                if frozen
+                else f"made.{public} = {text}"
+            )
+            lines.append("    " + setting)
+        made = ast.parse("\n".join([*lines, "    return made"])).body
+        self._context.definitions.statements[maker] = [*made]
+        return ast.Call(ast.Name(maker, ast.Load()), [], [])

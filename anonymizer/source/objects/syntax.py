@@ -1,0 +1,36 @@
+"""Small syntax trees that the public program is made of."""
+
+from __future__ import annotations
+
+import ast
+
+
+def expression(text: str) -> ast.expr:
+    """The tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
+def public_dotted_name(name: str) -> ast.expr:
+    """A public dotted name, with the usual short forms `nn.` and `F.`."""
+    if name.startswith("torch.nn.functional"):
+        name = "F" + name[len("torch.nn.functional") :]
+    elif name == "torch.nn" or name.startswith("torch.nn."):
+        name = (
+            name[len("torch.") :]
+            if not name.startswith("torch.nn.attention") and not name.startswith("torch.nn.utils")
+            else name
+        )
+    return expression(name)
+
+
+def list_display(items: list[ast.expr]) -> ast.expr:
+    """`[Block() for _ in range(4)]` for equal items, else the list itself."""
+    texts = {ast.unparse(each) for each in items}
+    if len(items) > 1 and len(texts) == 1:
+        return expression(f"[{texts.pop()} for _ in range({len(items)})]")
+    return ast.List(items, ast.Load())
+
+
+def assignment(name: str, value: ast.expr) -> ast.stmt:
+    """`name = value`."""
+    return ast.Assign([ast.Name(name, ast.Store())], value, lineno=1)

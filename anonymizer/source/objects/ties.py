@@ -1,0 +1,42 @@
+"""What is one thing in the private program is one thing in the public one."""
+
+from __future__ import annotations
+
+import ast
+
+from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.symbol_table import Ref
+
+#: Objects within objects are followed so far.
+_DEEP = 12
+
+
+def tie(context: ProgramContext, root: str, key: str) -> list[ast.stmt]:
+    """Assignments that make parameters and sub-modules of the instance `key` shared again.
+
+    `root` is the expression of the instance in the public program.
+    """
+    first: dict[str, str] = {}
+    lines: list[str] = []
+
+    def visit(path: str, ref: Ref, depth: int) -> None:
+        shared = ref["kind"] in ("tensor", "instance")
+        if shared and ref["id"] in first and depth:
+            lines.append(f"{path} = {first[ref['id']]}")
+            return
+        if shared:
+            first[ref["id"]] = path
+        if ref["kind"] != "instance" or depth > _DEEP:
+            return
+        record = context.symbols.instance(ref["id"])
+        for name, tensor in record.get("parameters", {}).items():
+            visit(f"{path}.{name}", {"kind": "tensor", "id": tensor}, depth + 1)
+        for name, each in record.get("items", ()):
+            inner = f"[{name}]" if name.isdecimal() else f"[{context.names.attribute(name)!r}]"
+            visit(path + inner, each, depth + 1)
+        for name, each in record["state"].items():
+            if record["module"]:
+                visit(f"{path}.{context.decisions.state(name)}", each, depth + 1)
+
+    visit(root, {"kind": "instance", "id": key}, 0)
+    return list(ast.parse("\n".join(lines)).body)

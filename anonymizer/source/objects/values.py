@@ -1,0 +1,191 @@
+"""Values become expressions: numbers and names inline, what has state as a global or a constructor
+call.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from anonymizer.source.objects.classes import ClassWriter
+from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.objects.functions import FunctionWriter
+from anonymizer.source.objects.instances import InstanceWriter
+from anonymizer.source.objects.operators import SETUP, operator_statements
+from anonymizer.source.objects.shapes import InstanceShapes
+from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
+from anonymizer.source.objects.ties import tie
+from anonymizer.source.program import STDLIB
+from anonymizer.source.symbol_table import FunctionNode, Ref, parameters
+from anonymizer.source.tensors import tensor_expression
+
+_STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger")
+
+
+class ValueWriter:
+    """Writes gathered values; the `functions` and `classes` that they need are defined on the
+    way.
+    """
+
+    def __init__(self, context: ProgramContext) -> None:
+        self.context = context
+        self._names = context.names
+        self._symbols = context.symbols
+        self._decisions = context.decisions
+        self._definitions = context.definitions
+        shapes = InstanceShapes(context, self)
+        self.classes = ClassWriter(context, self, shapes)
+        self.functions = FunctionWriter(context, self, self.classes)
+        self._instances = InstanceWriter(context, self, self.classes, shapes)
+        self._globals: dict[str, ast.expr] = {}
+        self._operators: dict[str, str] = {}
+
+    def refer(self, ref: Ref, place: str, stored: bool) -> ast.expr:
+        """The expression for a value met in a function body; what has state becomes a global.
+
+        `place` is the name by which the body knows the value, "" where it may stand inline.
+        `stored` says that some function assigns that name, so that all who read it share it.
+        """
+        if place and (stored or self._is_stateful(ref)):
+            return self._global(ref, place if stored else repr(sorted(ref.items(), key=str)))
+        return self.build(ref)
+
+    def _is_stateful(self, ref: Ref) -> bool:
+        if ref["kind"] == "tuple":
+            return any(self._is_stateful(each) for each in ref["items"])
+        return ref["kind"] in _STATEFUL
+
+    def _global(self, ref: Ref, key: str) -> ast.expr:
+        if key not in self._globals:
+            name = self._names.fresh("state")
+            self._globals[key] = ast.Name(name, ast.Load())
+            self._definitions.roots[name] = ref
+            statements = [assignment(name, self.build(ref))]
+            if ref["kind"] == "instance":
+                statements += tie(self.context, name, ref["id"])
+            self._definitions.statements[name] = statements
+        return self._globals[key]
+
+    def build(self, ref: Ref) -> ast.expr:
+        """The constructor expression of any gathered value."""
+        handler = getattr(self, "_build_" + ref["kind"], None)
+        if handler is None:
+            self._definitions.problems.append(ref.get("reason", ref["kind"]))
+            return ast.Constant(None)
+        made: ast.expr = handler(ref)
+        return made
+
+    def _build_const(self, ref: Ref) -> ast.expr:
+        if ref["text"]:
+            return ast.Constant(self._names.text(ref["value"]))
+        if ref["value"] in ("inf", "-inf", "nan"):
+            return expression(f'float("{ref["value"]}")')
+        return expression("b''" if ref["value"][:1] in "b" else ref["value"])
+
+    def _build_module(self, ref: Ref) -> ast.expr:
+        return public_dotted_name(ref["name"])
+
+    def _build_torch(self, ref: Ref) -> ast.expr:
+        return public_dotted_name(ref["name"])
+
+    def _build_stdlib(self, ref: Ref) -> ast.expr:
+        if ref["name"].split(".")[0].lstrip("_") not in STDLIB:
+            self._definitions.problems.append("standard module " + ref["name"].split(".")[0])
+        name = ref["name"][1:] if ref["name"].startswith("_operator.") else ref["name"]
+        return public_dotted_name(name)
+
+    def _build_builtin(self, ref: Ref) -> ast.expr:
+        return expression(ref["name"])
+
+    def _build_device(self, ref: Ref) -> ast.expr:
+        return expression(f'torch.device("{ref["name"]}")')
+
+    def _build_logger(self, ref: Ref) -> ast.expr:
+        return expression('logging.getLogger("text0")')
+
+    def _build_factory(self, ref: Ref) -> ast.expr:
+        made = ast.keyword("default_factory", self.build(ref["function"]))
+        return ast.Call(public_dotted_name("dataclasses.field"), [], [made])
+
+    def _build_function(self, ref: Ref) -> ast.expr:
+        return expression(self.functions.refer(ref["id"]))
+
+    def _build_class(self, ref: Ref) -> ast.expr:
+        return ast.Name(self.classes.refer(ref["id"]), ast.Load())
+
+    def _build_member(self, ref: Ref) -> ast.expr:
+        owner = self.build(ref["class"])
+        if "value" in ref:
+            return ast.Call(owner, [self.build(ref["value"])], [])
+        return ast.Attribute(
+            owner, self._decisions.member(ref["class"]["id"], ref["name"]), ast.Load()
+        )
+
+    def _build_method(self, ref: Ref) -> ast.expr:
+        owner = ref["owner"]
+        record = self._symbols.instance(owner["id"]) if owner["kind"] == "instance" else None
+        key = owner["id"] if record is None else record["class"].get("id", "")
+        base = self.refer(owner, "method", False)
+        return ast.Attribute(
+            base,
+            self._decisions.member(key, ref["name"]) if key else ref["name"],
+            ast.Load(),
+        )
+
+    def _build_partial(self, ref: Ref) -> ast.expr:
+        words = [
+            ast.keyword(self._names.variable(name, "arg"), self.build(each))
+            for name, each in ref["kwargs"].items()
+        ]
+        if ref["function"]["kind"] in ("torch", "builtin", "stdlib"):
+            words = [ast.keyword(name, self.build(each)) for name, each in ref["kwargs"].items()]
+        args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
+        return ast.Call(public_dotted_name("functools.partial"), args, words)
+
+    def _build_operator(self, ref: Ref) -> ast.expr:
+        """An operator of torch.library, registered anew under a public name."""
+        if ref["function"]["kind"] != "function":
+            self._definitions.problems.append("a custom operator that is no function")
+            return ast.Constant(None)
+        key = ref["function"]["id"]
+        if key not in self._operators:
+            name = self._operators[key] = self._names.fresh("operator")
+            for word in SETUP if ref["setup"] else ():
+                self._names.tables["variables"][word] = word
+                self._names.used.add(word)
+            function = self.build(ref["function"])
+            given = [each.arg for each in parameters(self._definition(function))]
+            self._definitions.statements[name] = operator_statements(
+                ref, name, function, given, self.build
+            )
+        return ast.Name(self._operators[key], ast.Load())
+
+    def _definition(self, function: ast.expr) -> FunctionNode:
+        made = self._definitions.statements[ast.unparse(function)][0]
+        assert isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return made
+
+    def _build_list(self, ref: Ref) -> ast.expr:
+        return ast.List([self.build(each) for each in ref["items"]], ast.Load())
+
+    def _build_tuple(self, ref: Ref) -> ast.expr:
+        return ast.Tuple([self.build(each) for each in ref["items"]], ast.Load())
+
+    def _build_set(self, ref: Ref) -> ast.expr:
+        return (
+            ast.Set([self.build(each) for each in ref["items"]])
+            if ref["items"]
+            else expression("set()")
+        )
+
+    def _build_dict(self, ref: Ref) -> ast.expr:
+        return ast.Dict(
+            [self.build(each[0]) for each in ref["items"]],
+            [self.build(each[1]) for each in ref["items"]],
+        )
+
+    def _build_tensor(self, ref: Ref) -> ast.expr:
+        spec = self._symbols.gathered["tensors"][ref["id"]]
+        return expression(tensor_expression(spec, self.context.exact))
+
+    def _build_instance(self, ref: Ref) -> ast.expr:
+        return self._instances.build(ref["id"])
