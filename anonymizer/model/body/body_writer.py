@@ -103,17 +103,17 @@ class BodyWriter:
 
     def write(self) -> None:
         """Writes the statements; what is given must have been taken by now. Raises NotPublic."""
-        runs = divide(self._context, self._life)
+        stretches = divide(self._context, self._life)
         breaks: set[int] = set()  # where a loop begins or ends
-        for run in runs:
-            breaks |= {run.start, run.end}
-            breaks |= {run.start + run.loop.length} if run.loop is not None else set()
+        for stretch in stretches:
+            breaks |= {stretch.start, stretch.end}
+            breaks |= {stretch.start + stretch.loop.length} if stretch.loop is not None else set()
         self._life.settle(breaks)
-        for run in runs:
-            if run.loop is None:
-                self._statements.write(run.start, run.end)
+        for stretch in stretches:
+            if stretch.loop is None:
+                self._statements.write(stretch.start, stretch.end)
             else:
-                self._loops.write(run.loop)
+                self._loops.write(stretch.loop)
         self._lines.close_region()
 
     def write_return(self) -> None:

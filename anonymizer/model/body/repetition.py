@@ -15,7 +15,7 @@ from anonymizer.model.tree import ModuleCall, Step
 
 
 @dataclass(frozen=True)
-class Run:
+class Stretch:
     """The statements `start` to `end`, the last one not included; with `loop`, all of its windows."""
 
     loop: Loop | None
@@ -23,7 +23,7 @@ class Run:
     end: int
 
 
-def divide(context: BlockContext, life: Lifetimes) -> list[Run]:
+def divide(context: BlockContext, life: Lifetimes) -> list[Stretch]:
     """All statements of a body, in order.
 
     The lists of modules that its loops run over become attributes of the block. Raises NotPublic.
@@ -32,14 +32,14 @@ def divide(context: BlockContext, life: Lifetimes) -> list[Run]:
         _statement(context, life.reads[index], item) for index, item in enumerate(life.items)
     ]
     after = {name: int(min(use, len(life.items))) for name, use in life.last.items()}
-    runs: list[Run] = []
+    stretches: list[Stretch] = []
     at = 0
     for loop in find(statements, after):
         if not _make_lists(context, loop):
             continue
-        runs += [Run(None, at, loop.start), Run(loop, loop.start, loop.end)]
+        stretches += [Stretch(None, at, loop.start), Stretch(loop, loop.start, loop.end)]
         at = loop.end
-    return [*runs, Run(None, at, len(life.items))]
+    return [*stretches, Stretch(None, at, len(life.items))]
 
 
 def _statement(context: BlockContext, reads: tuple[str, ...], item: Step | ModuleCall) -> Statement:
