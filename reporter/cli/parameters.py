@@ -29,7 +29,8 @@ COMMAND_HELP = (
 class Word:
     """An option of one command alone, or with an empty `flag` its arguments.
 
-    Without `metavar` it is a switch; `many` may be repeated.
+    Without `metavar` it is a switch; `many` may be repeated. `limits` are the least and the most
+    that a number may be.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Word:
     many: bool = False
     kind: type = str
     default: Any = None
+    limits: tuple[int | None, int | None] = (None, None)
 
     def parameter(self) -> inspect.Parameter:
         """As typer reads it."""
@@ -53,6 +55,8 @@ class Word:
                 metavar=self.metavar,
                 help=self.help,
                 show_default=self.default is not None,
+                min=self.limits[0],
+                max=self.limits[1],
             )
         if self.metavar is None:
             annotation, default = Annotated[bool, info], False

@@ -127,16 +127,13 @@ class _Gatherer:
         if diagnosis.kind not in WRONG_VALUES or finding is None or ladder is None:
             return None
         forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
-        found = divergence.profile(
-            finding,
+        settings = divergence.PrefixSettings(
             grads=diagnosis.kind == Kind.WRONG_GRADIENT,
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
-            budget_seconds=BUDGETS[1],
-            timeout=self.timeout,
-            jobs=self.jobs,
-            say=self.say,
         )
+        effort = divergence.Effort(BUDGETS[1], self.timeout, self.jobs)
+        found = divergence.profile(finding, settings, effort, self.say)
         if found is None:
             return None
         self.lines.append(found.summary())

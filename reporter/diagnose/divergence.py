@@ -18,7 +18,7 @@ from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from collectors.protocol import DivergenceRequest, GraphNode, JsonObject, NumberedGraph, PrefixLine
+from collectors.protocol import DivergenceRequest, GraphNode, NumberedGraph, PrefixLine
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.recording import questions
@@ -130,88 +130,102 @@ def _numbers(point: Point) -> str:
     )
 
 
+@dataclass(frozen=True)
+class PrefixSettings:
+    """How a graph up to one of its operations is compiled and compared.
+
+    `grads` compares gradients in place of results; `backend` replaces the call's own; `config`
+    holds torch settings by their qualified names, such as
+    `torch._inductor.config.fallback_random`.
+    """
+
+    grads: bool = False
+    backend: Backend | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a profile may cost: `budget_seconds` for everything, `timeout` seconds for one fork, of
+    which `jobs` run side by side.
+    """
+
+    budget_seconds: float
+    timeout: float
+    jobs: int
+
+
 def profile(
     source: Finding | CallSession,
-    *,
-    grads: bool,
-    backend: Backend | None,
-    config: Mapping[str, Any],
-    budget_seconds: float,
-    timeout: float,
-    jobs: int,
+    settings: PrefixSettings,
+    effort: Effort,
     say: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Profile | None:
     """Where eager and compiled first part, or None if there is no graph to look at.
 
-    `backend` replaces the call's own; `config` holds torch settings for the measurement, such as
-    `fallback_random`; `timeout` is for one fork, `budget_seconds` of the `clock` for everything.
+    `clock` gives seconds; the effort's budget is of that clock.
     """
     live_call, replay = (
         (source.live_call, source.replay) if isinstance(source, Finding) else (source, False)
     )
-    asked = PrefixRuns(replay, grads, backend, dict(config))
-    deadline = clock() + budget_seconds
+    deadline = clock() + effort.budget_seconds
+    asked = PrefixRuns(live_call, replay, settings)
     nodes = questions.divergence(
-        {"op": "divergence", "ask": "nodes", "replay": replay, "config": asked.config}
+        {"op": "divergence", "ask": "nodes", "replay": replay, "config": dict(settings.config)}
     )
-    answer = live_call.request(nodes, min(timeout, budget_seconds))
+    answer = live_call.request(nodes, min(effort.timeout, effort.budget_seconds))
     graphs = [graph for graph in answer.get("graphs") or () if graph["nodes"]]
     if not graphs:
         return None
-    prefix_runs = [
-        _Bench(
-            live_call,
-            asked,
-            graph,
-            deadline,
-            timeout,
-            jobs,
-            say,
-            clock,
-        )
-        for graph in graphs[:_GRAPHS]
-    ]
-    return _first_to_differ(prefix_runs).search()
+
+    def time_left() -> float:
+        return deadline - clock()
+
+    benches = [_Bench(asked, graph, effort, time_left, say) for graph in graphs[:_GRAPHS]]
+    return _first_to_differ(benches).search()
 
 
-def _first_to_differ(prefix_runs: Sequence[_Bench]) -> _Bench:
+def _first_to_differ(benches: Sequence[_Bench]) -> _Bench:
     """The bench of the first graph that differs as a whole; the last one's if none does."""
-    for bench in prefix_runs if len(prefix_runs) > 1 else ():
+    for bench in benches if len(benches) > 1 else ():
         bench.measure([None])
         if bench.whole:
             return bench
-    return prefix_runs[-1]
+    return benches[-1]
 
 
 @dataclass(frozen=True)
 class PrefixRuns:
-    """How prefixes are measured: see `profile`; with `replay` the earlier calls are made first."""
+    """Where prefixes are measured, and how; with `replay` the earlier calls are made first."""
 
+    live_call: CallSession
     replay: bool
-    grads: bool
-    backend: Backend | None
-    config: JsonObject
+    settings: PrefixSettings
 
 
-@dataclass
 class _Bench:
-    """Measures prefixes of one graph, each once, until the time is up.
+    """Measures prefixes of one graph, each once, while `time_left` gives seconds.
 
     `whole`: whether the uncut graph differs.
     """
 
-    live_call: CallSession
-    asked: PrefixRuns
-    graph: NumberedGraph
-    deadline: float
-    timeout: float
-    jobs: int
-    say: Callable[[str], None]
-    clock: Callable[[], float] = time.monotonic
-    points: dict[int, Point] = field(default_factory=dict)
-    tried: set[int | None] = field(default_factory=set)
-    whole: bool | None = None
+    def __init__(
+        self,
+        asked: PrefixRuns,
+        graph: NumberedGraph,
+        effort: Effort,
+        time_left: Callable[[], float],
+        say: Callable[[str], None],
+    ) -> None:
+        self.asked = asked
+        self.graph = graph
+        self.effort = effort
+        self.time_left = time_left
+        self.say = say
+        self.points: dict[int, Point] = {}
+        self.tried: set[int | None] = set()
+        self.whole: bool | None = None
 
     @property
     def nodes(self) -> list[GraphNode]:
@@ -220,8 +234,8 @@ class _Bench:
     def search(self) -> Profile:
         """Spaced positions first, then ever closer to where the difference begins."""
         self.measure(self._spread())
-        while (near := self._suspects() - self.tried) and self._left() > 0:
-            self.measure(_spaced(sorted(near), self.jobs))
+        while (near := self._suspects() - self.tried) and self.time_left() > 0:
+            self.measure(_spaced(sorted(near), self.effort.jobs))
         first = self._first()
         if first is None:
             self.measure([None])
@@ -233,16 +247,13 @@ class _Bench:
             complete=bool(self.points)
             and not self._suspects()
             and set(self._spread()) <= self.tried,
-            grads=self.asked.grads,
+            grads=self.asked.settings.grads,
             whole=self.whole,
             failed=len(self.tried - {None} - set(self.points)),
         )
 
-    def _left(self) -> float:
-        return self.deadline - self.clock()
-
     def _usable(self) -> list[int]:
-        backward = self.asked.grads
+        backward = self.asked.settings.grads
         return [
             i
             for i, node in enumerate(self.nodes)
@@ -283,36 +294,36 @@ class _Bench:
         # what ran before a later graph, or an earlier call, has left its traces: one fork for each
         # position then
         alone = self.graph["graph"] > 0 or self.asked.replay
-        count = len(todo) if alone else min(self.jobs, len(todo))
+        count = len(todo) if alone else min(self.effort.jobs, len(todo))
         chunks = [todo[i::count] for i in range(count)]
-        while chunks and self._left() > 0:
-            now, chunks = chunks[: self.jobs], chunks[self.jobs :]
+        while chunks and self.time_left() > 0:
+            now, chunks = chunks[: self.effort.jobs], chunks[self.effort.jobs :]
             for rest in self._round(now):
                 chunks.append(rest)
 
     def _round(self, chunks: Sequence[list[int | None]]) -> list[list[int | None]]:
         """Runs chunks side by side. Returns what forks that ended early had still to do."""
-        limit = max(1.0, min(self.timeout * max(map(len, chunks)), self._left()))
+        limit = max(1.0, min(self.effort.timeout * max(map(len, chunks)), self.time_left()))
         coarse = ("torch.float16", "torch.bfloat16")
         since = next((i for i, node in enumerate(self.nodes) if node["dtype"] in coarse), None)
         running = []
         for chunk in chunks:
             shown = ", ".join("all" if i is None else str(i + 1) for i in chunk)
             self.say(f"graph up to operation {shown} of {len(self.nodes)}")
-            path = self.live_call.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
+            path = self.asked.live_call.folder / f"divergence-{uuid.uuid4().hex}.jsonl"
             request: DivergenceRequest = {
                 "op": "divergence",
                 "ask": "measure",
                 "replay": self.asked.replay,
-                "config": self.asked.config,
-                "grads": self.asked.grads,
-                "backend": self.asked.backend,
+                "config": dict(self.asked.settings.config),
+                "grads": self.asked.settings.grads,
+                "backend": self.asked.settings.backend,
                 "graph": self.graph["graph"],
                 "positions": list(chunk),
                 "coarse_from": since,
                 "results": str(path),
             }
-            measured = self.live_call.submit(questions.divergence(request), limit)
+            measured = self.asked.live_call.submit(questions.divergence(request), limit)
             running.append((chunk, path, measured))
         rest: list[list[int | None]] = []
         for chunk, path, future in running:

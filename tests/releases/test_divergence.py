@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.divergence import profile
+from reporter.diagnose.divergence import Effort, PrefixSettings, profile
 from tests.support.recorded import record
 
 
@@ -21,14 +21,7 @@ def test_the_faulty_operation_is_found_on_every_release(
     try:
         assert recording.findings, recording.output
         found = profile(
-            recording.findings[0],
-            grads=False,
-            backend=None,
-            config={},
-            budget_seconds=1200,
-            timeout=120,
-            jobs=2,
-            say=lambda _: None,
+            recording.findings[0], PrefixSettings(), Effort(1200, 120, jobs=2), lambda _: None
         )
     finally:
         recording.close()

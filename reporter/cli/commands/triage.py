@@ -3,82 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from reporter.cli import shell
-from reporter.cli.parameters import taking
+from reporter.cli.parameters import Word, taking
 from reporter.core.settings import Options
 
+#: What `triage` alone has; the names are those of `reporter.triage.service.TriageArguments`.
+WORDS = (
+    Word("issue", "", "ISSUE",
+         "An address, OWNER/REPO#N, a Markdown file, the JSON of `gh issue view`, or - for stdin."),
+    Word("pythons", "--python", "PATH",
+         "Interpreter to run it with; may be given several times.  [default: as for diagnose]",
+         many=True, kind=Path),
+    Word("torch", "--torch", "V",
+         "Release to run it on, installed as by `check`: 2.6.0, latest, ...; may be given several"
+         " times.", many=True),
+    Word("quick", "--quick", None, "Do not reduce the repro; always so with --search."),
+    Word("runs", "--runs", "N", "Runs where one run leaves a doubt.",
+         kind=int, default=3, limits=(1, 20)),
+    Word("search", "--search", "QUERY", "Triage what this search finds; needs -R."),
+    Word("limit", "--limit", "N", "How many issues at most.",
+         kind=int, default=20, limits=(1, 1000)),
+    Word("comment", "--comment", None, "Post the suggested comment, after a yes."),
+    Word("trust", "--trust", None, "Run the code without a sandbox, since you have read it."),
+)  # fmt: skip
 
-@taking("repo", "json", "jobs", "timeout", "memory", "no_input")
-def command(
-    options: Options,
-    issue: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ISSUE",
-            help=(
-                "An address, OWNER/REPO#N, a Markdown file, the JSON of `gh issue view`, or - for"
-                " stdin."
-            ),
-            show_default=False,
-        ),
-    ] = None,
-    python: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--python",
-            metavar="PATH",
-            help=(
-                "Interpreter to run it with; may be given several times.  [default: as for"
-                " diagnose]"
-            ),
-            show_default=False,
-        ),
-    ] = None,
-    torch: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--torch",
-            metavar="V",
-            help=(
-                "Release to run it on, installed as by `check`: 2.6.0, latest, ...; may be given"
-                " several times."
-            ),
-            show_default=False,
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Do not reduce the repro; always so with --search.")
-    ] = False,
-    runs: Annotated[
-        int,
-        typer.Option(
-            "--runs", metavar="N", min=1, max=20, help="Runs where one run leaves a doubt."
-        ),
-    ] = 3,
-    search: Annotated[
-        str | None,
-        typer.Option(
-            "--search",
-            metavar="QUERY",
-            help="Triage what this search finds; needs -R.",
-            show_default=False,
-        ),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many issues at most.")
-    ] = 20,
-    comment: Annotated[
-        bool, typer.Option("--comment", help="Post the suggested comment, after a yes.")
-    ] = False,
-    trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Run the code without a sandbox, since you have read it."),
-    ] = False,
-) -> int:
+
+@taking("repo", "json", "jobs", "timeout", "memory", "no_input", own=WORDS)
+def command(options: Options, **words: Any) -> int:
     """Judge an issue that somebody else wrote, and suggest an answer.
 
     Finds the repro in the issue and its comments, runs it in a sandbox (bubblewrap, no network),
@@ -90,10 +43,10 @@ def command(
         from reporter.cli.prompt import Terminal
         from reporter.triage.service import TriageArguments, sit
 
-        paths = tuple(Path(path) for path in python or ())
-        asked = TriageArguments(
-            issue, paths, quick, runs, search, limit, comment, trust, tuple(torch or ())
-        )
-        return sit(options, asked, Terminal(options))
+        given: dict[str, Any] = {
+            name: tuple(value or ()) if name in ("pythons", "torch") else value
+            for name, value in words.items()
+        }
+        return sit(options, TriageArguments(**given), Terminal(options))
 
     return shell.finish(options, work)

@@ -4,33 +4,36 @@ what is wrong.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from reporter.diagnose.divergence import Profile, profile
+from reporter.core.kinds import Backend
+from reporter.diagnose.divergence import Effort, PrefixSettings, Profile, profile
 from reporter.recording.findings import Finding, Recording
 from tests.support.recorded import record, recorded
 
 Profiled = Callable[..., "Profile | None"]
 
+RESULTS = PrefixSettings()
 
-def measured(recording: Recording, **asked: Any) -> Profile | None:
+
+def measured(
+    recording: Recording,
+    settings: PrefixSettings = RESULTS,
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Profile | None:
     """The profile of a recording's first finding, or of the first with gradients."""
     assert recording.findings, recording.output
-    settings: dict[str, Any] = {"grads": False, "backend": None, "config": {}, "say": _silently}
-    settings |= {"budget_seconds": 1200, "timeout": 120, "jobs": 2, **asked}
 
     def wanted(finding: Finding) -> bool:
-        return bool(finding.grads) == settings["grads"]
+        return bool(finding.grads) == settings.grads
 
-    return profile(next(filter(wanted, recording.findings)), **settings)
-
-
-def _silently(_: str) -> None:
-    pass
+    finding = next(filter(wanted, recording.findings))
+    return profile(finding, settings, Effort(1200, 120, jobs=2), say, clock)
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +48,9 @@ def profiled(tmp_path: Path) -> Iterator[Profiled]:
     """Records a program and profiles its first finding."""
     recordings: list[Recording] = []
 
-    def run(name: str, **asked: Any) -> Profile | None:
+    def run(name: str, grads: bool = False) -> Profile | None:
         recordings.append(record(f"divergence/{name}", tmp_path))
-        return measured(recordings[-1], **asked)
+        return measured(recordings[-1], PrefixSettings(grads))
 
     yield run
     for recording in recordings:
@@ -65,7 +68,7 @@ def test_the_faulty_operation_is_found(long: Recording) -> None:
 
 
 def test_another_backend_may_stand_in(long: Recording) -> None:
-    profile = measured(long, backend="eager")
+    profile = measured(long, PrefixSettings(backend=Backend.EAGER))
     assert profile is not None and profile.first is None and profile.whole is False
     assert profile.complete and "agree" in profile.summary()
 

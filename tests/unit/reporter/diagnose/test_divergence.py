@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reporter.core.plain import Json
-from reporter.diagnose.divergence import Point, Profile, profile
+from reporter.diagnose.divergence import Effort, Point, PrefixSettings, Profile, profile
 from reporter.recording.questions import CallQuestion
 
 OK: Json = {"outcome": "ok"}
@@ -80,17 +80,7 @@ def profiled(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Profile:
-    found = profile(
-        live_call,
-        grads=False,
-        backend=None,
-        config={},
-        budget_seconds=10,
-        timeout=1,
-        jobs=3,
-        say=say,
-        clock=clock,
-    )
+    found = profile(live_call, PrefixSettings(), Effort(10, timeout=1, jobs=3), say, clock)
     assert found is not None
     return found
 
