@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from anonymizer.source.names import PublicNames
+from anonymizer.source.symbols.names import PublicNames
 
 #: Strings that are arguments of Triton's own functions.
 STRINGS = frozenset("""

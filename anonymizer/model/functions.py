@@ -1,110 +1,24 @@
 """An `autograd.Function` of the private model as one of the public model: the same operations,
 forward and backward.
 
-What it is given and what it keeps for its backward follows from the flow of values: a tensor that
-it reads from around it becomes an argument, a size that its backward reads is kept on `ctx`.
 Functions of equal text are one class.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from anonymizer.graph.ir import Json, Recipe, Ref
-from anonymizer.model.attributes import Attributes, ModelNames
+from anonymizer.graph.ir import Recipe
+from anonymizer.model.body.attributes import Attributes, ModelNames
 from anonymizer.model.body.body_writer import BodyWriter, name_parameters
 from anonymizer.model.body.context import BlockContext
-from anonymizer.model.flow import flat, prune, readers, unpack
-from anonymizer.model.ownership import Ownership
-from anonymizer.model.phrases import last_value
-from anonymizer.model.tree import ROOT, Function, Given, ModuleCall, Step, TracedProgram
+from anonymizer.model.body.phrases import last_value
+from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.tree import ROOT, Function, Given, ModuleCall, TracedProgram
 
 _NOTHING = Recipe("randn")
-
-
-def function(
-    data: Json,
-    args: tuple[Any, ...],
-    read: Callable[[list[Json], int], ModuleCall],
-    metas: Mapping[str, Any],
-) -> tuple[Function, tuple[Ref, ...]]:
-    """The function in a trace's `data`, applied to `args`; and the values from around it that it is
-    given besides.
-    """
-    parameters = tuple(data["parameters"])
-    table = {arg.name: name for arg, name in zip(args, parameters)}
-    back = data["backward"]
-    forward = _renamed(read(data["forward"]["items"], data["forward"]["state"]), table)
-    backward = _renamed(read(back["items"], back["state"]), table) if back else None
-    returned = tuple(item and table.get(item, item) for item in back["returned"]) if back else ()
-    results = tuple(table.get(name, name) for name in data["results"])
-    saved = tuple(dict.fromkeys(table.get(name, name) for name in data["saved"]))
-    grads = tuple(back["grads"]) if back else ()
-    if backward is not None:
-        backward = _tidy(backward, metas, tuple(name for name in returned if name))
-    wanted = _outside(backward, grads) if backward is not None else ()
-    wanted = tuple(dict.fromkeys((*wanted, *(n for n in returned if n and n not in grads))))
-    made = {name for step in backward.steps() for name in flat(step.outs)} if backward else set()
-    extra = tuple(name for name in wanted if name not in saved and name not in made)
-    forward = _tidy(forward, metas, (*results, *saved, *extra))
-    captured = tuple(
-        dict.fromkeys(
-            (*_outside(forward, parameters), *_loose(forward, parameters, (*saved, *extra)))
-        )
-    )
-    found = Function(
-        data["number"],
-        forward,
-        backward,
-        (*parameters, *captured),
-        results,
-        saved,
-        extra,
-        tuple(table.get(name, name) for name in data["dirty"]),
-        tuple(table.get(name, name) for name in data["constant"]),
-        data["materialize"],
-        grads,
-        (*returned, *([None] * len(captured))) if back else (),
-    )
-    return found, tuple(map(Ref, captured))
-
-
-def _renamed(call: ModuleCall, table: Mapping[str, str]) -> ModuleCall:
-    """With arguments by the names that they have inside."""
-    items = []
-    for item in call.items:
-        assert isinstance(item, Step)
-        node = item.node.map_refs(lambda ref: Ref(table.get(ref.name, ref.name)))
-        items.append(replace(item, node=node, same=table.get(item.same, item.same)))
-    return replace(call, items=tuple(items))
-
-
-def _tidy(call: ModuleCall, metas: Mapping[str, Any], results: tuple[str, ...]) -> ModuleCall:
-    return prune(unpack(call, metas, readers(call, results)), set(results))
-
-
-def _outside(call: ModuleCall, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Values that a body reads and neither makes nor is given."""
-    made = set(known)
-    found: dict[str, None] = {}
-    for step in call.steps():
-        for name in (*step.refs(), *((step.same,) if step.same else ())):
-            if name not in made:
-                found[name] = None
-        made.update(flat(step.outs))
-    return tuple(found)
-
-
-def _loose(call: ModuleCall, known: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
-    made = {*known, *(name for step in call.steps() for name in flat(step.outs))}
-    return (name for name in names if name not in made)
-
-
-# -- as Python
-# ---------------------------------------------------------------------------------------
 
 
 def lines(found: Function, program: TracedProgram, model: ModelNames, name: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from anonymizer.graph.ir import Alias
 from anonymizer.graph.layouts import tensor_text, view
 from anonymizer.graph.values import operand
-from anonymizer.model.tree import Given
+from anonymizer.trace.tree import Given
 
 
 class Inputs:

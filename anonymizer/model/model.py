@@ -15,15 +15,15 @@ from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.graph.expressions import constructor
 from anonymizer.graph.ir import Atom, StockLayer
 from anonymizer.model import functions, stand_ins
-from anonymizer.model.attributes import Attributes
+from anonymizer.model.body.attributes import Attributes
 from anonymizer.model.body.body_writer import Method, write_method
 from anonymizer.model.body.context import BlockContext
+from anonymizer.model.body.phrases import as_expression
 from anonymizer.model.inputs import Inputs, attribute_line, varying
-from anonymizer.model.ownership import Ownership
 from anonymizer.model.parametric import numbers, skeleton, with_parameters
 from anonymizer.model.paths import Paths
-from anonymizer.model.phrases import as_expression
-from anonymizer.model.tree import ROOT, Function, ModuleCall, Step, TracedProgram
+from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.tree import ROOT, Function, ModuleCall, Step, TracedProgram
 
 NAME = "Repro"
 #: A class with more numbers to choose than this is written anew for each use instead.

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Ref, TensorMeta
-from anonymizer.model.flow import connect, flat, prune
 from anonymizer.model.model import Written
-from anonymizer.model.tree import ModuleCall, Step, TracedProgram
+from anonymizer.trace.flow import connect, flat, prune
+from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
 
 _RESIDUAL = frozenset({"add", "add_", "operator.add", "operator.iadd", "torch.add", "__iadd__"})
 #: Products of two streams, which attention layers have.

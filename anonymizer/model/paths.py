@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anonymizer.model.attributes import Attributes
-from anonymizer.model.ownership import Ownership
-from anonymizer.model.tree import TracedProgram
+from anonymizer.model.body.attributes import Attributes
+from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.tree import TracedProgram
 
 
 @dataclass(frozen=True)

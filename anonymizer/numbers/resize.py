@@ -16,8 +16,8 @@ from typing import Any
 
 from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
 from anonymizer.graph.layouts import contiguous
-from anonymizer.model.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
 from anonymizer.source.program import is_simple
+from anonymizer.trace.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9

@@ -14,7 +14,7 @@ from typing import Any
 
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.values import ValueWriter
-from anonymizer.source.symbol_table import Ref
+from anonymizer.source.symbols.symbol_table import Ref
 
 #: Objects within objects are followed so far.
 _DEEP = 24

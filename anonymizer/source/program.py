@@ -7,6 +7,8 @@ import builtins
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from anonymizer.source.symbols.imports import import_lines
+
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Builtins that compute no tensor whatever they are given.
@@ -108,57 +110,3 @@ def _is_number(node: ast.expr) -> bool:
         length = isinstance(func, ast.Name) and func.id == "len"
         return length or isinstance(func, ast.Attribute) and func.attr in SIZE_METHODS
     return isinstance(node, ast.Constant) or isinstance(node, ast.Attribute) and node.attr in _SIZES
-
-
-def import_lines(*trees: ast.AST) -> list[str]:
-    """`import` statements for the dotted names in public trees, in the usual order."""
-    names = {part.id for tree in trees for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    modules = {"torch"}
-    for tree in trees:
-        for part in ast.walk(tree):
-            if isinstance(part, ast.Attribute):
-                dotted = ast.unparse(part).split(".")
-                if dotted[0] == "torch":
-                    modules.add(_submodule(dotted))
-                elif dotted[0] in STDLIB and len(dotted) == 2:
-                    modules.add(dotted[0])
-    python = sorted(each for each in modules if not each.startswith("torch"))
-    lines = [f"import {each}" for each in python]
-    lines += [""] if lines else []
-    lines += [f"import {each}" for each in sorted(modules - set(python))]
-    if "F" in names:
-        lines.append("import torch.nn.functional as F")
-    if "nn" in names:
-        lines.append("from torch import nn")
-    return lines
-
-
-# Standard modules a private program may lean on; a name from elsewhere is reported as a problem.
-STDLIB = frozenset("""
-    math operator functools itertools collections contextlib dataclasses enum typing abc copy random
-    warnings types logging re string time inspect numbers cmath statistics weakref threading os sys
-    """.split())
-_SUBMODULES = (
-    "torch.utils.checkpoint",
-    "torch.nn.attention.flex_attention",
-    "torch.nn.attention",
-    "torch.nn.utils.parametrize",
-    "torch.nn.utils.rnn",
-    "torch.utils._pytree",
-    "torch.utils.data",
-    "torch.distributed",
-    "torch.func",
-    "torch._dynamo",
-    "torch._inductor",
-    "torch._higher_order_ops",
-    "torch.export",
-    "torch.library",
-    "torch.fx.experimental.proxy_tensor",
-)
-
-
-def _submodule(dotted: list[str]) -> str:
-    text = ".".join(dotted)
-    return next(
-        (each for each in _SUBMODULES if text == each or text.startswith(each + ".")), "torch"
-    )

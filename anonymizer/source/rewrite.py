@@ -12,14 +12,14 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from anonymizer.source.names import PublicNames
 from anonymizer.source.objects.context import ProgramContext
+from anonymizer.source.objects.tensors import storage_expression, tensor_expression, view_expression
 from anonymizer.source.objects.ties import tie
 from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import tensor_paths
 from anonymizer.source.program import SourceProgram
-from anonymizer.source.symbol_table import Ref, SourceError, SymbolTable, parameters
-from anonymizer.source.tensors import storage_expression, tensor_expression, view_expression
+from anonymizer.source.symbols.names import PublicNames
+from anonymizer.source.symbols.symbol_table import Ref, SourceError, SymbolTable, parameters
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 

@@ -11,7 +11,8 @@ import dataclasses
 import re
 from collections.abc import Iterable
 
-from anonymizer.source.program import STDLIB, SourceProgram
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.symbols.imports import STDLIB
 
 _KNOWN = frozenset(dir(builtins)) | STDLIB | {"torch", "nn", "F", "__class__"}
 _ATTRIBUTE = re.compile(r"(?:attr|method)\d+")

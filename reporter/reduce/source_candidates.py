@@ -12,8 +12,8 @@ from pathlib import Path
 
 from anonymizer.graph.boilerplate import ReproBody
 from anonymizer.source import reduce, rewrite
-from anonymizer.source.program import import_lines
 from anonymizer.source.rewrite import SourceError, SourceProgram
+from anonymizer.source.symbols.imports import import_lines
 from reporter.core.candidate import Candidate
 from reporter.core.kinds import Kind, Layer
 from reporter.reduce.passes import Calls

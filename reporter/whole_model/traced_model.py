@@ -17,9 +17,10 @@ from anonymizer.graph import values
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.graph.ir import Graph
-from anonymizer.model import model, traced, tree
+from anonymizer.model import model
 from anonymizer.model import non_stock as parts
 from anonymizer.numbers import resize
+from anonymizer.trace import traced, tree
 from collectors.protocol import EquivalenceRequest
 from reporter.core.candidate import Candidate, Content
 from reporter.core.delta_debugging import minimise_list

@@ -23,7 +23,8 @@ import torch._dynamo
 import torch.utils.checkpoint
 
 from anonymizer.graph import values
-from anonymizer.model import model, traced
+from anonymizer.model import model
+from anonymizer.trace import traced
 from collectors.call import context, rungs
 from collectors.call.forks import fork_from_fresh_thread
 from collectors.trace import equivalence, trace

@@ -11,13 +11,13 @@ from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.indented_lines import IndentedLines
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.loop_writer import LoopWriter
+from anonymizer.model.body.phrases import last_value, unroll
 from anonymizer.model.body.references import References
 from anonymizer.model.body.repetition import divide
 from anonymizer.model.body.statements import ItemWriter, StatementWriter
 from anonymizer.model.body.variables import Variables
-from anonymizer.model.ownership import module_number
-from anonymizer.model.phrases import last_value, unroll
-from anonymizer.model.tree import ROOT
+from anonymizer.trace.ownership import module_number
+from anonymizer.trace.tree import ROOT
 
 _PLAIN_NAMES = ("x", "y", "z", "w")
 

@@ -1,12 +1,12 @@
-"""What a block is written from: the program, who owns what, the call, and the names given so far."""
+"""What a block is written from: the program, who owns what, the call, and the names so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anonymizer.model.attributes import Attributes, ModelNames
-from anonymizer.model.ownership import Ownership
-from anonymizer.model.tree import ModuleCall, TracedProgram
+from anonymizer.model.body.attributes import Attributes, ModelNames
+from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.tree import ModuleCall, TracedProgram
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anonymizer.graph.ir import Json
-from anonymizer.model.phrases import regions
+from anonymizer.model.body.phrases import regions
 
 
 class IndentedLines:

@@ -8,9 +8,9 @@ import math
 
 from anonymizer.graph.expressions import INFIX
 from anonymizer.graph.ir import Node, Ref
-from anonymizer.model.flow import flat
-from anonymizer.model.ownership import Ownership
-from anonymizer.model.tree import ROOT, ModuleCall, Step, TracedProgram
+from anonymizer.trace.flow import flat
+from anonymizer.trace.ownership import Ownership
+from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 
 
 class Lifetimes:

@@ -15,7 +15,7 @@ from anonymizer.model.body.loops import Loop
 from anonymizer.model.body.references import References
 from anonymizer.model.body.statements import StatementWriter
 from anonymizer.model.body.variables import Variables
-from anonymizer.model.flow import flat
+from anonymizer.trace.flow import flat
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anonymizer.model.body.context import BlockContext
+from anonymizer.model.body.phrases import as_expression
 from anonymizer.model.body.variables import Variables
-from anonymizer.model.ownership import module_name
-from anonymizer.model.phrases import as_expression
+from anonymizer.trace.ownership import module_name
 
 
 class References:

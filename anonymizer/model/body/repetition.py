@@ -9,14 +9,14 @@ from anonymizer.graph.ir import Ref
 from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.loops import Loop, Statement, find
-from anonymizer.model.flow import flat
-from anonymizer.model.phrases import pattern
-from anonymizer.model.tree import ModuleCall, Step
+from anonymizer.model.body.phrases import pattern
+from anonymizer.trace.flow import flat
+from anonymizer.trace.tree import ModuleCall, Step
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """The statements `start` to `end`, the last one not included; with `loop`, all of its windows."""
+    """The statements from `start` up to but not `end`; with `loop`, all of its windows."""
 
     loop: Loop | None
     start: int

@@ -12,12 +12,12 @@ from anonymizer.model.body.context import BlockContext
 from anonymizer.model.body.indented_lines import IndentedLines
 from anonymizer.model.body.lifetimes import Lifetimes
 from anonymizer.model.body.operations import square_root, write_operation
+from anonymizer.model.body.phrases import wrap_in_checkpoint
 from anonymizer.model.body.references import References
 from anonymizer.model.body.variables import Variables
-from anonymizer.model.flow import flat
-from anonymizer.model.ownership import module_number
-from anonymizer.model.phrases import wrap_in_checkpoint
-from anonymizer.model.tree import ModuleCall, Step
+from anonymizer.trace.flow import flat
+from anonymizer.trace.ownership import module_number
+from anonymizer.trace.tree import ModuleCall, Step
 
 #: Longest expression that is written inside of another.
 _SHORT = 44

@@ -9,7 +9,7 @@ from typing import Any
 
 from anonymizer.graph.ir import TensorMeta
 from anonymizer.model.body.lifetimes import Lifetimes
-from anonymizer.model.flow import flat
+from anonymizer.trace.flow import flat
 
 
 class Variables:

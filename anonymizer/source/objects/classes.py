@@ -11,8 +11,8 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from anonymizer.source.functions import Rewriter
 from anonymizer.source.objects.context import ProgramContext, Values
+from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
 from anonymizer.source.objects.ties import tie

@@ -1,4 +1,4 @@
-"""What the parts of a rewriting share: the private program as it is known, the public one so far."""
+"""What the parts of a rewriting share: the private program, and the public one so far."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from anonymizer.source.inference import infer
-from anonymizer.source.names import PublicNames
-from anonymizer.source.naming_policy import NamingPolicy
-from anonymizer.source.symbol_table import Ref, SymbolTable
+from anonymizer.source.symbols.inference import infer
+from anonymizer.source.symbols.names import PublicNames
+from anonymizer.source.symbols.naming_policy import NamingPolicy
+from anonymizer.source.symbols.symbol_table import Ref, SymbolTable
 
 
 @dataclass

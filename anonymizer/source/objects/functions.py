@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anonymizer.source.functions import Rewriter
 from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
+from anonymizer.source.objects.function_body import Rewriter
 
 
 class FunctionWriter:

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anonymizer.source.symbol_table import Ref
+from anonymizer.source.symbols.symbol_table import Ref
 
 #: What torch calls `setup_context` with, by name.
 SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")

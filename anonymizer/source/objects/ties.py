@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from anonymizer.source.objects.context import ProgramContext
-from anonymizer.source.symbol_table import Ref
+from anonymizer.source.symbols.symbol_table import Ref
 
 #: Objects within objects are followed so far.
 _DEEP = 12

@@ -13,10 +13,10 @@ from anonymizer.source.objects.instances import InstanceWriter
 from anonymizer.source.objects.operators import SETUP, operator_statements
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
+from anonymizer.source.objects.tensors import tensor_expression
 from anonymizer.source.objects.ties import tie
-from anonymizer.source.program import STDLIB
-from anonymizer.source.symbol_table import FunctionNode, Ref, parameters
-from anonymizer.source.tensors import tensor_expression
+from anonymizer.source.symbols.imports import STDLIB
+from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 
 _STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger")
 

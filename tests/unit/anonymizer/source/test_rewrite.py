@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from anonymizer.source.names import PublicNames
 from anonymizer.source.rewrite import rebuild
+from anonymizer.source.symbols.names import PublicNames
 from tests.support.gathered import handmade
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.source.tensors import tensor_expression
+from anonymizer.source.objects.tensors import tensor_expression
 from tests.support.gathered import handmade
 
 

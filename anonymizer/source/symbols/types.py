@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from anonymizer.source.symbol_table import SymbolTable, parameters
+from anonymizer.source.symbols.symbol_table import SymbolTable, parameters
 
 Atom = tuple[Any, ...]
 Type = frozenset[Atom]
@@ -44,7 +44,7 @@ class Types:
     """Runs to a fixed point over all functions; then `receivers` and `callees` hold the answers by
     node id.
 
-    `walk(types, function id)` visits one function (`anonymizer.source.inference`).
+    `walk(types, function id)` visits one function (`anonymizer.source.symbols.inference`).
     """
 
     def __init__(self, symbols: SymbolTable, walk: Callable[[Types, str], None]) -> None:

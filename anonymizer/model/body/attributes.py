@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from anonymizer.model.tree import Function, Step
+from anonymizer.trace.tree import Function, Step
 
 
 class Attributes:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.symbol_table import SymbolTable
-from anonymizer.source.types import PUBLIC, UNKNOWN, Type, Types, elements, is_private
+from anonymizer.source.symbols.symbol_table import SymbolTable
+from anonymizer.source.symbols.types import PUBLIC, UNKNOWN, Type, Types, elements, is_private
 
 _SEQUENCES = {
     "zip",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anonymizer.model.tree import ROOT, ModuleCall, Step, TracedProgram
+from anonymizer.trace.tree import ROOT, ModuleCall, Step, TracedProgram
 
 _MODULE = "module:"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from anonymizer.graph.ir import Node, Ref
-from anonymizer.model.tree import ROOT, ModuleCall, Step
+from anonymizer.trace.tree import ROOT, ModuleCall, Step
 
 
 def flat(names: tuple[Any, ...]) -> Iterator[str]:

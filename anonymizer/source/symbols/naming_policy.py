@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.names import PublicNames, is_dunder
-from anonymizer.source.symbol_table import SymbolTable, parameters
-from anonymizer.source.types import UNKNOWN, Type, Types
+from anonymizer.source.symbols.names import PublicNames, is_dunder
+from anonymizer.source.symbols.symbol_table import SymbolTable, parameters
+from anonymizer.source.symbols.types import UNKNOWN, Type, Types
 
 
 class NamingPolicy:

@@ -14,10 +14,10 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from anonymizer.source.names import is_dunder
-from anonymizer.source.naming_policy import NamingPolicy
-from anonymizer.source.symbol_table import parameters
-from anonymizer.source.types import UNKNOWN, Type, is_private
+from anonymizer.source.symbols.names import is_dunder
+from anonymizer.source.symbols.naming_policy import NamingPolicy
+from anonymizer.source.symbols.symbol_table import parameters
+from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
 _ATTRIBUTE_CALLS = {"getattr", "setattr", "hasattr", "delattr"}

@@ -15,9 +15,9 @@ from typing import Any
 
 from anonymizer.graph.ir import Json, Node, Recipe, StockLayer, TensorMeta
 from anonymizer.graph.ir_json import json_value, meta_from_json, value_from_json
-from anonymizer.model.flow import connect, prune, readers, splice, unpack
-from anonymizer.model.functions import function
-from anonymizer.model.tree import (
+from anonymizer.trace.flow import connect, prune, readers, splice, unpack
+from anonymizer.trace.functions import function
+from anonymizer.trace.tree import (
     ROOT,
     Given,
     Module,
