@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.values import ValueWriter
@@ -97,7 +96,7 @@ class _Walk:
                 yield f".keywords[{public!r}]", each
 
     def _inside(self, path: str, key: str) -> Iterator[tuple[str, str]]:
-        record: Any = self.context.symbols.instance(key)
+        record = self.context.symbols.instance(key)
         names = self.context.names
         if record.get("stock") is not None and "items" not in record:
             yield path, key

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from anonymizer.source.objects.context import ProgramContext
 from anonymizer.source.objects.tensors import storage_expression, tensor_expression, view_expression
@@ -19,14 +18,12 @@ from anonymizer.source.objects.values import ValueWriter
 from anonymizer.source.paths import tensor_paths
 from anonymizer.source.program import SourceProgram
 from anonymizer.source.symbols.names import PublicNames
-from anonymizer.source.symbols.symbol_table import Ref, SourceError, SymbolTable, parameters
+from anonymizer.source.symbols.symbol_table import Record, Ref, SourceError, SymbolTable, parameters
 
 __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 
 
-def rebuild(
-    gathered: Mapping[str, Any], vocabulary: Collection[str], exact: bool = False
-) -> SourceProgram:
+def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) -> SourceProgram:
     """The public program of a gathered call.
 
     A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist
@@ -66,9 +63,7 @@ def _root(context: ProgramContext, ref: Ref) -> tuple[str, Ref] | None:
     return ("entry" if private else "entry.body"), owner
 
 
-def rebuild_backend(
-    gathered: Mapping[str, Any], vocabulary: Collection[str]
-) -> SourceProgram | None:
+def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProgram | None:
     """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None
     if there is none.
     """
@@ -119,7 +114,7 @@ def _entry(values: ValueWriter, ref: Ref) -> tuple[str, ast.arguments | None]:
     return _function(context, inner), None
 
 
-def _wrapped(values: ValueWriter, ref: Ref, record: Mapping[str, Any]) -> str:
+def _wrapped(values: ValueWriter, ref: Ref, record: Record) -> str:
     """A stock layer or container as the entry gets a module around it."""
     context = values.context
     names = _parameter_names(context)
@@ -285,7 +280,7 @@ def _is_definition(nodes: Iterable[ast.stmt]) -> bool:
     )
 
 
-def _needed(node: ast.stmt, statements: Mapping[str, Any], whole: bool) -> list[str]:
+def _needed(node: ast.stmt, statements: Record, whole: bool) -> list[str]:
     """Names of definitions that must stand before `node`; `whole`: its functions are called at
     once.
     """

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Mapping
-from typing import Any
 
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.function_body import Rewriter
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import assignment, expression, public_dotted_name
 from anonymizer.source.objects.ties import tie
+from anonymizer.source.symbols.symbol_table import Record
 
 _DECORATORS = {
     "static": "staticmethod",
@@ -51,13 +51,13 @@ class ClassWriter:
         made.statements[name] = [self._class(key, name)]
         return name
 
-    def _prefix(self, record: Mapping[str, Any]) -> str:
+    def _prefix(self, record: Record) -> str:
         """What a class is called without its own name."""
         if record["module"] or record["function"]:
             return "Block" if record["module"] else "Operation"
         return "Error" if self._is_exception(record) else "Thing"
 
-    def _is_exception(self, record: Mapping[str, Any]) -> bool:
+    def _is_exception(self, record: Record) -> bool:
         return any(
             (
                 self._is_exception(self._symbols.cls(base["id"]))
@@ -105,7 +105,7 @@ class ClassWriter:
             made.type_params = []  # type: ignore[attr-defined]
         return made
 
-    def _fields(self, key: str, record: Mapping[str, Any]) -> list[ast.stmt]:
+    def _fields(self, key: str, record: Record) -> list[ast.stmt]:
         live = [
             each["state"]
             for each in self._symbols.gathered["instances"].values()
@@ -121,7 +121,7 @@ class ClassWriter:
                 made.append(ast.AnnAssign(target, ast.Name("object", ast.Load()), value, 1))
         return made
 
-    def _constructor(self, key: str, record: Mapping[str, Any]) -> list[ast.stmt]:
+    def _constructor(self, key: str, record: Record) -> list[ast.stmt]:
         same, given = self._shapes.split(key)
         everyone = self._symbols.gathered["instances"].values()
         live = next((each for each in everyone if each["class"].get("id") == key), None)
@@ -156,8 +156,8 @@ class ClassWriter:
 
     def _parent(
         self,
-        record: Mapping[str, Any],
-        live: Any,
+        record: Record,
+        live: Record,
         state: Mapping[str, str],
         given: Mapping[str, str],
     ) -> str:
@@ -179,7 +179,7 @@ class ClassWriter:
             else f"super().__init__(*{items})"
         )
 
-    def _method(self, key: str, name: str, method: Mapping[str, Any]) -> ast.stmt | None:
+    def _method(self, key: str, name: str, method: Record) -> ast.stmt | None:
         target = method["function"]
         if target["kind"] != "function":
             self._definitions.problems.append(target.get("reason", "a method"))

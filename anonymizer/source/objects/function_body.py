@@ -16,7 +16,7 @@ from typing import Any
 
 from anonymizer.source.symbols.names import is_dunder
 from anonymizer.source.symbols.naming_policy import NamingPolicy
-from anonymizer.source.symbols.symbol_table import parameters
+from anonymizer.source.symbols.symbol_table import Record, Ref, parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__"}
@@ -39,7 +39,7 @@ class Rewriter(ast.NodeTransformer):
         self,
         key: str,
         decisions: NamingPolicy,
-        value: Callable[[Any, str, bool], ast.expr],
+        value: Callable[[Ref, str, bool], ast.expr],
         problems: list[str],
     ) -> None:
         self.key = key
@@ -338,7 +338,7 @@ def _constant(value: Any) -> ast.expr:
     return ast.Constant(b"" if isinstance(value, bytes) else value)
 
 
-def bound_names(scope: ast.AST, refs: Any) -> set[str]:
+def bound_names(scope: ast.AST, refs: Record) -> set[str]:
     """Names bound directly in a scope; local imports that were gathered as values do not count."""
     found: set[str] = set()
     away: set[str] = set()

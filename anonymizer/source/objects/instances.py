@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
 
 from anonymizer.source.objects.classes import ClassWriter
 from anonymizer.source.objects.context import ProgramContext, Values
 from anonymizer.source.objects.shapes import InstanceShapes
 from anonymizer.source.objects.syntax import expression, list_display, public_dotted_name
+from anonymizer.source.symbols.symbol_table import Record
 
 #: Arguments of stock layers that are usually given by position.
 _POSITIONAL = frozenset("""
@@ -54,7 +53,7 @@ class InstanceWriter:
         self._context.definitions.problems.append(problem)
         return ast.Constant(None)
 
-    def _stock(self, record: Mapping[str, Any]) -> ast.expr:
+    def _stock(self, record: Record) -> ast.expr:
         """A layer or a container of torch."""
         layer = public_dotted_name(record["class"]["name"])
         if "items" in record:
@@ -75,7 +74,7 @@ class InstanceWriter:
             else made
         )
 
-    def _container(self, layer: ast.expr, record: Mapping[str, Any]) -> ast.expr:
+    def _container(self, layer: ast.expr, record: Record) -> ast.expr:
         named = record["class"]["name"].endswith("Dict")
         items = [(name, self._values.build(each)) for name, each in record["items"]]
         if named:
@@ -87,7 +86,7 @@ class InstanceWriter:
             return ast.Call(layer, [each for _, each in items], [])
         return ast.Call(layer, [list_display([each for _, each in items])], [])
 
-    def _private(self, record: Mapping[str, Any]) -> ast.expr:
+    def _private(self, record: Record) -> ast.expr:
         """An object of a gathered class."""
         owner = record["class"]["id"]
         name, cls = self._classes.refer(owner), self._context.symbols.cls(owner)
@@ -112,7 +111,7 @@ class InstanceWriter:
             [],
         )
 
-    def _bare(self, name: str, record: Mapping[str, Any], frozen: bool) -> ast.expr:
+    def _bare(self, name: str, record: Record, frozen: bool) -> ast.expr:
         """An object whose class keeps its own `__init__`, because gathered code calls it."""
         maker = self._context.names.fresh("make")
         lines = [f"def {maker}():", f"    made = {name}.__new__({name})"]

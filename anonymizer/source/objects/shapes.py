@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
 
 from anonymizer.source.objects.context import ProgramContext, Values
+from anonymizer.source.symbols.symbol_table import Record
 
 
 class InstanceShapes:
@@ -17,7 +16,7 @@ class InstanceShapes:
         self._values = values
         self._shapes: dict[str, tuple[list[str], list[str]]] = {}
 
-    def read_state(self, record: Mapping[str, Any]) -> dict[str, str]:
+    def read_state(self, record: Record) -> dict[str, str]:
         """Private attribute -> text of its value; numbered children of a container subclass are
         `*items`.
         """

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+#: A tensor as `collectors.source` describes it: shape, stride and offset (elements), dtype, statistics.
+TensorSpec = Mapping[str, Any]
+
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
-def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
+def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
     """The expression that makes it.
 
     `exact` keeps the values of a tiny tensor of small whole numbers.
@@ -29,7 +32,7 @@ def tensor_expression(spec: Mapping[str, Any], exact: bool = False) -> str:
     )
 
 
-def storage_expression(specs: list[Mapping[str, Any]]) -> str:
+def storage_expression(specs: list[TensorSpec]) -> str:
     """A flat tensor that is long enough for all the tensors that lie in it."""
     length = max(each.get("offset", 0) + _span(each) for each in specs)
     widest = dict(max(specs, key=lambda each: prod(each["shape"])))
@@ -37,7 +40,7 @@ def storage_expression(specs: list[Mapping[str, Any]]) -> str:
     return _values(widest, False)
 
 
-def view_expression(spec: Mapping[str, Any], base: str) -> str:
+def view_expression(spec: TensorSpec, base: str) -> str:
     """The tensor as a view of a flat base; a grad-requiring one is made so afterwards."""
     offset = f", {spec['offset']}" if spec.get("offset") else ""
     text = f"{base}.as_strided({tuple(spec['shape'])}, {tuple(spec['stride'])}{offset})"
@@ -46,7 +49,7 @@ def view_expression(spec: Mapping[str, Any], base: str) -> str:
     return text + (".requires_grad_()" if spec.get("requires_grad") else "")
 
 
-def contiguous(spec: Mapping[str, Any]) -> bool:
+def contiguous(spec: TensorSpec) -> bool:
     """Whether the strides are those of a fresh tensor."""
     return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(
         spec["shape"]
@@ -57,7 +60,7 @@ def _strides(shape: list[int]) -> list[int]:
     return [prod(max(size, 1) for size in shape[index + 1 :]) for index in range(len(shape))]
 
 
-def _span(spec: Mapping[str, Any]) -> int:
+def _span(spec: TensorSpec) -> int:
     return (
         1 + sum((size - 1) * step for size, step in zip(spec["shape"], spec["stride"]))
         if prod(spec["shape"])
@@ -65,12 +68,12 @@ def _span(spec: Mapping[str, Any]) -> int:
     )
 
 
-def _normal(spec: Mapping[str, Any]) -> bool:
+def _normal(spec: TensorSpec) -> bool:
     pairs = zip(spec["shape"], spec.get("stride", _strides(spec["shape"])), _strides(spec["shape"]))
     return contiguous(spec) or all(size == 1 or step == usual for size, step, usual in pairs)
 
 
-def _laid_out(spec: Mapping[str, Any], exact: bool) -> tuple[str, bool]:
+def _laid_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
     """The expression, and whether it is one factory call, to which `requires_grad=True` can be
     given.
     """
@@ -121,7 +124,7 @@ def _tuple(shape: list[int]) -> str:
     return repr(tuple(shape))
 
 
-def _values(spec: Mapping[str, Any], exact: bool) -> str:
+def _values(spec: TensorSpec, exact: bool) -> str:
     shape, stats, dtype = list(spec["shape"]), spec.get("stats", {}), spec["dtype"]
     options = "" if spec.get("device", "cpu") == "cpu" else f', device="{spec["device"]}"'
     typed = ("" if dtype == "float32" else f", dtype=torch.{dtype}") + options

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: What was gathered of the program, a class, a function or an instance: `collectors.source`.
+Record = Mapping[str, Any]
+#: A gathered value: its `kind`, and an `id` where it has a record of its own.
 Ref = Mapping[str, Any]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -25,11 +28,11 @@ class SymbolTable:
     a def).
     """
 
-    gathered: Mapping[str, Any]
+    gathered: Record
     trees: dict[str, FunctionNode] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, gathered: Mapping[str, Any]) -> SymbolTable:
+    def load(cls, gathered: Record) -> SymbolTable:
         """Parses every function."""
         symbols = cls(gathered)
         for key, record in gathered["functions"].items():
@@ -42,16 +45,16 @@ class SymbolTable:
             symbols.trees[key] = _definition(node)
         return symbols
 
-    def function(self, key: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.gathered["functions"][key]
+    def function(self, key: str) -> Record:
+        found: Record = self.gathered["functions"][key]
         return found
 
-    def cls(self, key: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.gathered["classes"][key]
+    def cls(self, key: str) -> Record:
+        found: Record = self.gathered["classes"][key]
         return found
 
-    def instance(self, key: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.gathered["instances"][key]
+    def instance(self, key: str) -> Record:
+        found: Record = self.gathered["instances"][key]
         return found
 
     def lineage(self, key: str) -> Iterator[str]:
@@ -61,11 +64,11 @@ class SymbolTable:
             if base["kind"] == "class":
                 yield from self.lineage(base["id"])
 
-    def method(self, key: str, name: str) -> Mapping[str, Any] | None:
+    def method(self, key: str, name: str) -> Record | None:
         """The record of a method found on a class or its private bases."""
         for each in self.lineage(key):
             if name in self.cls(each)["methods"]:
-                found: Mapping[str, Any] = self.cls(each)["methods"][name]
+                found: Record = self.cls(each)["methods"][name]
                 return found
         return None
 
