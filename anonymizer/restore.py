@@ -39,7 +39,10 @@ class NameMapping:
         return cls(**{name: data[name] for name in data})
 
     def private(self, text: str) -> str:
-        """The text with every public name that stands for one private name replaced by it."""
+        """The text with every public name that stands for one private name replaced by it.
+
+        What could be several private names stays as it is.
+        """
         reader = _Reader(self)
         return "".join(reader.line(line) for line in text.splitlines(keepends=True))
 

@@ -54,7 +54,8 @@ class PublicKernel:
     def constant(self, value: object) -> object:
         """A constant of a launch as the public kernel knows it.
 
-        Raises NotPublic for what is neither a number, nor a text, nor one of Triton's dtypes.
+        Raises:
+            KernelNotPublic: it is neither a number, nor a text, nor one of Triton's dtypes.
         """
         if isinstance(value, str):
             return value if value in STRINGS else self.strings.get(value, "text")
@@ -70,11 +71,12 @@ def rebuild(source: str, name: str, vocabulary: Collection[str]) -> PublicKernel
 
     Args:
         source: the text of the script.
+        name: the private name of the kernel.
         vocabulary: Triton's own names, from the user's interpreter.
 
     Raises:
-        NotPublic: it uses something that is neither Triton's, nor Python's, nor defined in the same
-            file.
+        KernelNotPublic: it uses something that is neither Triton's, nor Python's, nor defined in
+            the same file.
     """
     tree = ast.parse(source)
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

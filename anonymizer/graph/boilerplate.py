@@ -59,7 +59,15 @@ class ReproBody:
 
 
 def render(body: ReproBody, check: ReproCheck) -> str:
-    """The complete text of a repro, unformatted but valid."""
+    """The complete text of a repro: valid Python that black has not seen.
+
+    Args:
+        body: the program and its inputs.
+        check: what is compared, and under which settings of torch.
+
+    Returns:
+        A script with `inputs()` and `main()`, which needs torch and the standard library alone.
+    """
     main = _main(body, check)
     run = _run(body, check)
     # a prelude was written to stand alone; each import is wanted once, at the top
@@ -80,7 +88,7 @@ def render(body: ReproBody, check: ReproCheck) -> str:
 
 
 def imports_of(body: ReproBody) -> list[str]:
-    """The import statements that a body needs by itself."""
+    """The import statements that a body needs by itself, one a line; "" parts the groups."""
     return _imports(body.definitions, body, ReproCheck("crash"))
 
 

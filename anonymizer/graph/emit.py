@@ -55,7 +55,11 @@ class Emitter:
         self.sizes: dict[str, tuple[str, int]] = {}
 
     def body(self) -> ReproBody:
-        """Definitions and inputs of the graph as harness body."""
+        """Definitions and inputs of the graph as the body of a repro.
+
+        A module where the graph has state or stock layers, a function otherwise. Sizes are in
+        elements; those that change from call to call get names. Raises NotPublic.
+        """
         arguments = [item for item in self.graph.inputs if item.kind == "input"]
         self._name_inputs(arguments)
         self._state()
@@ -119,8 +123,10 @@ class Emitter:
         return tuple(self.sizes.values())
 
     def symbols(self) -> tuple[str, ...]:
-        """The symbolic sizes in the order in which `inputs` takes them; known once the body was
-        made.
+        """Names of symbolic sizes, as Dynamo has them (`s0`), in the order of the parameters of
+        `inputs`.
+
+        Known once `body` has been called.
         """
         return tuple(self.sizes)
 
@@ -230,5 +236,9 @@ class Emitter:
 
 
 def emit(graph: Graph) -> ReproBody:
-    """The graph as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
+    """The graph as the body of a repro.
+
+    Raises:
+        NotPublic: an argument or a function has no public form.
+    """
     return Emitter(graph).body()

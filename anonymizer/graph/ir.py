@@ -197,7 +197,10 @@ class Graph:
         return found if isinstance(found, Input) else None
 
     def users(self) -> dict[str, list[str]]:
-        """For each value, the nodes that read it, in order."""
+        """Name of a value -> names of the nodes that read it, in order.
+
+        What nobody reads is not there.
+        """
         found: dict[str, list[str]] = {}
         for node in self.nodes:
             for name in node.refs():
@@ -220,7 +223,12 @@ class Graph:
         )
 
     def meta_of(self, name: str) -> Any:
-        """The metadata of a value: TensorMeta, a tuple of those, a scalar's kind, or None."""
+        """The metadata of a value by its name.
+
+        Returns:
+            TensorMeta for a tensor, a tuple of metadata for several results, the kind of a scalar
+            (`int`, `float`), or None where nothing is known.
+        """
         item = self.input(name)
         if item is not None:
             return item.meta
@@ -238,7 +246,7 @@ def refs_of(value: Value) -> Iterator[str]:
 
 
 def map_value(value: Value, change: Callable[[Ref], Value]) -> Value:
-    """An argument with every reference inside it replaced."""
+    """An argument with every reference inside of it replaced by what `change` makes of it."""
     if isinstance(value, Ref):
         return change(value)
     if isinstance(value, Seq):
@@ -249,7 +257,10 @@ def map_value(value: Value, change: Callable[[Ref], Value]) -> Value:
 
 
 def map_constants(value: Value, change: Callable[[Any], Any]) -> Value:
-    """An argument with every plain constant inside it replaced."""
+    """An argument with every plain constant inside of it replaced by what `change` makes of it.
+
+    References and `Atom`s stay as they are.
+    """
     if isinstance(value, Seq):
         if value.kind == "dict":
             return Seq(
@@ -285,7 +296,10 @@ def fold_scalars(graph: Graph) -> Graph:
 
 
 def impure(node: Node) -> bool:
-    """Whether a node has an effect beyond its result."""
+    """Whether a node has an effect beyond its result.
+
+    In-place operations (`add_`, `__setitem__`), regions and switches of grad mode have one.
+    """
     if node.op in ("enter", "exit", "grad_mode"):
         return True
     short = node.target.rsplit(".", 1)[-1]
@@ -301,8 +315,9 @@ def impure(node: Node) -> bool:
 
 
 def prune(graph: Graph, *, drop_impure: bool = False) -> Graph:
-    """The graph without nodes and inputs that nothing reads (in-place operations stay, unless
-    `drop_impure`).
+    """The graph without nodes and inputs that nothing reads.
+
+    In-place operations stay, unless `drop_impure`; so do the inputs whose storage a kept one views.
     """
     needed = {ref.name for ref in graph.outputs}
     kept: list[Node] = []

@@ -28,6 +28,9 @@ from anonymizer.graph.ir import (
 
 
 def value_from_json(data: Any) -> Value:
+    """An argument from its JSON form: {"ref": name}, {"atom": text}, {"float": text},
+    {"device": name}, {"list" | "tuple" | "slice": [...]}, {"dict": {...}}, or a plain constant.
+    """
     if not isinstance(data, Mapping):
         return data  # type: ignore[no-any-return]
     if "ref" in data:
@@ -45,7 +48,15 @@ def value_from_json(data: Any) -> Value:
 
 
 def meta_from_json(data: Any) -> Any:
-    """TensorMeta, a tuple of metadata, a scalar's kind, or None."""
+    """The metadata of a value from its JSON form.
+
+    Args:
+        data: {"shape", "stride" (elements), "dtype", "device", "requires_grad"} for a tensor,
+            {"scalar": kind}, or a list of these.
+
+    Returns:
+        TensorMeta, a tuple of metadata, a scalar's kind, or None.
+    """
     if isinstance(data, list):
         return tuple(meta_from_json(item) for item in data)
     if not isinstance(data, Mapping):
@@ -68,8 +79,17 @@ def _frozen(stats: Json) -> Iterator[tuple[str, Any]]:
 
 
 def from_json(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> Graph:
-    """A captured graph; `recipe` chooses how each input's values are made from its metadata and
-    statistics.
+    """A captured graph from the JSON that `collectors.dynamo` made.
+
+    Args:
+        data: inputs, nodes, outputs and the sizes of successive runs.
+        recipe: chooses how a tensor's values are made, from its metadata and statistics.
+
+    Returns:
+        The graph without what nobody reads; results of opaque operators are inputs of it.
+
+    Raises:
+        NotPublic: the graph needs what an opaque operator returns besides tensors.
     """
     inputs = []
     for item in data["inputs"]:
@@ -152,6 +172,7 @@ def _is_tensor(node: Node) -> bool:
 
 
 def json_value(value: Any) -> Value:
+    """A constructor argument of a stock layer from its JSON form; a list becomes a tuple."""
     if isinstance(value, list):
         return Seq("tuple", tuple(json_value(item) for item in value))
     return value  # type: ignore[no-any-return]

@@ -9,7 +9,11 @@ from anonymizer.graph.ir import Recipe, TensorMeta
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a contiguous tensor."""
+    """Strides, in elements, of a contiguous tensor of a shape.
+
+    A dimension of size 0 counts as 1, as in `make_contiguous_strides_for` of torch:
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_prims_common/__init__.py
+    """
     strides = []
     step = 1
     for size in reversed(shape):
@@ -19,7 +23,13 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -> str:
-    """Python that makes a tensor of these dims and the layout of `meta`."""
+    """Python that makes a tensor of the layout, dtype and device of `meta`.
+
+    Args:
+        meta: shape and strides in elements; without strides the tensor is contiguous.
+        recipe: how its values are made.
+        dims: the shape as it is written: a size, or the name of one that changes.
+    """
 
     def made(shape: tuple[int | str, ...]) -> str:
         return values.expression(recipe, shape, meta.dtype, meta.device)
@@ -51,7 +61,17 @@ def tensor_text(meta: TensorMeta, recipe: Recipe, dims: tuple[int | str, ...]) -
 
 
 def view(owner: str, of: TensorMeta, meta: TensorMeta, offset: int) -> str:
-    """`owner[k:]` where that is the view, else as_strided."""
+    """The expression of a tensor that lies in another one's storage.
+
+    Args:
+        owner: the expression of the other tensor.
+        of: its metadata.
+        meta: metadata of the view.
+        offset: from the beginning of the owner, in elements.
+
+    Returns:
+        `owner[k:]` or `owner[k:m]` where that is the view, else `owner.as_strided(…)`.
+    """
     if (
         of.stride
         and meta.stride == of.stride

@@ -170,7 +170,15 @@ _LAYERS: dict[
 
 
 def match(graph: Graph, node: Node, users: Mapping[str, list[str]]) -> LayerMatch | None:
-    """The stock layer that stands for `node`, if it owns all of its parameters alone."""
+    """The stock layer that stands for `node`, if it owns all of its parameters alone.
+
+    Args:
+        users: value -> the nodes that read it, as `Graph.users` has them.
+
+    Returns:
+        None where the call is of no layer, or where something else reads one of its parameters, or
+        a parameter is not float32 on the CPU.
+    """
     given = _arguments(node)
     short = node.target.rsplit(".", 1)[-1]
     if given is None or short not in _LAYERS:

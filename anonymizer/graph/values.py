@@ -10,11 +10,11 @@ and that were therefore recorded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anonymizer.graph.ir import Recipe, TensorMeta
+from anonymizer.graph.ir import Json, Recipe, TensorMeta
 
 LEVELS = ("plain", "positive", "moments", "range", "close")
 #: The last resort where the user has allowed it: `close`, and the named tensors as they are.
@@ -23,13 +23,16 @@ ALLOWED = "allowed"
 MOST_VALUES = 1024
 
 
-def levels(stats: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:
-    """The levels worth trying for tensors of these statistics."""
+def levels(stats: Iterable[Json | None]) -> tuple[str, ...]:
+    """The levels worth trying for tensors of these statistics, plainest first.
+
+    `ALLOWED` is among them where the user has named tensors whose values may be shown.
+    """
     named = any(item and item.get("values") is not None for item in stats)
     return (*LEVELS, ALLOWED) if named else LEVELS
 
 
-def _integer(meta: TensorMeta, stats: Mapping[str, Any], level: str) -> Recipe:
+def _integer(meta: TensorMeta, stats: Json, level: str) -> Recipe:
     low, high = int(stats.get("min", 0)), int(stats.get("max", 1))
     if meta.dtype == "bool":
         return Recipe("bool")
@@ -47,12 +50,15 @@ def _integer(meta: TensorMeta, stats: Mapping[str, Any], level: str) -> Recipe:
     return Recipe("randint", low, high + 1)
 
 
-def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
-    """The function that chooses a recipe at one of `LEVELS` for a tensor's metadata and
-    statistics.
+def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
+    """The function that chooses a recipe at one of `LEVELS`, or at `ALLOWED`.
+
+    Returns:
+        (metadata, statistics) -> recipe. The statistics are those of `collectors.source.values`:
+        `min`, `max`, `mean`, `std`, `distinct`, shares of special values; each may be missing.
     """
 
-    def choose(meta: TensorMeta, stats: Mapping[str, Any]) -> Recipe:
+    def choose(meta: TensorMeta, stats: Json) -> Recipe:
         if level == ALLOWED and stats.get("values") is not None:
             return Recipe("literal", values=tuple(stats["values"]), shape=meta.shape)
         if not meta.is_float and not meta.dtype.startswith("complex"):
@@ -83,7 +89,7 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Mapping[str, Any]], Recipe]:
     return choose
 
 
-def _moments(stats: Mapping[str, Any]) -> Recipe | None:
+def _moments(stats: Json) -> Recipe | None:
     """A normal distribution of the same mean and deviation, each to one digit."""
     deviation = _tidy(stats.get("std", 0.0))
     if not deviation:
@@ -94,7 +100,7 @@ def _moments(stats: Mapping[str, Any]) -> Recipe | None:
     return Recipe("normal", _tidy(mean) if abs(mean) > 0.01 * stats["std"] else 0.0, deviation)
 
 
-def _ties(stats: Mapping[str, Any]) -> Recipe:
+def _ties(stats: Json) -> Recipe:
     """Few different values, equally far apart: as many as there were, over the same range."""
     low, high = stats["min"], stats["max"]
     step = _tidy((high - low) / (stats["distinct"] - 1), math.ceil)
@@ -102,7 +108,7 @@ def _ties(stats: Mapping[str, Any]) -> Recipe:
     return Recipe("ties", first, first + stats["distinct"], step=step)
 
 
-def _special(base: Recipe, stats: Mapping[str, Any], level: str) -> Recipe:
+def _special(base: Recipe, stats: Json, level: str) -> Recipe:
     """At the closest level, `base` with about as many zeros, NaNs and infinities as there were, to
     one digit.
     """
@@ -126,11 +132,15 @@ _SPECIAL = {
 }
 
 
-def weight_recipes(stats: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """How weights can be made where a layer's own initialisation is too tame: statements on
-    `weight`, from plain to close.
+def weight_recipes(stats: Sequence[Json]) -> Iterator[str]:
+    """How weights can be made where a layer's own initialisation is too tame, from plain to close.
 
-    Numbers are those of all weights together, to one digit, so that none of them tells of any.
+    Args:
+        stats: of each weight: `numel`, `mean`, `std`, `min`, `max`; those without are left out.
+
+    Returns:
+        Statements on `weight`. Their numbers are those of all weights together, to one digit, so
+        that none of them tells of any.
     """
     known = [item for item in stats if "std" in item and "min" in item]
     if not known:
@@ -155,7 +165,14 @@ def _tidy(value: float, toward: Callable[[float], float] = round) -> float:
 
 
 def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device: str) -> str:
-    """Python text that makes a contiguous tensor; `shape` entries are numbers or names of sizes."""
+    """Python text that makes a contiguous tensor.
+
+    Args:
+        recipe: how its values are made.
+        shape: sizes in elements, or names of sizes.
+        dtype: as torch names it, `float32`.
+        device: its type, `cpu`.
+    """
     where = "" if device == "cpu" else f', device="{device}"'
     text = _base(recipe, shape, dtype, where)
     sizes = ", ".join(str(size) for size in shape) or "()"
@@ -165,7 +182,9 @@ def expression(recipe: Recipe, shape: tuple[int | str, ...], dtype: str, device:
 
 
 def operand(text: str) -> str:
-    """An expression to which a method call can be appended."""
+    """An expression to which a method call can be appended, with parentheses where it needs
+    them.
+    """
     return f"({text})" if " * " in text or " + " in text or " - " in text else text
 
 

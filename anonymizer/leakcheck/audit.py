@@ -89,9 +89,12 @@ def audit(
         files: name -> text of everything outside `private/`. Names are searched as well.
         terms: what the private program is recognised by.
         identity: home folder, user and host by value.
-        house: constant text; see `OwnText`.
+        ours: text that is the same whatever the private program says.
         allowed: public values that look like credentials or addresses (torch's git revision,
             releases of packages).
+
+    Returns:
+        The findings, each with its file and line. Nothing is changed.
     """
     wanted_in_code = terms.without(ours.code)
     wanted_in_prose = wanted_in_code.without(ours.prose)

@@ -101,7 +101,10 @@ class PatternMatch:
 def addresses(text: str, allowed: frozenset[str] = frozenset()) -> Iterator[PatternMatch]:
     """E-mail addresses, IP addresses, URLs outside the public projects, absolute paths.
 
-    `allowed` are public values that look like one, such as the release of a package (11.10.3.66).
+    Args:
+        text: what is searched; offsets of the matches are in its characters.
+        allowed: public values that look like an address, such as the release of a package
+            (11.10.3.66).
     """
     for found in _EMAIL.finditer(text):
         yield PatternMatch(found.start(), found.group(), "e-mail address")
@@ -126,8 +129,12 @@ def _is_telling_address(text: str) -> bool:
 def identity(text: str, who: Identity, known: frozenset[str]) -> Iterator[PatternMatch]:
     """The home folder, the user's and the host's name by value.
 
-    A name that is also an ordinary word (`known`, lower case: a user called `max`) counts only
-    where it names an account or a folder, because `torch.max` would give an alarm otherwise.
+    Args:
+        text: what is searched.
+        who: the names; an empty one is not looked for.
+        known: ordinary words, lower case. A name that is one of them (a user called `max`) counts
+            only where it names an account or a folder, because `torch.max` would give an alarm
+            otherwise.
     """
     if len(who.home.strip("/\\")) >= 3 and who.home.strip("/\\").lower() not in _NOBODY:
         for found in re.finditer(re.escape(who.home) + r"(?![\w])", text):
@@ -163,7 +170,9 @@ def _detectors() -> tuple[Any, ...]:
 def credentials(text: str, allowed: frozenset[str]) -> Iterator[PatternMatch]:
     """What looks like a key or a token.
 
-    `allowed` are public values that look like one, such as a git revision.
+    Args:
+        text: what is searched.
+        allowed: public values that look like one, such as a git revision.
     """
     offset = 0
     for line in text.splitlines(keepends=True):

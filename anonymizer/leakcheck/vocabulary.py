@@ -57,6 +57,8 @@ PUBLIC_PACKAGES = frozenset(
 def load_python() -> frozenset[str]:
     """Builtins, keywords, the names of the standard library's modules, and what the usual ones of
     them offer.
+
+    They are those of this interpreter, not of the user's.
     """
     names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     for kind in (str, list, dict, tuple, set, int, float, Exception):
@@ -109,8 +111,9 @@ def is_common(word: str, words: frozenset[str]) -> bool:
 
 
 def is_canonical_einsum(text: str) -> bool:
-    """An equation whose letters come in the order a, b, c, …: renamed, so it holds nothing of its
-    author.
+    """Whether a text is an equation whose letters come in the order a, b, c, …
+
+    Such a one was renamed, so it holds nothing of its author.
     """
     if not _EINSUM.fullmatch(text):
         return False

@@ -22,7 +22,20 @@ _NOTHING = Recipe("randn")
 
 
 def lines(found: Function, program: TracedProgram, model: ModelNames, name: str) -> list[str]:
-    """The class, called `name`, as lines. Raises NotPublic."""
+    """The class that does what an `autograd.Function` does.
+
+    Args:
+        found: its forward and its backward.
+        program: the program that it is of, for the metadata of values.
+        model: knows the names outside of the class.
+        name: what the class is called.
+
+    Returns:
+        Lines of Python at the top level.
+
+    Raises:
+        NotPublic: it holds what may not leave.
+    """
     wanted = (*found.results, *found.saved, *found.extra)
     context = _context(found.forward, found.parameters, wanted, program, model)
     forward = BodyWriter(context)

@@ -25,7 +25,12 @@ class Inputs:
         self.sizes = sizes
 
     def lines(self, names: Sequence[str], parameters: Mapping[str, str]) -> list[str]:
-        """The body of `inputs`: one tensor for each name, those that share memory made as views."""
+        """The body of `inputs`: one tensor for each name, those that share memory made as views.
+
+        Args:
+            names: given tensors, in the order of the arguments.
+            parameters: name of a given tensor -> the variable that it goes in.
+        """
         texts: dict[str, str] = {}
         owners: dict[int, Given] = {}
         lines = []
@@ -65,7 +70,12 @@ def _column(given: Given, dim: int) -> tuple[int, ...]:
 def varying(
     given: list[Given],
 ) -> tuple[dict[tuple[int, ...], tuple[str, int]], tuple[tuple[tuple[str, int], ...], ...]]:
-    """Names for the sizes that change from call to call, and what each call gives them."""
+    """Names for the sizes that change from call to call, and what each call gives them.
+
+    Returns:
+        Sizes of one dimension in all calls, oldest first -> its name and its size in the last one;
+        and for each call the names with their sizes, in elements.
+    """
     columns: dict[tuple[int, ...], tuple[str, int]] = {}
     for item in given:
         for dim, size in enumerate(item.meta.shape):
@@ -80,7 +90,9 @@ def varying(
 
 
 def attribute_line(name: str, given: Given) -> str:
-    """The statement that makes a parameter or a buffer."""
+    """The statement that makes a parameter or a buffer, with the shape, layout and dtype of the
+    given tensor.
+    """
     made = tensor_text(given.meta, given.recipe, given.meta.shape)
     if given.kind != "param":
         return f'self.register_buffer("{name}", {made})'

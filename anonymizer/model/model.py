@@ -65,11 +65,19 @@ class _Block:
 
 
 def write(program: TracedProgram, weights: str = "", registered: bool = False) -> Written:
-    """The program as a model. Raises NotPublic if it holds what may not leave.
+    """The program as a model.
 
-    `weights` is a statement that makes the values of each parameter, called `weight`, instead of
-    the layers' own way. Stand-ins for opaque operations are operators of torch.library if they are
-    to be `registered`.
+    Args:
+        program: a traced call.
+        weights: a statement that makes the values of each parameter, called `weight`, instead of
+            the layers' own way.
+        registered: whether stand-ins for opaque operations are operators of torch.library.
+
+    Returns:
+        The text of the model, and where each given tensor and each private module went.
+
+    Raises:
+        NotPublic: the program holds what may not leave.
     """
     return Writer(program, weights, registered).written()
 

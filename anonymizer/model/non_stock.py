@@ -37,7 +37,14 @@ class NonStockOperation:
 
 
 def ingredients(program: TracedProgram, written: Written) -> list[NonStockOperation]:
-    """All ingredients, in the order of the program."""
+    """All operations outside of stock layers that can be left out, in the order of the program.
+
+    Args:
+        written: the program as a model, which says what class each block has.
+
+    Returns:
+        Each with the value of the same shape that stands for it where it is left out.
+    """
     classes = {number: name for name, numbers in written.named.items() for number in numbers}
     streams = _streams(program)
     found: dict[tuple[str, int, str], dict[str, str]] = {}
@@ -52,7 +59,7 @@ def ingredients(program: TracedProgram, written: Written) -> list[NonStockOperat
 
 
 def without(program: TracedProgram, left_out: Collection[NonStockOperation]) -> TracedProgram:
-    """The program without some of its ingredients."""
+    """The program without some of its operations, and without what is read by nobody after that."""
     instead = {name: value for item in left_out for name, value in item.instead.items()}
 
     def final(name: str) -> str:

@@ -13,10 +13,14 @@ def _tokens(text: str) -> list[tokenize.TokenInfo]:
 
 
 def skeleton(text: str) -> tuple[str, ...]:
+    """The tokens of a class called `?`, with `#` for each number: equal for classes that differ in
+    numbers only.
+    """
     return tuple("#" if token.type == tokenize.NUMBER else token.string for token in _tokens(text))
 
 
 def numbers(text: str) -> tuple[str, ...]:
+    """The numbers in a class called `?`, as they are written, in their order."""
     return tuple(token.string for token in _tokens(text) if token.type == tokenize.NUMBER)
 
 
@@ -25,6 +29,15 @@ def with_parameters(
 ) -> list[str]:
     """The class with some of its numbers taken from its constructor: by their name there, as
     attributes elsewhere.
+
+    Args:
+        text: the class, called `?`.
+        chosen: for each of its `numbers` the parameter that gives it, or None where it stays.
+        name: what the class is called from now on.
+        parameters: the parameters of its constructor, in order.
+
+    Returns:
+        Its lines.
     """
     lines = text.replace("class ?", f"class {name}", 1).split("\n")
     used: dict[str, None] = {}

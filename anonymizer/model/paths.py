@@ -24,7 +24,7 @@ class Paths:
     made: Mapping[int, str]
 
     def state(self, block: int, prefix: str) -> list[tuple[str, str]]:
-        """Each parameter and buffer below a block, with the given tensor that goes there."""
+        """(public path, name of the given tensor) of each parameter and buffer below a block."""
         found = []
         for path, module in self._members(block):
             if module in self.attributes:
@@ -37,8 +37,8 @@ class Paths:
         return found
 
     def modules(self, block: int, prefix: str) -> list[tuple[str, int]]:
-        """Each block and layer below a block and itself, with the private module that it stands
-        for.
+        """(public path, number of the private module that it stands for) of a block and of each
+        block and layer below it.
         """
         found = [(prefix.rstrip("."), block)]
         for path, module in self._members(block):

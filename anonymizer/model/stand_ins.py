@@ -25,12 +25,18 @@ def lines(
     mutates: Sequence[int],
     registered: bool = False,
 ) -> list[str]:
-    """The definition of a stand-in, `registered` as an operator of torch.library or not.
+    """The definition of a stand-in for an operation that nobody can look into.
 
-    Raises NotPublic.
+    Args:
+        name: what the stand-in is called.
+        what: it stands for; said in a comment.
+        given: metadata of the tensors that it is given.
+        results: metadata of what it returns: of one tensor, a tuple of those, or None.
+        mutates: indices of the arguments that it changes.
+        registered: whether it is an operator of torch.library.
 
-    `what` it stands for is said in a comment; `results` is the metadata of what it returns: of one
-    tensor, a tuple of those, or None; `mutates` are the indices of arguments that it changes.
+    Raises:
+        NotPublic: it returns something besides tensors, or is registered with a gradient.
     """
     names = _NAMES if len(given) <= len(_NAMES) else [f"x{i}" for i in range(len(given))]
     read = [(n, m) for i, (n, m) in enumerate(zip(names, given)) if i not in mutates]

@@ -48,7 +48,7 @@ def families(program: TracedProgram) -> list[Family]:
     """The sizes of a program by family, largest base first; sizes that anybody would choose are
     left out.
 
-    Large numbers that are no sizes are among them: moduli, limits, offsets.
+    Sizes are in elements. Large numbers that are no sizes are among them: moduli, limits, offsets.
     """
     reader = _Resizer({}, frozenset())
     reader.program(program)
@@ -71,8 +71,10 @@ def is_generic(family: Family) -> bool:
 
 
 def choices(family: Family, taken: set[int]) -> Iterator[int]:
-    """Generic sizes for the base of a family, none of them one that the program has for something
-    else.
+    """Generic sizes for the base of a family, the likeliest first.
+
+    Args:
+        taken: sizes that the program has for something else; none of them is chosen.
     """
     wanted = 1 << (family.base.bit_length() - 1)
     for size in (min(wanted, 64), 32, 16, 64, 24, 48, 12, 96, 128, 256):
@@ -83,8 +85,11 @@ def choices(family: Family, taken: set[int]) -> Iterator[int]:
 def replace_sizes(
     program: TracedProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
 ) -> TracedProgram:
-    """The program with the bases of families replaced, their multiples with them, and these floats
-    to one digit.
+    """The program with other numbers.
+
+    Args:
+        bases: family -> its new base; its members become the same multiples of that.
+        floats: floats without their signs, which are rounded to one digit.
     """
     table = {size: size // f.base * new for f, new in bases.items() for size in f.members}
     return _Resizer(table, frozenset(floats)).program(program)
@@ -114,12 +119,12 @@ def is_usual(value: float) -> bool:
 
 
 def round_to_digit(value: float) -> float:
-    """To one digit."""
+    """A float rounded to one significant digit: 0.0371 becomes 0.04."""
     return float(f"{value:.0e}")
 
 
 def sizes(program: TracedProgram) -> frozenset[int]:
-    """All sizes of tensors and layers."""
+    """All sizes of tensors and layers, in elements."""
     return frozenset(_sizes(program))
 
 

@@ -28,8 +28,11 @@ def integers(program: SourceProgram) -> frozenset[int]:
 def replace_sizes(
     program: SourceProgram, bases: Mapping[Family, int], floats: Iterable[float] = ()
 ) -> SourceProgram:
-    """The program with the bases of families replaced, their multiples with them, and these floats
-    to one digit.
+    """The program with other numbers.
+
+    Args:
+        bases: family -> its new base; its members become the same multiples of that.
+        floats: floats that are rounded to one digit.
     """
     table: dict[float, float] = {value: round_to_digit(value) for value in floats}
     table |= {size: size // f.base * new for f, new in bases.items() for size in f.members}

@@ -22,8 +22,16 @@ _DEEP = 24
 def tensor_paths(
     values: ValueWriter, entry: tuple[str, Ref] | None, given: Sequence[Ref]
 ) -> tuple[tuple[str, str], ...]:
-    """(public expression, id of the gathered tensor or of the stock layer that holds tensors), as
-    often as there are copies.
+    """Where the tensors of the private program are in the public one.
+
+    Args:
+        values: what wrote the public program.
+        entry: expression and value of the object that is called, None where that is a function.
+        given: the arguments.
+
+    Returns:
+        (public expression, id of the gathered tensor or of the stock layer that holds tensors), as
+        often as there are copies.
     """
     context = values.context
     walk = _Walk(context, values)

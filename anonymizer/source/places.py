@@ -34,6 +34,12 @@ def everywhere(
     places: Callable[[SourceProgram], list[Any]],
     change: Callable[[Any], Any],
 ) -> Iterator[SourceProgram]:
+    """A program for each place at which `change` does not answer False.
+
+    Args:
+        places: finds the places in a copy of the program, always in the same order.
+        change: edits one place of such a copy.
+    """
     for index in range(len(places(program))):
         made, place = nth(program, places, index)
         if change(place) is not False:
@@ -60,6 +66,7 @@ def expressions(program: SourceProgram | ast.AST, kinds: Any) -> list[Any]:
 
 
 def put_at(place: Any, new: ast.AST) -> None:
+    """Puts another node where `expressions` has found one."""
     parent, name, at, _ = place
     if at is None:
         setattr(parent, name, new)
@@ -74,4 +81,5 @@ class Renamed(ast.NodeTransformer):
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
+        """The name with its new word, in the same context."""
         return ast.Name(self.names.get(node.id, node.id), node.ctx)

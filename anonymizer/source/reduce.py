@@ -26,7 +26,16 @@ BATCH = 4
 def candidate(
     program: SourceProgram, text: str, inputs: str, expression: str
 ) -> SourceProgram | None:
-    """The program with these three texts, tidied; None if they are no Python or nothing changed."""
+    """The program with other texts, tidied.
+
+    Args:
+        text: the definitions.
+        inputs: the body of `inputs()`.
+        expression: of the callable.
+
+    Returns:
+        None where that is no Python, reads names that are bound nowhere, or changes nothing.
+    """
     try:
         made = dataclasses.replace(
             program,
@@ -85,7 +94,10 @@ def reduce(
 ) -> SourceProgram:
     """The smallest program found.
 
-    `is_interesting` answers for a list of candidates, in their order.
+    Args:
+        is_interesting: answers for a list of candidates, in their order.
+        rounds: how often all passes are gone through, at most.
+        batch: how many candidates are asked for at once.
     """
     seen = {_key(program)}
     for _ in range(rounds):

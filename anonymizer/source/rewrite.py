@@ -24,11 +24,19 @@ __all__ = ["SourceError", "SourceProgram", "rebuild", "rebuild_backend"]
 
 
 def rebuild(gathered: Record, vocabulary: Collection[str], exact: bool = False) -> SourceProgram:
-    """The public program of a gathered call.
+    """The public program of a gathered call. A custom backend is left to `rebuild_backend`.
 
-    A custom backend is left to `rebuild_backend`. `vocabulary` holds the attribute names that exist
-    on torch's objects; `exact` keeps the values of tiny tensors of small whole numbers, for
-    failures that depend on them. Raises SourceError if the source cannot be read.
+    Args:
+        gathered: what `collectors.source` found that the call reaches.
+        vocabulary: the attribute names that exist on torch's objects.
+        exact: whether tiny tensors of small whole numbers keep their values, for failures that
+            depend on them.
+
+    Returns:
+        The program; its `problems` say what has no public form.
+
+    Raises:
+        SourceError: the source cannot be read, or the callable cannot be followed.
     """
     if gathered["entry"]["kind"] == "opaque":
         raise SourceError("the callable cannot be followed")
@@ -64,8 +72,17 @@ def _root(context: ProgramContext, ref: Ref) -> tuple[str, Ref] | None:
 
 
 def rebuild_backend(gathered: Record, vocabulary: Collection[str]) -> SourceProgram | None:
-    """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches; None
-    if there is none.
+    """Only the custom backend, `def custom_backend(gm, example_inputs)`, with what it reaches.
+
+    Args:
+        gathered: what `collectors.source` found that the call reaches.
+        vocabulary: the attribute names that exist on torch's objects.
+
+    Returns:
+        None where the call has no backend that is a function.
+
+    Raises:
+        SourceError: the source cannot be read.
     """
     backend = gathered.get("backend")
     if not backend or backend["kind"] != "function":

@@ -164,7 +164,10 @@ def _elsewhere(function: ast.AST) -> set[str]:
 
 
 def renumber(program: SourceProgram) -> SourceProgram:
-    """Generated names numbered in the order in which they appear; the mappings follow."""
+    """The program with its generated names numbered in the order in which they appear.
+
+    Its mappings to private words follow.
+    """
     text = "\n".join(
         [program.definitions_text(), *program.inputs_lines(), program.callable_expression]
     )

@@ -26,7 +26,7 @@ _MOST_UNPACKED = 6
 
 
 def readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
-    """For each value, the operations that read it; "" stands for the caller."""
+    """Name of a value -> names of the operations that read it; "" stands for the caller."""
     found: dict[str, list[str]] = {name: [""] for name in outputs}
     for step in root.steps():
         for name in step.refs():
@@ -37,7 +37,12 @@ def readers(root: ModuleCall, outputs: tuple[str, ...]) -> dict[str, list[str]]:
 def unpack(
     call: ModuleCall, metas: Mapping[str, Any], readers: Mapping[str, list[str]]
 ) -> ModuleCall:
-    """With `a, b = chunk(x, 2)` for an operation whose result is only ever taken apart."""
+    """With `a, b = chunk(x, 2)` for an operation whose result is only ever taken apart.
+
+    Args:
+        metas: name of a value -> its metadata; a tuple of metadata for several results.
+        readers: as the function `readers` has them.
+    """
     items = [
         unpack(item, metas, readers) if isinstance(item, ModuleCall) else item
         for item in call.items
@@ -67,6 +72,9 @@ def unpack(
 def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
     """The tree with `takes` and `leaves` of every call: a value crosses the calls between its maker
     and its reader.
+
+    Args:
+        outputs: names of the values that the whole program returns.
     """
     homes: dict[str, tuple[int, ...]] = {}
     takes: dict[tuple[int, ...], dict[str, None]] = {}
@@ -118,6 +126,9 @@ def connect(root: ModuleCall, outputs: tuple[str, ...]) -> ModuleCall:
 def prune(call: ModuleCall, needed: set[str]) -> ModuleCall:
     """Without what nobody reads: facts that the program asked for, and calls that are empty after
     that.
+
+    Args:
+        needed: names of the values that are read afterwards. What the call reads is added to it.
     """
     kept: list[Step | ModuleCall] = []
     for item in reversed(call.items):

@@ -21,8 +21,16 @@ def function(
     read: Callable[[list[Json], int], ModuleCall],
     metas: Mapping[str, Any],
 ) -> tuple[Function, tuple[Ref, ...]]:
-    """The function in a trace's `data`, applied to `args`; and the values from around it that it is
-    given besides.
+    """The `autograd.Function` in a trace's `data`, applied to `args`.
+
+    Args:
+        data: its number, forward and backward, parameters, what it saves and marks.
+        args: the references that the trace gives to `apply`.
+        read: turns recorded items and the index of a set of switches into a call.
+        metas: name of a value -> its metadata, as in the graph IR.
+
+    Returns:
+        The function, and the values from around it that it is given besides `args`.
     """
     parameters = tuple(data["parameters"])
     table = {arg.name: name for arg, name in zip(args, parameters)}

@@ -43,7 +43,7 @@ class Ownership:
         self.homes = self._homes()
 
     def parent(self, module: int) -> int:
-        """The block that a module is an attribute of."""
+        """The block, by its module number, that a module is an attribute of."""
         if module == ROOT:
             return ROOT
         if module not in self._parents:
@@ -127,6 +127,8 @@ class Ownership:
     def arguments(self, call: ModuleCall) -> tuple[str, ...]:
         """What a call is given: the values, tensors and modules from outside that it cannot write
         as its own.
+
+        Modules are among them by the names of `module_name`.
         """
         taken = [name for name in call.takes if not self.reaches(call.module, name)]
         if call.module == ROOT:

@@ -29,7 +29,16 @@ from anonymizer.trace.tree import (
 
 
 def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedProgram:
-    """The traced call in `data`; `recipe` chooses how a given tensor's values are made."""
+    """A traced call from the JSON that `collectors.trace` made.
+
+    Args:
+        data: tensors, modules, the tree of calls and operations, outputs, and the sets of switches
+            (grad mode, inference mode, autocast) that operations ran under.
+        recipe: chooses how a given tensor's values are made, from its metadata and statistics.
+
+    Returns:
+        The program without what nobody reads and without calls that hold one thing only.
+    """
     given = {}
     for item in data["tensors"]:
         meta = meta_from_json(item["meta"])

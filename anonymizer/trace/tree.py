@@ -109,6 +109,7 @@ class ModuleCall:
 
     @property
     def outs(self) -> tuple[str, ...]:
+        """Names of the values that this brings into being."""
         return self.leaves
 
     def refs(self) -> Iterator[str]:
@@ -185,7 +186,7 @@ class TracedProgram:
     metas: Mapping[str, Any] = field(default_factory=dict)
 
     def meta_of(self, name: str) -> Any:
-        """The metadata of a value, as in the graph IR."""
+        """The metadata of a value by its name, as `Graph.meta_of` gives it."""
         given = self.given.get(name)
         return given.meta if given is not None else self.metas.get(name)
 

@@ -33,6 +33,7 @@ class Method:
 
     @property
     def text(self) -> str:
+        """All of it as one text."""
         return "\n".join((", ".join(self.parameters), *self.lines))
 
 
@@ -90,6 +91,7 @@ class BodyWriter:
 
     @property
     def lines(self) -> list[str]:
+        """The lines so far, without the indentation of a method."""
         return self._lines.lines
 
     def take(self, given: Iterable[tuple[str, str]]) -> None:

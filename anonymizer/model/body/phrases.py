@@ -10,11 +10,17 @@ from anonymizer.graph.ir import Atom
 
 
 def pattern(outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The nesting of a tuple of names, with whether each of them is left out."""
     return tuple(pattern(name) if isinstance(name, tuple) else name is None for name in outs)
 
 
 def regions(base: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
-    """The `with` expressions that turn one set of switches into the other."""
+    """The `with` expressions that turn one set of switches into the other.
+
+    Args:
+        base: `grad` and `inference` (bool), `autocast` (device type -> enabled, dtype).
+        state: the switches inside of the region, in the same form.
+    """
     found = []
     if state["inference"] and not base["inference"]:
         found.append("torch.inference_mode()")
@@ -56,7 +62,12 @@ def unroll(shown: list[str]) -> list[str]:
 
 
 def wrap_in_checkpoint(text: str, wrap: str) -> str:
-    """`self.block1(x, y)` under activation checkpointing."""
+    """`self.block1(x, y)` under activation checkpointing.
+
+    Args:
+        text: a call as an expression.
+        wrap: keyword arguments of `torch.utils.checkpoint.checkpoint`, "" for a plain call.
+    """
     if not wrap:
         return text
     called, _, arguments = text.partition("(")

@@ -37,8 +37,11 @@ class ClassWriter:
         self._shapes = shapes
 
     def refer(self, key: str, name: str | None = None) -> str:
-        """The public name of a gathered class, which is defined on the way; `name` where it gets
-        one that is given.
+        """The public name of a gathered class, which is defined on the way.
+
+        Args:
+            key: the id of the class.
+            name: its public name where that is given, as for the entry; else it gets a fresh one.
         """
         names, made = self._context.names, self._definitions
         if key in made.public:

@@ -63,4 +63,4 @@ class Values(Protocol):
         """The constructor expression of any gathered value."""
 
     def refer(self, ref: Ref, place: str, stored: bool) -> ast.expr:
-        """The expression for a value met in a function body."""
+        """The expression for a value met in a function body; see `ValueWriter.refer`."""

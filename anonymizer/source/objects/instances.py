@@ -35,7 +35,10 @@ class InstanceWriter:
         self._building: list[str] = []
 
     def build(self, key: str) -> ast.expr:
-        """The expression of a gathered instance; its class is defined on the way."""
+        """The expression of a gathered instance by its id; its class is defined on the way.
+
+        What has no public form becomes `None` and is noted in the problems of the definitions.
+        """
         record = self._context.symbols.instance(key)
         if key in self._building:
             return self._refuse("an object that contains itself")

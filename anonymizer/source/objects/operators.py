@@ -17,8 +17,18 @@ SETUP = ("ctx", "inputs", "keyword_only_inputs", "output")
 def operator_statements(
     ref: Ref, name: str, function: ast.expr, given: Sequence[str], build: Callable[[Ref], ast.expr]
 ) -> list[ast.stmt]:
-    """The statements that make the operator `name` of `function`, whose parameters are now called
-    `given`.
+    """The statements that register an operator anew by `torch.library.custom_op`.
+
+    `setup_context` is called by keyword, so its parameters keep their names:
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_library/autograd.py
+
+    Args:
+        ref: the gathered operator: types and defaults of its arguments, `fake`, `backward`,
+            `setup`.
+        name: its public name.
+        function: the expression of what it does.
+        given: what the parameters of that function are now called.
+        build: gives the expression of a gathered value.
     """
     changed = [public for public, (kind, _) in zip(given, ref["arguments"]) if "!" in kind]
     text = (

@@ -8,16 +8,19 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-#: A tensor as `collectors.source` describes it: shape, stride and offset (elements), dtype, statistics.
+#: A tensor as `collectors.source` describes it: shape, strides and offset in elements, dtype,
+#: statistics.
 TensorSpec = Mapping[str, Any]
 
 _INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
-    """The expression that makes it.
+    """The expression that makes a tensor of the shape, layout, dtype and device of `spec`.
 
-    `exact` keeps the values of a tiny tensor of small whole numbers.
+    Args:
+        spec: sizes, strides and offset in elements; ranges of values where they are known.
+        exact: keeps the values of a tiny tensor of small whole numbers.
     """
     if spec.get("layout", "strided") != "strided":
         layout = "sparse" if "sparse" in spec["layout"] else "dense"
@@ -33,7 +36,10 @@ def tensor_expression(spec: TensorSpec, exact: bool = False) -> str:
 
 
 def storage_expression(specs: list[TensorSpec]) -> str:
-    """A flat tensor that is long enough for all the tensors that lie in it."""
+    """A flat tensor that is long enough for all the tensors that lie in it.
+
+    Its dtype and values are those of the tensor with most elements.
+    """
     length = max(each.get("offset", 0) + _span(each) for each in specs)
     widest = dict(max(specs, key=lambda each: prod(each["shape"])))
     widest.update(shape=[length], stride=[1], offset=0, requires_grad=False, is_parameter=False)
@@ -50,7 +56,9 @@ def view_expression(spec: TensorSpec, base: str) -> str:
 
 
 def contiguous(spec: TensorSpec) -> bool:
-    """Whether the strides are those of a fresh tensor."""
+    """Whether the strides, in elements, are those of a fresh tensor; so they are where it is
+    empty.
+    """
     return list(spec.get("stride", _strides(spec["shape"]))) == _strides(spec["shape"]) or not prod(
         spec["shape"]
     )

@@ -66,7 +66,10 @@ class ValueWriter:
         return self._globals[key]
 
     def build(self, ref: Ref) -> ast.expr:
-        """The constructor expression of any gathered value."""
+        """The constructor expression of any gathered value.
+
+        What has no public form becomes `None` and is noted in the problems of the definitions.
+        """
         handler = getattr(self, "_build_" + ref["kind"], None)
         if handler is None:
             self._definitions.problems.append(ref.get("reason", ref["kind"]))

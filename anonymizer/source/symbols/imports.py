@@ -29,7 +29,10 @@ _SUBMODULES = (
 
 
 def import_lines(*trees: ast.AST) -> list[str]:
-    """`import` statements for the dotted names in public trees, in the usual order."""
+    """`import` statements for the dotted names in public trees, in the usual order.
+
+    One a line; "" parts the standard library from torch, which is always among them.
+    """
     names = {part.id for tree in trees for part in ast.walk(tree) if isinstance(part, ast.Name)}
     modules = {"torch"}
     for tree in trees:

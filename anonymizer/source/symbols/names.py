@@ -120,7 +120,17 @@ class PublicNames:
         }
 
     def text(self, value: str, einsum: bool = False) -> str:
-        """The public form of a string constant."""
+        """The public form of a string constant.
+
+        Args:
+            value: the private text.
+            einsum: whether it is given to `torch.einsum`; then it is an equation without `->` too.
+
+        Returns:
+            What torch or Python gives a meaning to as it is, equations with letters in the order of
+            the alphabet, attributes and parameters by their public names, anything else as `text1`,
+            ….
+        """
         known = self.attributes | self.parameters
         if value in INTERFACE_STRINGS and value not in known:
             return value

@@ -78,7 +78,12 @@ class NamingPolicy:
         return not owned or any(owned) and not all(owned)
 
     def attribute(self, name: str, kind: Type) -> str:
-        """The public form of an attribute name on a receiver of this type."""
+        """The public form of an attribute name.
+
+        Args:
+            name: the word in the private program.
+            kind: the type of what it is read from, as `Types` infers it.
+        """
         if is_dunder(name):
             return name
         known = (
@@ -96,7 +101,7 @@ class NamingPolicy:
         return name if known else self.names.attribute(name)
 
     def member(self, key: str, name: str) -> str:
-        """The public form of a name that a class itself defines."""
+        """The public form of a name that the class with the id `key` itself defines."""
         if is_dunder(name) or self.symbols.overridden(key, name) or name in self.sticky:
             return name
         return self.names.attribute(name, "method" if self.symbols.method(key, name) else "attr")

@@ -33,7 +33,14 @@ class SymbolTable:
 
     @classmethod
     def load(cls, gathered: Record) -> SymbolTable:
-        """Parses every function."""
+        """Parses every function.
+
+        Args:
+            gathered: what `collectors.source` found that the call reaches.
+
+        Raises:
+            SourceError: this Python cannot read a function.
+        """
         symbols = cls(gathered)
         for key, record in gathered["functions"].items():
             try:
@@ -46,14 +53,17 @@ class SymbolTable:
         return symbols
 
     def function(self, key: str) -> Record:
+        """The record of a function by its id: name, source, what its names lead to, defaults."""
         found: Record = self.gathered["functions"][key]
         return found
 
     def cls(self, key: str) -> Record:
+        """The record of a class by its id: name, bases, shape, methods, attributes, fields."""
         found: Record = self.gathered["classes"][key]
         return found
 
     def instance(self, key: str) -> Record:
+        """The record of an object by its id: class, state, and what a stock layer was made with."""
         found: Record = self.gathered["instances"][key]
         return found
 
