@@ -54,7 +54,7 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
     """The function that chooses a recipe at one of `LEVELS`, or at `ALLOWED`.
 
     Returns:
-        (metadata, statistics) -> recipe. The statistics are those of `collectors.source.values`:
+        (metadata, statistics) -> recipe. The statistics are those of `collectors.dynamo.value_statistics`:
         `min`, `max`, `mean`, `std`, `distinct`, shares of special values; each may be missing.
     """
 

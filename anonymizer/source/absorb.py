@@ -67,24 +67,30 @@ def _only(value: ast.expr) -> ast.expr | None:
     return None
 
 
-#: What is called: a function, whether it is bound, the class whose method or block it is, the
-#: statement that makes that block, and the statements of the block's own constructor.
-_Target = tuple[ast.FunctionDef, bool, ast.ClassDef | None, ast.stmt | None, tuple[ast.stmt, ...]]
+@dataclass(frozen=True)
+class _Target:
+    """What is called: a function, `bound` or not.
+
+    `owner` is the class whose method or block it is, `made` the statement that makes that block, and
+    `moved` the statements of the block's own constructor.
+    """
+
+    function: ast.FunctionDef
+    bound: bool = False
+    owner: ast.ClassDef | None = None
+    made: ast.stmt | None = None
+    moved: tuple[ast.stmt, ...] = ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Called:
-    """A call, the statement and the function that it is in, and its `_Target`."""
+    """A call, the statement and the function that it is in, and its target."""
 
     body: list[ast.stmt]
     statement: ast.stmt
     place: Any
     caller: ast.FunctionDef
-    function: ast.FunctionDef
-    bound: bool
-    owner: ast.ClassDef | None
-    made: ast.stmt | None
-    moved: tuple[ast.stmt, ...]
+    target: _Target
 
 
 def absorb(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -128,8 +134,8 @@ def _calls_in(
         for statement in body:
             for place in expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ():
                 found = _resolved(index, owner, place[3].func)
-                if found is not None and found[0] is not caller:
-                    yield _Called(body, statement, place, caller, *found)
+                if found is not None and found.function is not caller:
+                    yield _Called(body, statement, place, caller, found)
 
 
 def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
@@ -137,7 +143,7 @@ def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _T
     if isinstance(target, ast.Name):
         function = index.functions.get(target.id)
         once = function is not None and index.mentions[target.id] == 1
-        return (function, False, None, None, ()) if function is not None and once else None
+        return _Target(function) if function is not None and once else None
     if owner is None or not isinstance(target, ast.Attribute):
         return None
     if ast.unparse(target.value) != "self" or index.reads[target.attr] != 1:
@@ -145,7 +151,7 @@ def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _T
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == target.attr:
             plain = not node.decorator_list and target.attr != "forward"
-            return (node, True, owner, None, ()) if plain else None
+            return _Target(node, True, owner) if plain else None
     return _block(index, owner, target.attr)
 
 
@@ -168,12 +174,13 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     if "forward" not in members or set(members) - {"forward", "__init__"}:
         return None
     moved = tuple(each for each in _constructor(block) if not _is_super(each))
-    return members["forward"], True, owner, made[0], moved
+    return _Target(members["forward"], True, owner, made[0], moved)
 
 
 def _change(called: _Called) -> Any:
-    function, call = copy.deepcopy(called.function), called.place[3]
-    names = [each.arg for each in function.args.args][1 if called.bound else 0 :]
+    target = called.target
+    function, call = copy.deepcopy(target.function), called.place[3]
+    names = [each.arg for each in function.args.args][1 if target.bound else 0 :]
     given = function.args
     if given.vararg or given.kwarg or given.kwonlyargs or call.keywords:
         return False
@@ -206,13 +213,13 @@ def _change(called: _Called) -> Any:
     called.body[at:at] = before + [
         Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
     ]
-    if called.owner is not None and called.made is None:
-        called.owner.body.remove(called.function)
-    elif called.owner is not None:
-        made: Any = called.made
-        start = next(b for b in bodies(called.owner) if made in b)
+    if target.owner is not None and target.made is None:
+        target.owner.body.remove(target.function)
+    elif target.owner is not None:
+        made: Any = target.made
+        start = next(b for b in bodies(target.owner) if made in b)
         place = start.index(made)
-        start[place : place + 1] = copy.deepcopy(list(called.moved))
+        start[place : place + 1] = copy.deepcopy(list(target.moved))
     return True
 
 

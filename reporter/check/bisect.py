@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
-from reporter.check.narrowing import Search, What, describe
+from reporter.check.narrowing import PointChecks, Search, What, describe
 from reporter.check.plan import with_references
 from reporter.check.result_sink import StoredResultSink
 from reporter.check.search import between, bracket, turns
@@ -171,9 +171,8 @@ def _searched(
         keeper = StoredResultSink(store, run)
         for check in known:
             keeper.keep(check)
-        search = Search(
-            subject, points, what, engine, keeper, options.jobs, options.timeout, progress
-        )
+        how = PointChecks(engine, keeper, options.jobs, options.timeout, progress)
+        search = Search(subject, points, what, how)
         reason = search.ends()
         if not reason:
             search.narrow()

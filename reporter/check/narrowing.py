@@ -8,7 +8,7 @@ what is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from reporter.check.engine import Engine
@@ -23,20 +23,32 @@ from reporter.environments.release import Release
 What = Literal["broke", "fixed"]
 
 
-@dataclass
-class Search:
-    """One search over one list of releases, oldest first, with what is known so far."""
+@dataclass(frozen=True)
+class PointChecks:
+    """How the points of a search are checked: what runs them and where results go.
 
-    subject: CheckSubject
-    releases: Sequence[Release]
-    what: What
+    `jobs` are checked at once, each for `timeout` seconds at most.
+    """
+
     engine: Engine
     keeper: ResultSink
     jobs: int
     timeout: float
     progress: Progress
-    known: dict[int, Mark] = field(default_factory=dict)
-    checks: dict[int, CheckResult] = field(default_factory=dict)
+
+
+class Search:
+    """One search over one list of releases, oldest first, with what is known so far."""
+
+    def __init__(
+        self, subject: CheckSubject, releases: Sequence[Release], what: What, how: PointChecks
+    ) -> None:
+        self.subject = subject
+        self.releases = releases
+        self.what = what
+        self.how = how
+        self.known: dict[int, Mark] = {}
+        self.checks: dict[int, CheckResult] = {}
 
     def ends(self) -> str:
         """Verify both ends; the reason why there is nothing to search for, or nothing."""
@@ -68,12 +80,12 @@ class Search:
 
     def narrow(self) -> None:
         """Ask until no point is left between the neighbours."""
-        while chosen := probes(self.known, self.jobs):
+        while chosen := probes(self.known, self.how.jobs):
             self.ask(chosen)
             found = bracket(self.known)
             if found is not None:
                 early, late = self.releases[found.before].label, self.releases[found.after].label
-                self.progress.note(f"between torch {early} and torch {late}")
+                self.how.progress.note(f"between torch {early} and torch {late}")
 
     def ask(self, points: Sequence[int]) -> None:
         """Check some points, side by side, in fresh processes: each of them may be the one that
@@ -81,21 +93,21 @@ class Search:
         """
         cells = {(self.subject.key, self.releases[point].label): point for point in points}
         tasks = [
-            Task(self.subject, self.releases[point], fresh=True, timeout=self.timeout)
+            Task(self.subject, self.releases[point], fresh=True, timeout=self.how.timeout)
             for cell, point in cells.items()
-            if cell not in self.keeper.found
+            if cell not in self.how.keeper.found
         ]
-        self.progress.stage(
+        self.how.progress.stage(
             "check", ", ".join(f"torch {self.releases[point].label}" for point in points)
         )
 
         def keep(check: CheckResult) -> None:
-            self.keeper.keep(check)
-            self.progress.note(f"torch {check.build or check.torch}: {describe(check)}")
+            self.how.keeper.keep(check)
+            self.how.progress.note(f"torch {check.build or check.torch}: {describe(check)}")
 
-        self.engine.run(tasks, keep)
+        self.how.engine.run(tasks, keep)
         for cell, point in cells.items():
-            self.checks[point] = self.keeper.found[cell]
+            self.checks[point] = self.how.keeper.found[cell]
             self.known[point] = self._mark(self.checks[point])
         self._learn()
 

@@ -11,7 +11,7 @@ import contextlib
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.execution import launch
@@ -28,19 +28,19 @@ class _Kept:
     users: int = 0
 
 
-@dataclass
 class Pools:
     """The warm workers of one process, `jobs` candidates at a time each; `memory` is in GiB per
     candidate.
     """
 
-    jobs: int = 1
-    memory: float = 4.0
-    isolation: str = "fork"
-    _pools: dict[Path, _Kept] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _folder: tempfile.TemporaryDirectory[str] | None = None
-    _made: int = 0
+    def __init__(self, jobs: int = 1, memory: float = 4.0, isolation: str = "fork") -> None:
+        self.jobs = jobs
+        self.memory = memory
+        self.isolation = isolation
+        self._pools: dict[Path, _Kept] = {}
+        self._lock = threading.Lock()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._made = 0
 
     @contextlib.contextmanager
     def borrowed(self, python: Path) -> Iterator[WorkerPool]:

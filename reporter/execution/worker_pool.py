@@ -59,9 +59,9 @@ class _Job:
     timeout: float
     overrides: Overrides
     future: Future[Answer]
-    deaths: int = 0
-    pid: int = 0
-    deadline: float = 0.0
+    deaths: int = field(default=0, init=False)
+    pid: int = field(default=0, init=False)
+    deadline: float = field(default=0.0, init=False)
 
 
 @dataclass
@@ -71,9 +71,9 @@ class _Process:
     answers: int
     log: Path
     deadline: float
-    ready: bool = False
-    inbox: bytes = b""
-    outbox: bytearray = field(default_factory=bytearray)
+    ready: bool = field(default=False, init=False)
+    inbox: bytes = field(default=b"", init=False)
+    outbox: bytearray = field(default_factory=bytearray, init=False)
 
 
 @dataclass(frozen=True)

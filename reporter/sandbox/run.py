@@ -63,7 +63,19 @@ class SandboxResult:
     contained: bool = True
 
 
-@dataclass
+@dataclass(frozen=True)
+class SandboxContents:
+    """What a sandbox shows inside, read-only.
+
+    `view` has the interpreters; `texts` are files of the working folder by name; `folders` are
+    other folders by their place inside.
+    """
+
+    view: View = View()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, Path] = field(default_factory=dict)
+
+
 class Sandbox:
     """A command that is ready to run, once or more often; each run sees an empty home, temp and
     cache.
@@ -73,17 +85,22 @@ class Sandbox:
     bubblewrap dies with the *thread* that started it. `clock` tells the seconds that a run takes.
     """
 
-    command: tuple[str, ...]
-    limits: Limits
-    view: View
-    environment: Mapping[str, str]
-    texts: Mapping[str, str]
-    folders: Mapping[str, Path]
-    trust: bool
-    clock: Callable[[], float] = time.monotonic
-    _place: tempfile.TemporaryDirectory[str] = field(
-        default_factory=lambda: tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
-    )
+    def __init__(
+        self,
+        command: Sequence[str],
+        limits: Limits,
+        contents: SandboxContents,
+        environment: Mapping[str, str],
+        trust: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.command = tuple(command)
+        self.limits = limits
+        self.contents = contents
+        self.environment = environment
+        self.trust = trust
+        self.clock = clock
+        self._place = tempfile.TemporaryDirectory(prefix="bugreport-sandbox-")
 
     def __enter__(self) -> Sandbox:
         return self
@@ -109,7 +126,7 @@ class Sandbox:
         bwrap = bubblewrap.program()
         files = self._written(Path(self._place.name))
         words = bubblewrap.arguments(
-            bwrap, self.view, files, self.folders, self.limits, self.environment
+            bwrap, self.contents.view, files, self.contents.folders, self.limits, self.environment
         )
         return [*words, *self.command]
 
@@ -165,7 +182,10 @@ class Sandbox:
                 "/tmp": name,
             }
             known = {**bubblewrap.ENVIRONMENT, **self.environment}
-            places = {**inside, **{place: str(path) for place, path in self.folders.items()}}
+            places = {
+                **inside,
+                **{place: str(path) for place, path in self.contents.folders.items()},
+            }
             prlimit = shutil.which("prlimit")
             limits = [prlimit, *self.limits.kernel(), "--"] if prlimit else []
             process = subprocess.Popen(
@@ -181,7 +201,7 @@ class Sandbox:
 
     def _written(self, folder: Path) -> dict[str, Path]:
         files = {}
-        for name, text in self.texts.items():
+        for name, text in self.contents.texts.items():
             files[name] = folder / name
             files[name].write_text(text, encoding="utf-8", errors="surrogateescape")
             files[name].chmod(0o644)  # the user inside is not the one outside
@@ -347,11 +367,9 @@ def prepare(
         view = view + of_interpreter(path)
     more = {"PYTHONPATH": ":".join(view.search)} if view.search else {}
     return Sandbox(
-        tuple(command),
+        command,
         limits or Limits(),
-        view,
+        SandboxContents(view, dict(files or {}), dict(folders or {})),
         {**more, **(environment or {})},
-        dict(files or {}),
-        dict(folders or {}),
         trust,
     )

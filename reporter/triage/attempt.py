@@ -122,7 +122,7 @@ def run(
         trust=trust,
     ) as sandbox:
         for _ in range(max(1, times)):
-            attempts.append(_attempt(sandbox.run(), wanted, sandbox.view.shown))
+            attempts.append(_attempt(sandbox.run(), wanted, sandbox.contents.view.shown))
             if attempts[0].match == "same" or attempts[0].outcome in ("stopped", "cannot_judge"):
                 break  # shown once as stated: that is enough, and a limit is met again
             if attempts[0].outcome == "hangs" and len(attempts) > 1:

@@ -332,10 +332,10 @@ def test_the_interpreters_are_shown_and_searched(
     monkeypatch.setattr(module, "of_interpreter", views.__getitem__)
     monkeypatch.setattr(module, "of_tool", lambda: View(("/opt/tool",)))
     box = prepare(["x"], python=[Path("/one"), Path("/two")], with_tool=True)
-    assert set(box.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
+    assert set(box.contents.view.shown) == {"/opt/one", "/opt/two", "/opt/tool"}
     assert box.environment == {"PYTHONPATH": "/s1:/s2"}
     box = prepare(["x"], python=Path("/one"), environment={"A": "b"})
-    assert box.view.shown == ("/opt/one",)
+    assert box.contents.view.shown == ("/opt/one",)
     assert box.environment == {"PYTHONPATH": "/s1", "A": "b"}
     assert prepare(["x"], environment={"A": "b"}).environment == {"A": "b"}
 
