@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from reporter.core.errors import CannotJudgeError
+from reporter.report.sections import ListComparisonSection
 from reporter.whole_model.source_model import describe_equivalence
 from tests.support.pretenders import CANARY, CASES
 from tests.support.scripts import script
@@ -33,9 +34,9 @@ def test_every_tensor_is_found_wherever_the_program_keeps_it() -> None:
     found = compared(script("source_proof/states"))
     assert found["outcome"] == "ok", found["detail"]
     proof = describe_equivalence({"equivalence": found})
-    assert proof["outputs"] == {"how": "bitwise", "count": 2, "max_abs_error": 0.0}
-    assert proof["buffers"]["how"] == proof["gradients"]["how"] == "bitwise"
-    assert proof["gradients"]["count"] > 20
+    assert proof.outputs == ListComparisonSection(how="bitwise", count=2, max_abs_error=0.0)
+    assert proof.buffers.how == proof.gradients.how == "bitwise"
+    assert proof.gradients.count > 20
 
 
 def test_gradients_of_a_call_that_goes_back_by_itself_are_those_it_leaves() -> None:
