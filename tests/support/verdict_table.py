@@ -178,7 +178,6 @@ CASES: dict[str, Case] = {
     # ------------------------------------------------------------------------------------
     "noise_of_the_program": _fine("nondeterministic", "eager", live=True),
     "clock_in_the_program": _fine("nondeterministic", "eager"),
-    "eager_moves_from_run_to_run": _fine("nondeterministic", "eager"),
     "uninitialized_memory": _fine("uninitialized_memory", "eager", live=True),
     "undefined_cast": _fine("undefined_value", "none"),
     "two_writes_to_one_place_reordered": _fine("undefined_value", "none", live=True),
