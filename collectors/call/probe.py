@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from ..protocol import EagerFacts, LostWrite, UndefinedCast
-from . import lost_writes
+from . import lost_writes, outputs
 from .tolerance import IndexedValues
 
 #: Operators whose result holds indices along a dimension of their first argument: where `dim`
@@ -157,8 +157,6 @@ def _streams() -> Dict[str, str]:
 
 def _ties(watch: _Watch, result: Any) -> Dict[int, IndexedValues]:
     """By number of the output: what it indexes."""
-    from . import outputs
-
     found: Dict[int, IndexedValues] = {}
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
         if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64 and leaf.numel():

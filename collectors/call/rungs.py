@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
-from . import bisection, context, failure, outputs, restoring
+from . import bisection, context, failure, lost_writes, outputs, probe, restoring
 
 
 @dataclass
@@ -291,8 +291,6 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     try:
         with context.apply_state(state):
             if rung["how"] == "probe":
-                from . import probe
-
                 return {
                     "outcome": "ok",
                     "facts": probe.facts(call, rung.get("snapshot")),
@@ -359,12 +357,8 @@ def _around(rung: Rung) -> Any:
     if rung.get("fp64"):
         return promote()
     if rung.get("fill") or rung.get("recast"):
-        from . import probe
-
         return probe.Filled() if rung.get("fill") else probe.Recast()
     if rung.get("reorder"):
-        from . import lost_writes
-
         return lost_writes.Reordered()
     return contextlib.nullcontext()
 

@@ -18,7 +18,8 @@ import torch
 from ..protocol import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
 from .configs import caches, changed_settings, choices, configs, variables
-from .vocabulary import internals, vocabulary
+from .internal_names import internals
+from .vocabulary import vocabulary
 
 __all__ = ["changed_settings", "configs", "environment", "internals", "vocabulary"]
 

@@ -8,22 +8,11 @@ import inspect
 import os
 import re
 import sys
-import types
-from typing import Any, List, Set, Tuple
+from typing import Any, List, Set
 
 import torch
 import torch.fx
 import torch.nn.functional
-
-_INTERNALS = (
-    "torch._dynamo",
-    "torch._inductor",
-    "torch._functorch",
-    "torch.fx",
-    "torch._subclasses",
-    "torch._ops",
-)
-
 
 #: Words of torch.fx graphs that no signature holds: opcodes, keys of `meta`, the arguments of a
 #: backend.
@@ -147,27 +136,6 @@ def _add_parameters(value: Any, words: Set[str]) -> None:
         words.update(inspect.signature(value).parameters)
     except (TypeError, ValueError):
         return
-
-
-def internals(packages: Tuple[str, ...] = _INTERNALS) -> List[str]:
-    """Names a traceback through a compiler shows: functions, classes and variables of its modules
-    that are loaded now.
-    """
-    words: Set[str] = set()
-    for module_name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType) or not module_name.startswith(packages):
-            continue
-        words.update(module_name.split("."))
-        for name, value in list(vars(module).items()):
-            words.add(name)
-            if getattr(value, "__module__", None) != module_name:
-                continue
-            functions = vars(value).values() if isinstance(value, type) else (value,)
-            for function in functions:
-                code = getattr(getattr(function, "__func__", function), "__code__", None)
-                if isinstance(code, types.CodeType):
-                    words.update((code.co_name, *code.co_varnames, *code.co_names))
-    return sorted(word for word in words if word.isidentifier())
 
 
 # Parameters of functions written in C++, whose signatures Python cannot read.

@@ -1,7 +1,8 @@
 """What the host may ask of a recorded call, each kind of request by its name.
 
-A request is done in a fork of its own, and most need a module that no other needs: it is imported
-there and then.
+A request is done in a fork of its own. What costs a few milliseconds is imported before the fork,
+once for all of them; a module that no other kind of request needs, or that has parts of torch
+imported which the program may never need, is loaded there and then (`_of`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Callable, Dict, Optional
 
-from ..call import rungs
+from ..call import bisection, comparison, context, outputs, rungs
+from ..machine import environment, internal_names, vocabulary
 from ..protocol import (
     CallAnswer,
     CallRequest,
@@ -17,8 +19,6 @@ from ..protocol import (
     CompareRequest,
     EnvironmentAnswer,
     EnvironmentRequest,
-    GatherAnswer,
-    GatherRequest,
     Operation,
     RunAnswer,
     RunRequest,
@@ -27,6 +27,7 @@ from ..protocol import (
     TensorsAnswer,
     TensorsRequest,
 )
+from ..source import ownership
 
 #: What does a kind of request: it takes the call and the request of that kind.
 _Doing = Callable[[rungs.RecordedCall, Any], CallAnswer]
@@ -63,7 +64,6 @@ def _run(call: rungs.RecordedCall, request: RunRequest) -> RunAnswer:
 
 def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer:
     """Compares two saved results."""
-    from ..call import comparison, context, outputs
 
     def load(path: Optional[str]) -> Any:
         return outputs.load(path) if path else None
@@ -82,24 +82,11 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
 
 def _tensors(call: rungs.RecordedCall, request: TensorsRequest) -> TensorsAnswer:
     """The named tensors of the call with the number of their elements."""
-    from ..call import context
-
     given = context.name_reachable(call.function, call.args, call.kwargs)
     return {"outcome": "ok", "tensors": {name: t.numel() for name, t in given.items()}}
 
 
-def _gather(call: rungs.RecordedCall, request: GatherRequest) -> GatherAnswer:
-    from ..source import source
-
-    given = call.options.get("backend")
-    backend = given if callable(given) else None
-    gathered = source.gather(call.function, call.args, call.kwargs, backend)
-    return {"outcome": "ok", "gathered": gathered}
-
-
 def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> SubsystemsAnswer:
-    from ..call import bisection
-
     table = bisection.subsystems(request.get("settings") or ())
     return {
         "outcome": "ok",
@@ -110,14 +97,11 @@ def _subsystems(call: rungs.RecordedCall, request: SubsystemsRequest) -> Subsyst
 
 
 def _environment(call: rungs.RecordedCall, request: EnvironmentRequest) -> EnvironmentAnswer:
-    from ..machine import environment, vocabulary
-    from ..source import ownership
-
     return {
         "outcome": "ok",
         "environment": environment.environment(),
         "vocabulary": vocabulary.vocabulary(),
-        "internals": vocabulary.internals(),
+        "internals": internal_names.internals(),
         "files": ownership.own_files(),
         "texts": ownership.own_texts(),
     }
@@ -132,7 +116,7 @@ KINDS: Dict[Operation, _Doing] = {
     "equivalence": _of("trace.equivalence", "check"),
     "source_equivalence": _of("source.equivalence", "check"),
     "divergence": _of("dynamo.divergence", "divergence"),
-    "gather": _gather,
+    "gather": _of("source.source", "of_call"),
     "subsystems": _subsystems,
     "complaints": _of("dynamo.graph_breaks", "collect"),
     "guards": _of("dynamo.guards", "find"),

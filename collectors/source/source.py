@@ -18,6 +18,8 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 from torch import nn
 
+from ..call.rungs import RecordedCall
+from ..protocol import GatherAnswer, GatherRequest
 from ..trace import custom_operators
 from . import kinds, text
 from . import values as source_values
@@ -35,6 +37,14 @@ _NOTHING = object()
 
 class TooMuch(Exception):
     """What is reached is no program that anybody could rewrite, let alone read."""
+
+
+def of_call(call: RecordedCall, request: GatherRequest) -> GatherAnswer:
+    """What `gather` finds behind a recorded call, with its backend if that is a callable."""
+    given = call.options.get("backend")
+    backend = given if callable(given) else None
+    gathered = gather(call.function, call.args, call.kwargs, backend)
+    return {"outcome": "ok", "gathered": gathered}
 
 
 def gather(fn: Any, args: Any, kwargs: Any, backend: Any = None) -> Dict[str, Any]:

@@ -12,6 +12,7 @@ import runpy
 import sys
 from typing import Any, Dict, List
 
+from ..machine.internal_names import internals
 from . import generated, interpreted, launches, targets
 
 
@@ -99,15 +100,8 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
         "launches": rows,
         "unsupported": unsupported,
         "vocabulary": vocabulary(),
-        "internals": _internals(),
+        "internals": internals(("triton",)),
     }
-
-
-def _internals() -> List[str]:
-    """The words of Triton's own sources, which its tracebacks quote."""
-    from ..machine.vocabulary import internals
-
-    return internals(("triton",))
 
 
 def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
