@@ -24,6 +24,7 @@ import traceback
 import types
 from typing import Any, Callable, cast
 
+from ..call import bisection, failure
 from ..protocol import (
     CallVariation,
     CandidateEnding,
@@ -150,9 +151,9 @@ def run(request: CandidateRequest, folder: str) -> int:
         }
     except BaseException as error:
         broken = isinstance(error, _BROKEN) and _raised_by_text(error, path)
-        failure = describe(error)
-        answer = {"outcome": "broken" if broken else "fails", "failure": failure, "exit": 1}
-        sys.stderr.write(failure.get("traceback", ""))
+        account = describe(error)
+        answer = {"outcome": "broken" if broken else "fails", "failure": account, "exit": 1}
+        sys.stderr.write(account.get("traceback", ""))
     faulthandler.cancel_dump_traceback_later()
     if counter is not None:
         answer["bisect"] = counter.answer()
@@ -176,9 +177,9 @@ def _execute(text: str, path: str) -> None:
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
 
 
-def _of_values(failure: Failure | None) -> bool:
+def _of_values(account: Failure | None) -> bool:
     """Whether a repro's own check says that values are wrong."""
-    said = failure["message"] if failure is not None else ""
+    said = account["message"] if account is not None else ""
     return said.startswith(("wrong result:", "wrong gradient:", "stale graph:"))
 
 
@@ -225,8 +226,7 @@ def _raised_by_text(error: BaseException, path: str) -> bool:
 def describe(error: BaseException) -> Failure:
     """``failure.describe``, or the same form with less in it where that cannot work."""
     try:
-        module = importlib.import_module(_COLLECTORS + ".call.failure")
-        account: Failure = module.describe(error)
+        account = failure.describe(error)
         json.dumps(account)
         return account
     except BaseException:  # out of memory, deep recursion, a torch that cannot be imported
@@ -286,8 +286,6 @@ def _apply(overrides: Overrides) -> Any:
         torch.compile = overridden(torch.compile, arguments)
     if not variation:
         return None
-    from ..call import bisection
-
     try:
         return bisection.apply(variation)
     except bisection.CannotBisectError as error:
