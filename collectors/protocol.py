@@ -358,7 +358,7 @@ class FailedGuard(TypedDict):
 
 
 class ComplaintCounts(TypedDict):
-    """What torch itself counted in a program (`dynamo.graph_breaks.count`)."""
+    """What torch itself counted in a program (`dynamo.counters.count`)."""
 
     graph_breaks: int
     recompiles: int

@@ -10,6 +10,7 @@ import contextlib
 import os
 from typing import Any, Dict, List
 
+from ..machine import machine
 from .tool import Missing, Tool
 
 WANTED = (
@@ -49,8 +50,6 @@ class InductorFolder(Tool):
             functorch.enable_autograd_cache = False
 
     def stop(self) -> Dict[str, Any]:
-        from ..machine import machine
-
         graphs = find_graphs(self.folder)
         if not graphs:
             raise Missing("inductor compiled nothing")

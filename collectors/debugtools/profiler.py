@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from ..dynamo import counters, graph_breaks
+from ..dynamo.observer import Observer, code_place
 from .tool import Tool
 
 
@@ -20,8 +22,6 @@ class Profiler(Tool):
     name = "explain"
 
     def start(self) -> None:
-        from ..dynamo.observer import Observer
-
         self._sizes: List[int] = []
         self._observer = Observer().install()
         self._count_operations()
@@ -39,9 +39,6 @@ class Profiler(Tool):
         output_graph.OutputGraph.call_user_compiler = counting
 
     def stop(self) -> Dict[str, Any]:
-        from ..dynamo import graph_breaks
-        from ..dynamo.observer import code_place
-
         again = [made for made in self._observer.compiles if made.reasons and not made.limited]
         return {
             "graphs": len(self._observer.graphs),
@@ -58,5 +55,5 @@ class Profiler(Tool):
                 for place in (code_place(made.code),)
             ],
             "limit_hit": self._observer.limit_hit,
-            "counted": graph_breaks.count(),
+            "counted": counters.count(),
         }

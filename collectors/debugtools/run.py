@@ -10,6 +10,7 @@ import runpy
 import sys
 from typing import Any, Dict, List
 
+from ..call import context, failure, restoring, rungs
 from .inductor import InductorFolder
 from .logs import Logs
 from .one_function import OneFunction
@@ -39,8 +40,6 @@ def of_call(call: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
     Answer: `found` (see `Session.stop`) and `raised`, the class of what the call raised.
     """
-    from ..call import context, restoring, rungs
-
     rungs.quiet_compile_workers()
     tools = session(request)
     tools.start()
@@ -72,8 +71,6 @@ def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
         ending["exit"] = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException as error:
         ending.update(exit=1, raised=type(error).__name__)
-        from ..call import failure
-
         ending["failure"] = failure.describe(error)
     return {"outcome": "ok", "found": tools.stop(), **ending}
 

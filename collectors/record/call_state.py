@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any, Dict, List, Tuple
 
+import torch
+
 from ..call import context, outputs
 
 #: Bytes of tensors that are kept of one call; of a larger model the program's own seeds have to
@@ -23,8 +25,6 @@ def keep(call: Any, path: str) -> None:
     """Writes to `path` what a recorded call can reach: shapes and dtypes, values if they are few
     enough, random states.
     """
-    import torch
-
     reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
     sizes = {t.untyped_storage().data_ptr(): _bytes(t) for t in reachable.values() if _is_plain(t)}
     values = {label: t.detach() for label, t in reachable.items() if _is_plain(t)}
@@ -42,8 +42,6 @@ def keep(call: Any, path: str) -> None:
 
 def restore(call: Any, path: str) -> None:
     """Puts back what `keep` wrote. Raises Changed if this is another call."""
-    import torch
-
     kept = outputs.load(path, "cpu")
     reachable = outputs.with_grads(context.reachable(call.function, call.args, call.kwargs))
     kinds = _kinds(reachable)
@@ -68,8 +66,6 @@ def _put(label: str, tensor: Any, value: Any) -> None:
     """Gives a tensor the value it had, below autograd's sight; what is equal already is left
     alone.
     """
-    import torch
-
     with torch.no_grad(), torch.inference_mode(bool(tensor.is_inference())):
         if torch.equal(tensor.detach().cpu(), value):
             return
@@ -80,8 +76,6 @@ def _put(label: str, tensor: Any, value: Any) -> None:
 
 
 def _is_plain(tensor: Any) -> bool:
-    import torch
-
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.layout == torch.strided

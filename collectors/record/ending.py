@@ -9,6 +9,7 @@ import sys
 from typing import List, Tuple
 
 from .. import FOLDER
+from ..call import failure
 from ..protocol import Failure, ScriptException
 
 
@@ -30,8 +31,6 @@ def account(error: BaseException) -> ScriptException:
 
 def _failure(error: BaseException) -> Failure:
     if "torch" in sys.modules:
-        from ..call import failure
-
         return failure.describe(error)
     return {
         "exception": type(error).__name__,

@@ -16,6 +16,7 @@ import types
 from typing import Any, Callable, Dict, Optional, Union
 
 from ..protocol import RerunProgramSpec, StartWay, WatchedProgramSpec
+from . import notebook
 
 _Spec = Union[WatchedProgramSpec, RerunProgramSpec]
 
@@ -70,8 +71,6 @@ def _script(spec: _Spec) -> None:
 
 def _text(spec: _Spec) -> None:
     """A script that came over the standard input, whose name cannot be that of a file."""
-    from . import notebook
-
     name = os.path.join(os.getcwd(), "<stdin>")
     sys.path[0] = ""
     notebook.remember(name, spec["text"])
@@ -86,8 +85,6 @@ def _module(spec: _Spec) -> None:
 
 
 def _notebook(spec: _Spec) -> Optional[BaseException]:
-    from . import notebook
-
     sys.path[0] = ""
     try:
         return notebook.run(sys.argv[0], spec["folder"], _entering)

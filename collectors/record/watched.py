@@ -1,27 +1,15 @@
-"""What is known of a compiled callable and of one call of it, so that no call is looked at that can
-show nothing new.
+"""What is known of a compiled callable, so that no call of it is looked at that can show nothing
+new.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from ..protocol import CompileOptions
 
 _NUMBERS = itertools.count()
-
-
-class Seen:
-    """What is known of a call before it runs; `check`: a fork server waits to repeat it."""
-
-    def __init__(
-        self, check: bool, shapes: str, reachable: Dict[str, Any], stamps: Dict[str, Any]
-    ) -> None:
-        self.check = check
-        self.shapes = shapes
-        self.reachable = reachable
-        self.stamps = stamps
 
 
 class Watched:
@@ -46,6 +34,15 @@ class Watched:
             self.watcher = recorder
             self.calls = 0
             self.seen.clear()
+
+
+class CompiledCall(NamedTuple):
+    """One call of a compiled callable, as the program makes it."""
+
+    watched: Watched
+    compiled: Callable[..., Any]
+    args: Tuple[Any, ...]
+    kwargs: Dict[str, Any]
 
 
 def signature(value: Any) -> Any:

@@ -38,6 +38,51 @@ def _imported(node: ast.AST) -> list[str]:
     return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
 
 
+#: What starts in a process of the user's before the program has imported torch.
+BEFORE_TORCH = (
+    "entry.attach",
+    "record.channel",
+    "record.ending",
+    "record.hooks",
+    "record.recorder",
+    "record.rerun",
+    "record.starting",
+    "triton.run",
+    "worker.worker",
+)
+
+
+@pytest.mark.parametrize("name", BEFORE_TORCH)
+def test_nothing_imports_torch_before_the_program_does(name: str) -> None:
+    """It may set variables first, which torch reads when it is imported."""
+    seen: dict[str, str] = {}
+    waiting = [(f"collectors.{name}", name)]
+    while waiting:
+        module, chain = waiting.pop()
+        assert module.split(".")[0] not in ("torch", "triton"), chain
+        if module.startswith("collectors.") and module not in seen:
+            seen[module] = chain
+            waiting += [(one, f"{chain} -> {one}") for one in _imported_on_loading(module)]
+
+
+def _imported_on_loading(module: str) -> list[str]:
+    """The modules that a module of the collectors imports when it is loaded itself."""
+    base = ROOT / module.replace(".", "/")
+    path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    if not path.exists():  # a name in a module, not a module
+        return []
+    package = module if base.is_dir() else module.rpartition(".")[0]
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            near = package.rsplit(".", node.level - 1)[0] + "." if node.level else ""
+            source = (near + (node.module or "")).rstrip(".")
+            found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
+    return found
+
+
 @pytest.mark.parametrize("top", ["reporter", "collectors", "anonymizer"])
 def test_a_room_says_what_lives_there(top: str) -> None:
     for folder in (ROOT / top).iterdir():

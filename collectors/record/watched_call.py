@@ -1,0 +1,152 @@
+"""One watched call: the state that it is made in, a copy of the moment before it, and what it left
+behind.
+
+This is all that the recorder does with torch, so this module is loaded at the first watched call
+and not before: what a program sets before its `import torch` has to count.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
+
+import torch
+
+from ..call import context, outputs, process_groups, rungs
+from ..call.forks import fork_from_fresh_thread
+from ..machine import environment
+from ..protocol import RecorderSpec
+from . import call_state
+from .fork_server import ForkServer
+from .watched import CompiledCall, signature
+
+_MAX_HISTORY = 8
+
+
+class OutputGradients:
+    """Gradients that flow into the outputs of call `number`, by number of the output, summed up on
+    the CPU.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.flows: Dict[int, torch.Tensor] = {}
+
+    def note(self, index: int) -> Callable[[Any], None]:
+        """The hook for output `index`."""
+
+        def hook(flow: Any) -> None:
+            if flow is None:  # an output that the loss does not depend on, beside one that it does
+                return
+            copy = flow.detach().clone().cpu()
+            self.flows[index] = self.flows[index] + copy if index in self.flows else copy
+
+        return hook
+
+    def save(self, path: str) -> None:
+        """Writes what has come so far."""
+        torch.save(self.flows, path)
+
+
+class WatchedCall:
+    """Call `number` of the program, which is about to be made.
+
+    `shapes` tells calls apart that need no second look; `checked` is true from `stamp` on: what the
+    call returns is going to be compared.
+    """
+
+    def __init__(self, call: CompiledCall, number: int) -> None:
+        self.call = call
+        self.number = number
+        self.state = context.capture()
+        modes = context.modes(call.watched.function)
+        self.shapes = repr((signature((call.args, call.kwargs)), self.state, modes))
+        self.checked = False
+        self._before: Dict[str, torch.Tensor] = {}
+        self._stamps: Dict[str, outputs.Stamp] = {}
+
+    def unsupported(self, is_forked: bool) -> Optional[Literal["CUDA", "ranks"]]:
+        """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
+        parent has initialised, and nothing can take another rank's part.
+        """
+        if is_forked and _cuda_in_use():
+            return "CUDA"
+        return "ranks" if (process_groups.world_size() or 1) > 1 else None
+
+    def record(self) -> rungs.RecordedCall:
+        """All that it takes to make the call again in a copy of this process."""
+        watched, compiled, args, kwargs = self.call
+        return rungs.RecordedCall(
+            watched.function,
+            compiled,
+            args,
+            kwargs,
+            watched.options,
+            list(watched.history),
+            self.state,
+            environment.changed_settings(),
+        )
+
+    def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> int:
+        """Forks a fork server that waits to repeat the call; returns its process id."""
+        server = ForkServer(
+            recorded, self.number, spec["socket"], spec["folder"], spec.get("cache", "")
+        )
+        return fork_from_fresh_thread(server.serve)
+
+    def keep(self, recorded: rungs.RecordedCall, path: str) -> None:
+        """Writes what the call can reach to `path`, for a program that is run again."""
+        call_state.keep(recorded, path)
+
+    def stamp(self) -> None:
+        """Notes what the call can change, as it is before."""
+        self._before = self._reachable()
+        self._stamps = outputs.stamps(self._before)
+        self.checked = True
+
+    def synchronize(self) -> None:
+        """Waits for what the call has begun on a CUDA device, so that a kernel's failure is this
+        call's and not a later one's.
+        """
+        if _cuda_in_use():
+            torch.cuda.synchronize()
+
+    def remember(self) -> None:
+        """Adds the call to the history of its callable, for later replays, if its shapes are
+        new.
+        """
+        watched, _, args, kwargs = self.call
+        if self.shapes not in watched.seen:
+            watched.seen.add(self.shapes)
+            made = (rungs.forget(args), rungs.forget(kwargs))
+            watched.history = (watched.history + [made])[-_MAX_HISTORY:]
+
+    def save(self, result: Any, path: str) -> None:
+        """Writes what the call returned and changed.
+
+        Raises what torch does about outputs that cannot be saved (full disk, exotic tensors); they
+        are not checked.
+        """
+        after = self._reachable()
+        torch.save(outputs.take(result, self._before, self._stamps, None, after), path)
+
+    def _reachable(self) -> Dict[str, torch.Tensor]:
+        return context.reachable(self.call.watched.function, self.call.args, self.call.kwargs)
+
+    def differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
+        """(number, tensor) of each output that gradients can flow into."""
+        return [
+            (index, leaf)
+            for index, (_, leaf) in enumerate(outputs.flatten(result))
+            if isinstance(leaf, torch.Tensor) and leaf.requires_grad and not leaf.is_leaf
+        ]
+
+    def hook(self, leaves: List[Tuple[int, torch.Tensor]]) -> OutputGradients:
+        """Collects what flows into these outputs (see `differentiable`) from now on."""
+        gradients = OutputGradients(self.number)
+        for index, leaf in leaves:
+            leaf.register_hook(gradients.note(index))
+        return gradients
+
+
+def _cuda_in_use() -> bool:
+    return bool(torch.cuda.is_available() and torch.cuda.is_initialized())

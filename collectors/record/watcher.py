@@ -1,0 +1,55 @@
+"""What hooked compiled callables go through: the recorder of a program, or what stands in its place
+where the program is run again.
+
+Neither imports torch here: the program does, after it has said by its environment variables how.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, Dict, Tuple
+
+from ..protocol import ProgramEnding
+from .watched import CompiledCall, Watched
+
+
+class CallWatcher:
+    """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
+    its turn is part of it.
+
+    `calls` counts what was handed over, `compiles` the results of torch.compile.
+    """
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.local = threading.local()
+        self.lock = threading.RLock()
+        self.calls = 0
+        self.compiles = 0
+        self.watching = True
+
+    def call(
+        self,
+        watched: Watched,
+        compiled: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
+        """Makes one compiled call, and returns or raises what it does."""
+        if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
+            return compiled(*args, **kwargs)
+        watched.watched_by(self)
+        self.local.inside = True
+        try:
+            return self.watch(CompiledCall(watched, compiled, args, kwargs))
+        finally:
+            self.local.inside = False
+
+    def watch(self, call: CompiledCall) -> Any:
+        """Makes one outermost call, with what is to be done about it before and after."""
+        raise NotImplementedError
+
+    def finish(self, ending: ProgramEnding) -> None:
+        """The program has ended."""
+        raise NotImplementedError
