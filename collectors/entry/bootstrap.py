@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:  # this file runs before its package can be imported
-    from ..protocol import ProgramEnding, RerunProgramSpec, ScriptGreeting, WatchedProgramSpec
+    from .. import protocol
 
 PACKAGE = "_bugreport_collectors"
 
@@ -36,7 +36,7 @@ def load_package() -> None:
 def main() -> None:
     """`python bootstrap.py SPEC.json TARGET [ARGS…]`; the spec's `way` says what TARGET is."""
     with open(sys.argv[1]) as source:
-        spec: Union[WatchedProgramSpec, RerunProgramSpec] = json.load(source)
+        spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec] = json.load(source)
     load_package()
     hooks = importlib.import_module(PACKAGE + ".record.hooks")
     starting = importlib.import_module(PACKAGE + ".record.starting")
@@ -44,7 +44,7 @@ def main() -> None:
     recorder = _recorder(spec)
     hooks.install(recorder)
     sys.argv = sys.argv[2:]
-    ending: ProgramEnding = {"exit": 0, "exception": None}
+    ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:
         shown = starting.run(spec)
         if shown is not None:
@@ -69,14 +69,14 @@ def main() -> None:
         recorder.finish(ending)
 
 
-def _recorder(spec: Union[WatchedProgramSpec, RerunProgramSpec]) -> Any:
+def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec]) -> Any:
     """What watches the calls; where the program is only run again up to one of them, what makes
     that call.
     """
     if "descriptor" in spec:
         return importlib.import_module(PACKAGE + ".record.rerun").Rerun(spec)
     channel = importlib.import_module(PACKAGE + ".record.channel").Channel(spec["socket"])
-    greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
+    greeting: protocol.ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
     return importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
 

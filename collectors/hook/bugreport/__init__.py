@@ -17,53 +17,15 @@ does the same for tests.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import multiprocessing
 import os
 import sys
 from typing import Any, Dict, Optional
 
+from .loading import load_attach, stand_aside
+
 __all__ = ["capture", "watch"]
 
-_PACKAGE = "_bugreport_collectors"
-
-
-def _load() -> Any:
-    """The module `attach` of the collectors, which are loaded by location and never reach
-    sys.path.
-    """
-    if _PACKAGE not in sys.modules:
-        here = os.path.dirname(os.path.abspath(__file__))
-        folder = os.path.dirname(os.path.dirname(here))
-        spec = importlib.util.spec_from_file_location(
-            _PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-        )
-        if spec is None or spec.loader is None:
-            raise ImportError("the folder of `bugreport hook` is incomplete")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[_PACKAGE] = module
-        spec.loader.exec_module(module)
-    return importlib.import_module(_PACKAGE + ".entry.attach")
-
-
-#: Whether `bugreport create` runs this program: then it is watched already, and nothing here has
-#: anything to do.
-_WATCHED_ALREADY = _PACKAGE + ".record.recorder" in sys.modules
-_attach = _load()
-if not _WATCHED_ALREADY:
-    _attach.switch()
-
-
-def _not_here() -> bool:
-    """Whether these calls are watched already, or this is a worker that runs the main program's
-    file once more.
-    """
-    return (
-        _WATCHED_ALREADY
-        or _attach.switch().active is not None
-        or multiprocessing.parent_process() is not None
-    )
+_attach = load_attach()
 
 
 def _say(text: str) -> None:
@@ -127,7 +89,7 @@ class capture:
         self.report: Optional[str] = None
 
     def __enter__(self) -> capture:
-        if _not_here():
+        if stand_aside():
             return self  # an outer block, or the command itself, sees these calls
         options, self._folder = _with_output(self._verb, self._options)
         self._run = _attach.WatchedStretch(
@@ -176,7 +138,7 @@ def watch(*options: Any, every: int = 100) -> None:
         every: how many calls are made for one comparison.
     """
     try:
-        if _not_here():
+        if stand_aside():
             return
         if int(every) < 1:
             raise ValueError("every must be at least 1")

@@ -13,8 +13,9 @@ from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
 
-from . import _attach, _not_here
+from .loading import load_attach, stand_aside
 
+_attach = load_attach()
 _LINES = pytest.StashKey[List[str]]()
 
 
@@ -77,7 +78,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     """Around a test with its fixtures."""
     config = item.config
     lines = config.stash[_LINES]
-    if len(lines) >= config.getoption("--bugreport-limit") or _not_here():
+    if len(lines) >= config.getoption("--bugreport-limit") or stand_aside():
         yield
         return
     name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")[-120:]

@@ -1,0 +1,5 @@
+import sys
+
+from bugreport import loading
+
+print([name for name in sys.modules if name.split(".")[0] == "torch"], loading.stand_aside())
