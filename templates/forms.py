@@ -17,6 +17,8 @@ from typing import Any
 
 import jinja2
 
+from templates import environment, user_environment
+
 FORM, ISSUE = "form.toml", "issue.md.j2"
 #: What GitHub takes, in characters; a form of the user's own has it unless it says otherwise.
 LIMIT = 65_536
@@ -144,8 +146,6 @@ def fill(form: IssueForm, values: Mapping[str, Any]) -> str:
         FormError: a template of the user's own is not one, uses a name that there is not, or does
             what the sandbox refuses.
     """
-    from templates import environment, user_environment
-
     if form.folder is None:
         return environment().get_template(f"issues/{form.name}/{ISSUE}").render(**values)
     folder = form.folder

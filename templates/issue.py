@@ -16,6 +16,7 @@ from templates.evidence import Evidence
 from templates.forms import IssueForm
 from templates.log import cut_log
 from templates.releases import release_rows, turning
+from templates.sample import sample
 from templates.text import headings, shorten, size, tidy_log, visible
 from templates.versions import versions_block
 
@@ -98,8 +99,6 @@ def try_form(form: IssueForm) -> None:
     Raises:
         FormError: it cannot be filled in, or its body has other headings than it declares.
     """
-    from templates.sample import sample
-
     report, evidence = sample()
     try:
         text = render_issue(report, evidence, form)

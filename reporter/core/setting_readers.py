@@ -26,7 +26,7 @@ def path(value: object) -> Path:
 
 def template(value: object) -> str | Path:
     """The name of a form, or a path where it has a separator in it or is no such name."""
-    from templates.forms import names  # only a run that names one needs it
+    from templates.forms import names  # it loads Jinja, which only a run that names one needs
 
     if isinstance(value, str) and value in names():
         return value

@@ -1,8 +1,7 @@
 """Runs inside the sandbox, with the whole tool beside the foreign code: what comes out is one line
 of JSON, to be read as a stranger's.
 
-Usage: python inside.py VERB PYTHON JOBS TIMEOUT MEMORY_GIB — the program is `repro.py` in the
-    working folder.
+`inside_main` starts it: the program is `repro.py` in the working folder.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ import shutil
 import sys
 from pathlib import Path
 
+from reporter.core.errors import BugreportError
 from reporter.core.plain import Json
+from reporter.core.settings import Options
+from reporter.execution.compiler_cache import place_of
+from reporter.pipeline import create as flow
+from reporter.triage.verdict import MARK
 
-MARK = "bugreport-triage:"
 _FILES = ("repro.py", "test_repro.py", "issue.md")
 
 
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
-    from reporter.core.errors import BugreportError
-    from reporter.core.settings import Options
-    from reporter.pipeline import create as flow
-
     _lend(Path(python))
     output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"
     options = Options(
@@ -59,16 +58,8 @@ def _lend(python: Path) -> None:
     """Puts what a warm-up outside found out where this run looks for it; the folder itself cannot
     be written to.
     """
-    from reporter.execution.compiler_cache import place_of
-
     seed = Path("/seed")
     if seed.is_dir():
         target = place_of(python)
         with contextlib.suppress(OSError, shutil.Error):  # it only saves time
             shutil.copytree(seed, target, dirs_exist_ok=True)
-
-
-if __name__ == "__main__":
-    # started by its path, so that nothing but this one folder has to be added
-    sys.path[0] = str(Path(__file__).resolve().parents[2])
-    main(*sys.argv[1:6])

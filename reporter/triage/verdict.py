@@ -20,9 +20,10 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
-from reporter.triage import inside
 from reporter.triage.attempt import SEED, warm_folder
 
+#: The line of the document begins with it (`inside`).
+MARK = "bugreport-triage:"
 #: The outcomes of rungs that say something.
 _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
 
@@ -84,7 +85,7 @@ def judge(
     warm = warm_folder(info.path)
     arguments = [verb, str(info.path), str(jobs), f"{timeout:g}", f"{memory:g}"]
     with prepare(
-        [sys.executable, str(Path(inside.__file__).resolve()), *arguments],
+        [sys.executable, str(Path(__file__).resolve().with_name("inside_main.py")), *arguments],
         python=info.path,
         files={"repro.py": text},
         limits=Limits(
@@ -101,7 +102,7 @@ def judge(
     if result.detail:
         return Judged(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
     line = next(
-        (line for line in reversed(result.stdout.split("\n")) if line.startswith(inside.MARK)), None
+        (line for line in reversed(result.stdout.split("\n")) if line.startswith(MARK)), None
     )
     if line is None:
         said = plain(result.stderr).strip().splitlines()
@@ -113,7 +114,7 @@ def judge(
             seconds=result.seconds,
         )
     try:
-        answer = json.loads(line[len(inside.MARK) :])
+        answer = json.loads(line[len(MARK) :])
     except (ValueError, RecursionError):
         return Judged(
             trouble=f"the answer of the {verb} run cannot be read", seconds=result.seconds

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reporter.triage import inside
+from reporter.triage.verdict import MARK
 
 
 @pytest.mark.parametrize("verb", ["diagnose", "create"])
@@ -18,7 +19,7 @@ def test_what_the_tool_refuses_is_told_with_its_exit_code(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     (tmp_path / "repro.py").write_text("import torch\n")
     inside.main(verb, str(tmp_path / "no-python"), "1", "10", "1")
-    (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith(inside.MARK)]
-    answer = json.loads(line.removeprefix(inside.MARK))
+    (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith(MARK)]
+    answer = json.loads(line.removeprefix(MARK))
     assert answer["exit_code"] == 2 and "no-python" in answer["error"]
     assert not (tmp_path / "report").exists()
