@@ -3,9 +3,9 @@
     python bench/strangers.py PYTHON RELEASE [--open | --held-back] [--create] [NUMBER …]
 
 Each program of `bench/strangers` with a truth for RELEASE is diagnosed under PYTHON in the sandbox,
-a minute or two each; `--create` reduces the bugs, too. A row has the issue, what is true, what was said, the
-lines of the program and of the repro, and the wall seconds. Last come the counts: real bugs that
-were dismissed, and what is no bug but was called one.
+a minute or two each; `--create` reduces the bugs, too. A row has the issue, what is true, what was
+said, the lines of the program and of the repro, and the wall seconds. Last come the counts: real
+bugs that were dismissed, and what is no bug but was called one.
 """
 
 from __future__ import annotations

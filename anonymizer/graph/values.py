@@ -54,8 +54,9 @@ def recipe_for(level: str) -> Callable[[TensorMeta, Json], Recipe]:
     """The function that chooses a recipe at one of `LEVELS`, or at `ALLOWED`.
 
     Returns:
-        (metadata, statistics) -> recipe. The statistics are those of `collectors.dynamo.value_statistics`:
-        `min`, `max`, `mean`, `std`, `distinct`, shares of special values; each may be missing.
+        (metadata, statistics) -> recipe. The statistics are those of
+        `collectors.dynamo.value_statistics`: `min`, `max`, `mean`, `std`, `distinct`, shares of
+        special values; each may be missing.
     """
 
     def choose(meta: TensorMeta, stats: Json) -> Recipe:

@@ -71,8 +71,8 @@ def _only(value: ast.expr) -> ast.expr | None:
 class _Target:
     """What is called: a function, `bound` or not.
 
-    `owner` is the class whose method or block it is, `made` the statement that makes that block, and
-    `moved` the statements of the block's own constructor.
+    `owner` is the class whose method or block it is, `made` the statement that makes that block,
+    and `moved` the statements of the block's own constructor.
     """
 
     function: ast.FunctionDef

@@ -51,9 +51,9 @@ _EXPLANATIONS: Mapping[Kind, str] = {
         " hold: a guard is missing. Compiled afresh for these inputs the result is right."
     ),
     Kind.UNSUPPORTED: (
-        "Torch refuses what it does not support, and says so; that is a limit and no fault. Write it"
-        " as the hint says, or leave out `fullgraph=True`, so that Python runs that part. As a wish"
-        " it is welcome: file it as a feature request."
+        "Torch refuses what it does not support, and says so; that is a limit and no fault. Write"
+        " it as the hint says, or leave out `fullgraph=True`, so that Python runs that part. As a"
+        " wish it is welcome: file it as a feature request."
     ),
     Kind.RECOMPILES: (
         "The program is right, but compiled again and again; at the limit torch goes on in eager"

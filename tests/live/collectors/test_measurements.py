@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from collectors.protocol import MeasurementLine
 from reporter.execution.fresh_process import look_cold
 from reporter.pipeline.measurements import gather_lines
 from tests.support import interpreter
@@ -12,12 +13,18 @@ from tests.support.scripts import text
 WISH = {"values": True, "positions": 8, "seconds": 60}
 
 
-def look(name: str, **changes: Any) -> list[dict[str, object]]:
+def look(name: str, **changes: Any) -> list[MeasurementLine]:
     return look_cold(interpreter.WARM, text(f"exhibits/{name}"), 120, {**WISH, **changes})
 
 
+def points_of(lines: list[MeasurementLine]) -> list[dict[str, Any]]:
+    points: list[dict[str, Any]] = gather_lines(lines)[0].to_json()["divergence"]["points"]
+    return points
+
+
 def test_errors_along_the_graph_and_in_the_output() -> None:
-    numbers, cells = gather_lines(look("wrong_from_the_second_operation"))
+    found, cells = gather_lines(look("wrong_from_the_second_operation"))
+    numbers = found.to_json()
     points = numbers["divergence"]["points"]
     assert [point["operator"] for point in points] == ["operator.add", "torch.cumsum", "torch.mul"]
     # the backend adds one to whatever is larger than five: not after the first operation, but from
@@ -35,17 +42,17 @@ def test_errors_along_the_graph_and_in_the_output() -> None:
 
 def test_graph_breaks_are_lines_of_the_repro() -> None:
     lines = text("exhibits/graph_break").splitlines()
-    numbers, _ = gather_lines(look("graph_break"))
+    numbers = gather_lines(look("graph_break"))[0].to_json()
     line = lines.index("    torch._dynamo.graph_break()") + 1
     assert [found["line"] for found in numbers["graph_breaks"]] == [line]
     assert numbers["graphs"] == 2
 
 
 def test_an_exception_of_the_compiler_is_placed() -> None:
-    points = gather_lines(look("backend_refuses_cumsum"))[0]["divergence"]["points"]
+    points = points_of(look("backend_refuses_cumsum"))
     assert [point.get("error") for point in points] == [None, "AssertionError", "AssertionError"]
 
 
 def test_a_process_that_dies_leaves_what_it_had_measured() -> None:
-    points = gather_lines(look("dies_at_the_end", values=False))[0]["divergence"]["points"]
+    points = points_of(look("dies_at_the_end", values=False))
     assert points[-1]["error"] == "no end"  # the last operation is measured first

@@ -14,6 +14,7 @@ import pytest
 from reporter.cli.main import run
 from reporter.diagnose.graph_breaks import GraphBreakReport, collect
 from reporter.recording.findings import Recording
+from reporter.report.sections import GraphBreakSection, section
 from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script
@@ -98,7 +99,9 @@ def test_twelve_numbers_hit_the_limit(tmp_path: Path) -> None:
 def test_the_users_words_stay_private(tmp_path: Path) -> None:
     found = complaints("private_words", tmp_path)
     items = (*found.graph_breaks, *found.recompiles)
-    private, public = json.dumps(found.to_json()), " ".join(item.public for item in items)
+    private, public = json.dumps(section(GraphBreakSection, found).to_json()), " ".join(
+        item.public for item in items
+    )
     assert "acme" in private and "secret_step" in private
     users = ("acme", "widgets", "secret_step", "mode", "private_words")
     assert not any(word in public for word in users)
