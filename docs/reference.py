@@ -29,7 +29,7 @@ from reporter.core import errors
 from reporter.core.kinds import BUGS, Kind, Layer, RungOutcome
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX
 from reporter.core.settings import settings
-from reporter.diagnose.excuses import EXCUSES
+from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
 from reporter.report import sections
@@ -92,12 +92,18 @@ def excuses() -> str:
             str(number),
             _code(one.kind.value),
             _code(*one.rungs),
-            _cell("values and sizes" if "shape" in one.explains else "values"),
+            _explained(one.explains),
             _cell(_first_paragraph(one.ask)),
         )
         for number, one in enumerate(EXCUSES, 1)
     ]
     return _table(("", "kind", "measurement", "may explain", "what it shows"), rows)
+
+
+def _explained(properties: frozenset[str]) -> str:
+    if properties == EXCEPTIONS:
+        return "an exception of the same class"
+    return "values and sizes" if "shape" in properties else "values"
 
 
 def layers() -> str:

@@ -41,6 +41,9 @@ VALUES = frozenset(("value", "changed input", "gradient", "python value"))
 #: The same, and sizes that may depend on values, as those of `nonzero` and `unique` do.
 VALUES_AND_SIZES = VALUES | {"shape", "structure"}
 
+#: What raised, by the class of its exception.
+EXCEPTIONS = frozenset(("exception",))
+
 _Ask = Callable[[Climber, MeasuredRung], "Diagnosis | None"]
 
 
@@ -58,8 +61,11 @@ class Excuse:
     ask: _Ask
 
 
-def wrong_properties(comparison: Comparison) -> frozenset[str]:
+def wrong_properties(rung: MeasuredRung) -> frozenset[str]:
     """What differs: of the values those that the rule minds, or all if it minds none."""
+    comparison = rung.comparison
+    if comparison is None:
+        return EXCEPTIONS
     values = [item["property"] for item in minded(comparison) or comparison["values"]]
     return frozenset((*values, *(item["property"] for item in comparison["metadata"])))
 
@@ -78,8 +84,7 @@ def excuse(
     climber: Climber, compiled: MeasuredRung, excuses: tuple[Excuse, ...]
 ) -> Diagnosis | None:
     """The first excuse that explains all that differs in a rung, or None."""
-    assert compiled.comparison is not None
-    wrong = wrong_properties(compiled.comparison)
+    wrong = wrong_properties(compiled)
     for one in excuses:
         found = one.ask(climber, compiled) if wrong <= one.explains else None
         if found is not None:
@@ -112,6 +117,24 @@ def _unsteady(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
         return None
     summary = f"Eager differs from eager: {again.detail}."
     return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, (EAGER, AGAIN))
+
+
+def _raised_for_memory(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """Eager raises the same class of exception once the memory that nothing writes to is filled."""
+    names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
+    if not names or compiled.failure is None:
+        return None
+    filled = climber.measure(FILLED)
+    wanted = compiled.failure["exception"]
+    if filled.failure is None or filled.failure["exception"] != wanted:
+        return None
+    summary = (
+        f"The call depends on memory that {names} hands out and nothing writes to: with that memory"
+        f" filled, eager raises {wanted}, too."
+    )
+    return make_diagnosis(
+        climber, Kind.UNINITIALIZED_MEMORY, Layer.EAGER, summary, (EAGER, "compiled", FILLED)
+    )
 
 
 # -- random numbers -------------------------------------------------------------------------------
@@ -394,6 +417,8 @@ OF_EAGER = (
     Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), VALUES_AND_SIZES, _uninitialized),
     Excuse(Kind.NONDETERMINISTIC, (AGAIN,), VALUES_AND_SIZES, _unsteady),
 )
+#: What eager raises as well, where it gets other memory.
+OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _raised_for_memory),)
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), VALUES_AND_SIZES, _numpy),
@@ -410,4 +435,4 @@ OF_VALUES = (
     ),
 )
 #: All of them, in the order in which they are asked.
-EXCUSES = (*OF_EAGER, *OF_RANDOM_NUMBERS, *OF_VALUES)
+EXCUSES = (*OF_EAGER, *OF_EXCEPTIONS, *OF_RANDOM_NUMBERS, *OF_VALUES)

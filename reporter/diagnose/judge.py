@@ -19,6 +19,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference
+from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
@@ -312,6 +313,10 @@ def _crash(climber: Climber) -> Diagnosis:
         )
         return make_diagnosis(climber, Kind.RECOMPILES, Layer.DYNAMO, summary, (EAGER, *names))
 
+    raised = MeasuredRung("script", RungOutcome.RAISES, failure=failure)
+    excused = excuse(climber, raised, OF_EXCEPTIONS)
+    if excused is not None:
+        return excused
     if limits.states_limit(failure):
         unsupported = _unsupported(climber, failure, names)
         if unsupported is not None:

@@ -511,6 +511,20 @@ def test_metadata_is_excused_by_nothing_and_named() -> None:
     assert not {PERTURBED, RECAST, REORDERED} & set(live_call.measured())
 
 
+def test_an_exception_that_eager_raises_too_where_memory_is_filled_is_no_bug() -> None:
+    facts, error = {"uninitialized": ["torch.empty"]}, raises("LinAlgError", "non-finite values")
+    both = {"compiled": error, "inductor": error}
+    failure = error["failure"]
+    found, _ = verdict({**both, FILLED: error}, "raised", facts=facts, failure=failure)
+    assert (found.kind, found.is_bug) == ("uninitialized_memory", False)
+    assert "eager raises LinAlgError, too" in found.summary
+    for other in (WRONG, EQUAL, raises("KeyError", "no")):
+        found, _ = verdict({**both, FILLED: other}, "raised", facts=facts, failure=failure)
+        assert found.kind == "crash"
+    found, live_call = verdict({**both, FILLED: error}, "raised", failure=failure)
+    assert found.kind == "crash" and FILLED not in live_call.measured()
+
+
 SHAPE = {"where": "output 0", "property": "shape", "eager": "[1, 4]", "compiled": "[2]"}
 RESIZED = compared(metadata=(SHAPE,))
 
