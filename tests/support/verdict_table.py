@@ -197,6 +197,11 @@ CASES: dict[str, Case] = {
     # ----------------------------------------------------------------------------------------------------
     "recompiles_with_error_on_recompile": _fine("recompiles", "dynamo", live=True),
     "recompiles_under_a_stance": _fine("recompiles", "dynamo"),
+    "print_in_one_graph": _fine("unsupported", "dynamo", live=True),
+    "one_graph_and_wrong_in_parts": _bug("crash", "dynamo"),
+    "tensor_of_a_size": _bug("wrong_metadata", "dynamo"),
+    "no_values_on_meta": _fine("not_reproduced", "none"),
+    "raises_for_unwritten_memory": _fine("uninitialized_memory", "eager"),
     "recompiles_at_the_limit": _fine("recompiles", "dynamo"),
     "recompiles_with_fullgraph_at_the_limit": _fine("recompiles", "dynamo"),
     # -- nothing to find
