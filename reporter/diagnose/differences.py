@@ -97,6 +97,10 @@ def _wrong(
         cited.append("fresh compile")
         if climber.measure("fresh compile").good:
             kind = Kind.STALE_GRAPH
+            if climber.ladder[climber.own_name()].good:
+                # compiled now, with the earlier sizes, it is right: what has changed is state that
+                # Dynamo did not guard on
+                layer = Layer.DYNAMO
             climber.measure("dynamic=False")
     return make_diagnosis(
         climber,

@@ -613,3 +613,10 @@ def test_a_backend_of_the_users_own_is_cited() -> None:
     found, _ = verdict({"compiled": WRONG, "custom": WRONG}, options=OWN)
     assert found.cited == (EAGER, AGAIN, EXACT, "compiled", "custom")
     assert found.layer == "backend"
+
+
+def test_a_graph_that_only_the_program_itself_reuses_wrongly_lacks_a_guard_of_dynamo() -> None:
+    found, _ = verdict({"compiled": WRONG}, replay=True)
+    assert (found.kind, found.layer) == ("stale_graph", "dynamo")
+    found, _ = verdict({"compiled": WRONG, "inductor": WRONG}, replay=True)
+    assert (found.kind, found.layer) == ("stale_graph", "inductor")
