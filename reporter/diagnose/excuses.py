@@ -96,7 +96,7 @@ def excuse(
 
 
 def _uninitialized(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
-    """Memory that an operator hands out and nothing writes to; filling it changes eager's result."""
+    """Memory that an operator hands out and nothing writes to; filled, eager's result changes."""
     names = ", ".join(climber.ladder.facts.get("uninitialized") or ())
     if not names:
         return None
