@@ -1,0 +1,2 @@
+import torch
+torch.ops.aten.device.with_index('cuda', 0)
