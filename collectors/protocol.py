@@ -12,7 +12,7 @@ library only, and nothing is imported that the host would have to wait for.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union, get_args
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
 JsonObject = Dict[str, Any]
@@ -30,23 +30,10 @@ ToolFacts = Dict[str, Any]
 
 # -- words -----------------------------------------------------------------------------------------
 
-#: Who opens a connection: the program, the fork of one of its calls, the program run again.
-Role = Literal["script", "standby", "rerun"]
 #: How the target starts a program (`record.starting`).
 StartWay = Literal["script", "module", "notebook", "function", "text"]
 #: Why a program that runs already is watched: for one block, for a long run, for a test.
 WatchMode = Literal["capture", "watch", "test"]
-#: What a recorder tells of its program.
-EventName = Literal[
-    "begin",
-    "raised",
-    "returned",
-    "gradients",
-    "forgotten",
-    "unchecked",
-    "unsupported",
-    "finished",
-]
 #: What may be asked of a recorded call.
 Operation = Literal[
     "run",
@@ -64,7 +51,6 @@ Operation = Literal[
     "evidence",
     "environment",
 ]
-OPERATIONS: Tuple[str, ...] = get_args(Operation)
 #: How a request about a call ended. `unsupported`: this release cannot; `skipped`: it lacks a
 #: setting.
 CallOutcome = Literal["ok", "raises", "died", "timeout", "skipped", "error", "unsupported"]
@@ -392,7 +378,6 @@ CallEvent = Union[
     UnsupportedEvent,
 ]
 ProgramEvent = Union[CallEvent, FinishedEvent]
-Greeting = Union[ScriptGreeting, ForkServerGreeting, RerunGreeting]
 
 
 class HostReply(TypedDict, total=False):

@@ -22,7 +22,6 @@ from templates.versions import versions_block
 
 BODY_LIMIT = forms.LIMIT
 _MARGIN = 64
-#: Characters of the log that report.json keeps.
 
 
 def render_issue(

@@ -29,7 +29,7 @@ class Interpreted:
         self.trouble = ""
 
     def launcher(self, folder: str) -> Callable[[Optional[Dict[str, Any]], str], _Launcher]:
-        """What stands for a compiled kernel, given its row (see `generated.described`) and name."""
+        """What stands for a compiled kernel, given its row (see `generated.describe`) and name."""
 
         def made(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
             return _Launcher(self, row, name, folder)

@@ -1,4 +1,4 @@
-"""`check --comment`: issues are told by the same desk that files reports, so what holds for an
+"""`check --comment`: issues are told by the same service that files reports, so what holds for an
 issue holds for a comment on it.
 
 Everything is shown before it is sent, and sent after a yes, or with --yes where nobody can answer.
@@ -84,7 +84,7 @@ def _passed(text: str) -> str:
 
 
 class GitHub:
-    """`announce.Tracker` on GitHub: a session per host, closed with `stack`."""
+    """`notifications.Tracker` on GitHub: a session per host, closed with `stack`."""
 
     def __init__(self, say: Callable[[str], None], stack: contextlib.ExitStack) -> None:
         self._say, self._stack = say, stack
@@ -93,7 +93,7 @@ class GitHub:
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bugreport-")))
 
     def standing(self, place: str, number: int, since: datetime) -> Standing:
-        """See `announce.Tracker`."""
+        """See `notifications.Tracker`."""
         session, project = self._at(place)
         with session.calling(f"read {place}#{number}"):
             issue = project.get_issue(number)
@@ -106,7 +106,7 @@ class GitHub:
             return Standing(issue.state == "closed", tuple(heard))
 
     def say(self, comment: Comment) -> str:
-        """See `announce.Tracker`; raises LeakError where the comment names this machine."""
+        """See `notifications.Tracker`; raises LeakError where the comment names this machine."""
         session, project = self._at(comment.place)
         text = audit_text(comment)
         issue = f"{comment.place}#{comment.number}"
@@ -119,7 +119,7 @@ class GitHub:
 
     @contextlib.contextmanager
     def alone(self, comment: Comment) -> Iterator[None]:
-        """See `announce.Tracker`; the lock is a file beside the store, and ends with its
+        """See `notifications.Tracker`; the lock is a file beside the store, and ends with its
         process.
         """
         path = lock_beside(store_path(), comment.key, f"{comment.place}#{comment.number}/state")

@@ -131,7 +131,7 @@ class TaskRunner:
         isolation: str = "fork",
         say: Callable[[str], None] = lambda _: None,
     ) -> TaskRunner:
-        """A bench on this machine's cache."""
+        """One on this machine's cache."""
         return cls(Environments(cache_folder(), say), Pools(jobs, memory, isolation))
 
     def __enter__(self) -> TaskRunner:
@@ -277,8 +277,8 @@ _HOME_LOCK = threading.Lock()
 
 
 def perform_here(data: Mapping[str, Any], options: Mapping[str, Any]) -> Json:
-    """`Bench.perform` for workers of a cluster: JSON in and out, with a bench that the process
-    keeps.
+    """`TaskRunner.perform` for workers of a cluster: JSON in and out, with a runner that the
+    process keeps.
     """
     global _HOME
     with _HOME_LOCK:

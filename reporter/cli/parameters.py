@@ -20,10 +20,6 @@ import typer
 from reporter.core.setting_sources import ENVIRONMENT_PREFIX, resolve
 from reporter.core.settings import Setting, settings
 
-COMMAND_HELP = (
-    "Script and its own arguments; nothing after SCRIPT is read as an option of bugreport."
-)
-
 
 @dataclass(frozen=True)
 class Word:

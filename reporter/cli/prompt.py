@@ -10,7 +10,7 @@ from reporter.core.settings import Options
 
 
 class Terminal:
-    """Whoever sits in front of this process (`reporter.tracker.filing.Person`)."""
+    """Whoever sits in front of this process (`reporter.tracker.preview.Prompt`)."""
 
     def __init__(self, options: Options) -> None:
         self._options = options

@@ -1,6 +1,5 @@
 """What every stage shares: settings, errors, progress, and the plain data of a run (signature,
-report, candidate, recorded call).
+answer, candidate).
 
-Every room above may import it. It imports no other room, starts no process and never decides
-anything.
+Every room above may import it. It imports no other room and never starts a process.
 """

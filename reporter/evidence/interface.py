@@ -53,7 +53,7 @@ class Excerpt:
 
 
 def read_answer(found: Mapping[str, ToolFinding], folder: Path) -> tuple[Collected, ...]:
-    """The target's answer about its tools (see `collectors.debugtools.tool.Session.stop`), with
+    """The target's answer about its tools (see `collectors.debugtools.tool.ToolSession.stop`), with
     what lies in `folder`.
     """
     return tuple(

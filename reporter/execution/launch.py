@@ -3,7 +3,7 @@ children die.
 
 Nothing of the tool is importable there; the collectors are loaded by location. The issue tracker's
 tokens never reach a child process; candidates, which need no credentials at all, get none (see
-`reduce.answer`).
+`core.answer`).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class ForkedCallSession:
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for future in waiting:
-            future.set_result({"outcome": "died", "signal": "standby lost"})
+            future.set_result({"outcome": "died", "signal": "fork server lost"})
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
         future: Future[CallAnswer] = Future()
@@ -113,7 +113,7 @@ class ForkedCallSession:
             if not lost:
                 self._waiting[number] = future
         if lost:
-            future.set_result({"outcome": "died", "signal": "standby lost"})
+            future.set_result({"outcome": "died", "signal": "fork server lost"})
         else:
             assert self._connection is not None
             self._connection.send({**question.message, "id": number, "timeout": timeout})

@@ -254,7 +254,7 @@ class RerunCallSession:
         stay = message["op"] in _READING
         with self._lock:
             if self._closed:
-                return {"outcome": "died", "signal": "lab closed"}
+                return {"outcome": "died", "signal": "closed"}
             run, self._waiting = self._waiting or self._runs.start(self._call), None
             self._working.add(run)
             if not stay and self._runs.ahead:

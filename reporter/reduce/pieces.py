@@ -1,5 +1,5 @@
 """Pieces of a graph as programs of their own, each kind once, and many of them side by side in one
-program (a quilt).
+program (a batch).
 
 A deep model repeats itself: two thousand operations are some thirty different ones. So the question
 whether one operation alone shows a failure costs a program of thirty operations, however deep the

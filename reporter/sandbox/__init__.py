@@ -1,4 +1,4 @@
-"""Code that is not the user's own runs here or nowhere: `sandboxed` says what a process may see,
+"""Code that is not the user's own runs here or nowhere: `prepare` says what a process may see,
 `Sandbox.run` holds it to that.
 
 `triage` and `check` import it. It never decides whether a program is worth running, and never runs

@@ -1,6 +1,6 @@
 """What outlives a command: one SQLite file per user with the reports written, where they were
 filed, and every check.
 
-Commands open it through `store.database`. It imports `core` alone and never holds a word of a
-private program.
+Commands open it through `store.database`. It imports `core` and `report`, and never holds a
+word of a private program.
 """

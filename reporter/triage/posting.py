@@ -1,4 +1,4 @@
-"""Sending the suggested comment: shown before, asked for, and once, by the same desk that files
+"""Sending the suggested comment: shown before, asked for, and once, by the same service that files
 reports.
 """
 

@@ -37,7 +37,7 @@ class TriageArguments:
     torch: tuple[str, ...] = ()
 
 
-def sit(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Many:
+def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Many:
     """Triages one issue or many.
 
     Raises:

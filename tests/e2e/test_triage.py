@@ -12,7 +12,7 @@ import pytest
 from reporter.core.settings import Options
 from reporter.triage.many import Many
 from reporter.triage.result import Triage
-from reporter.triage.service import TriageArguments, sit
+from reporter.triage.service import TriageArguments, serve
 from tests.support import interpreter
 from tests.support.github.fixtures import tracker, waits
 from tests.support.github.submitter import RecordedPrompt
@@ -62,13 +62,13 @@ def test_many_issues_are_a_table_and_are_not_judged_twice(tracker: Tracker) -> N
     tracker.add_issue("[Feature request]: compile faster", NO_CODE)
     asked = TriageArguments(None, (interpreter.COLD,), search="compile", limit=10)
     options = Options(repo="pytorch/pytorch", no_input=True)
-    first = sit(options, asked, RecordedPrompt())
+    first = serve(options, asked, RecordedPrompt())
     assert isinstance(first, Many) and first.exit_code == 0
     kinds = [document["refusal"]["kind"] for document in first.documents]
     assert kinds == ["no_code", "not_self_contained", "no_bug_report"]
     assert first.summary_lines()[-1] == "3 issues: 3 not_actionable"
     read = tracker.count("issues/get")
-    second = sit(options, asked, RecordedPrompt())
+    second = serve(options, asked, RecordedPrompt())
     assert isinstance(second, Many) and second.documents == first.documents
     assert tracker.count("issues/get") == read
 
@@ -87,7 +87,7 @@ def test_from_the_address_of_an_issue_to_its_duplicates(tracker: Tracker) -> Non
     )
     tracker.add_issue("torch.compile raises AttributeError", "AttributeError: no attribute 'y'")
     asked = TriageArguments("pytorch/pytorch#1", (interpreter.COLD,), quick=True, comment=True)
-    result = sit(Options(no_input=True), asked, RecordedPrompt(["y"]))
+    result = serve(Options(no_input=True), asked, RecordedPrompt(["y"]))
     assert isinstance(result, Triage) and result.status == "reproduces"
     assert result.duplicates and result.duplicates[0].number == 2, result
     assert "the error message" in result.duplicates[0].reasons

@@ -97,3 +97,20 @@ def test_any_stays_where_it_is_counted(top: str) -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / top).rglob("*.py")]
     lines = [line for text in texts for line in text.splitlines() if re.search(r"\bAny\b", line)]
     assert row and len([line for line in lines if "import" not in line]) <= int(row.group(1))
+
+
+def test_what_is_imported_by_its_name_lies_below_as_well() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    layers = re.search(r'containers = \["collectors"\]\nlayers = \[\n(.*?)\]', project, re.S)
+    assert layers is not None
+    rows = [line.strip(' ",') for line in layers.group(1).splitlines()]
+    level = {room: number for number, row in enumerate(rows) for room in row.split(" | ")}
+    named = [
+        (path.relative_to(ROOT / "collectors").parts[0], room)
+        for path in COLLECTORS
+        for room in re.findall(
+            r"(?:_of\(|import_module\([^()\n]*\+ )\"\.?(\w+)\.\w+\"", path.read_text("utf-8")
+        )
+    ]
+    assert len(named) > 5
+    assert [(here, room) for here, room in named if level.get(here, -1) >= level[room]] == []

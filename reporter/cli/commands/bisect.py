@@ -10,7 +10,7 @@ from reporter.cli import shell
 from reporter.cli.parameters import Word, taking
 from reporter.core.settings import Options
 
-#: What `bisect` alone has; the names are those of `reporter.check.bisect.Request`.
+#: What `bisect` alone has; the names are those of `reporter.check.bisect.BisectRequest`.
 WORDS = (
     Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
     Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),

@@ -10,7 +10,7 @@ from reporter.cli.parameters import Word, taking
 from reporter.core.plain import Json
 from reporter.core.settings import Options
 
-#: What `check` alone has; the names are those of `reporter.check.command.Asked`.
+#: What `check` alone has; the names are those of `reporter.check.command.CheckArguments`.
 WORDS = (
     Word("repros", "", "REPRO...",
          "Repro files, report folders, or issues (OWNER/REPO#N).", many=True),

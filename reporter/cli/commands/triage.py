@@ -41,12 +41,12 @@ def command(options: Options, **words: Any) -> int:
 
     def work() -> shell.CommandResult:
         from reporter.cli.prompt import Terminal
-        from reporter.triage.service import TriageArguments, sit
+        from reporter.triage.service import TriageArguments, serve
 
         given: dict[str, Any] = {
             name: tuple(value or ()) if name in ("pythons", "torch") else value
             for name, value in words.items()
         }
-        return sit(options, TriageArguments(**given), Terminal(options))
+        return serve(options, TriageArguments(**given), Terminal(options))
 
     return shell.finish(options, work)

@@ -11,7 +11,7 @@ from reporter.cli.main import run
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.triage.result import Triage
-from reporter.triage.service import TriageArguments, sit
+from reporter.triage.service import TriageArguments, serve
 from tests.support.github.submitter import RecordedPrompt
 from tests.support.github.tracker import TOKEN, Tracker
 
@@ -20,7 +20,7 @@ HALF = "It fails.\n\n```python\nimport torch\nnet = build()\ntorch.compile(net)(
 
 
 def one(issue: str, user: RecordedPrompt, **more: object) -> Triage:
-    result = sit(Options(no_input=True), TriageArguments(issue, **more), user)  # type: ignore[arg-type]
+    result = serve(Options(no_input=True), TriageArguments(issue, **more), user)  # type: ignore[arg-type]
     assert isinstance(result, Triage)
     return result
 
