@@ -346,14 +346,23 @@ class _Compared:
 
 def gradients_how(compared: ListComparison, private: SavedRun, public: EquivalenceRun) -> Alikeness:
     """What may be said of gradients: "not compared" where the call goes back through its graph by
-    itself and leaves none.
+    itself and leaves none, and where all are zero, as those of any backward behind a dead ReLU.
     """
     if private["freed"] != public.freed:
         return "differ"
     left = any(gradient is not None for gradient in public.gradients.values())
     if public.freed and not private["gradients"] and not left:
         return "not compared"
+    gradients = [*private["gradients"].values(), *public.gradients.values()]
+    if left and not any(_may_tell(gradient) for gradient in gradients):
+        return "not compared"
     return compared["how"]
+
+
+def _may_tell(gradient: Optional[torch.Tensor]) -> bool:
+    if gradient is None:
+        return False
+    return gradient.layout != torch.strided or bool(gradient.any())
 
 
 def operators(private: Mapping[str, int], public: Mapping[str, int]) -> OperatorComparison:

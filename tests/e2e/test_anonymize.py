@@ -114,6 +114,15 @@ def test_a_model_that_cannot_be_made_public_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_gradients_of_zeros_prove_no_backward(tmp_path: Path) -> None:
+    """Behind a ReLU of negative numbers any backward is the same as any other."""
+    created = anonymize(text("anonymize/own_gradient_of_zeros"), tmp_path)
+    assert created.code == 125
+    assert "no gradient other than zero" in created.talk
+    assert not (created.folder / "issue.md").exists()
+
+
+@pytest.mark.slow
 def test_what_dynamo_fails_on_leaves_as_source(tmp_path: Path) -> None:
     """The operations alone pass, so the whole program is told in Python: renamed, with numbers that
     are nobody's.
