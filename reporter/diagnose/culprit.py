@@ -34,6 +34,9 @@ BACKENDS: Mapping[Layer, Backend] = {
 #: The share of the time that the search for the application may take before the switches have their
 #: turn.
 _BISECTION_SHARE = 0.5
+#: So many operators before the one that bisection ends at are asked at most whether the fault is
+#: theirs.
+_MOST_EARLIER = 32
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,8 @@ class _Search:
         culprit = replace(culprit, subsystems=rows)
         for pair, trial in zip(pairs, off, strict=True):
             if trial is not None and trial.bug is False:
-                return self._named(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
+                found = self._named(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
+                return self._origin(found)
         return culprit
 
     def _counts(self, pair: tuple[str, str]) -> dict[str, int] | None:
@@ -213,6 +217,32 @@ class _Search:
             operator=counted.get("operator") if counted else None,
             graph_pass=counted.get("pass") if counted else None,
         )
+
+    def _origin(self, culprit: Culprit) -> Culprit:
+        """The operator that makes the fault, where the one that bisection ends at only shows it.
+
+        The last lowering of fused code brings a bug as soon as there is something to fuse with: its
+        fallback writes its inputs to memory, which is to round or wrap them as eager does. So it is
+        to blame if the bug is there with every other operator left to eager; else the first one
+        before it whose own fallback makes the bug go away, since no earlier one's does.
+        """
+        shown = culprit.operator
+        if not str(culprit.subsystem).endswith("/lowerings") or shown not in self.operators:
+            return culprit
+        earlier = self.operators[: self.operators.index(shown)]
+        if not earlier or len(earlier) > _MOST_EARLIER:
+            return culprit
+        others = [table.fallback_switch(one) for one in self.operators if one != shown]
+        self.say(f"culprit: {shown} alone, and {len(earlier)} before it")
+        alone = self.runner.run([with_switches(self.base, others)])[0]
+        if alone is not None and alone.bug:
+            return culprit
+        switches = [table.fallback_switch(one) for one in earlier]
+        trials = self.runner.run([with_switches(self.base, [one]) for one in switches])
+        for switch, trial in zip(switches, trials, strict=True):
+            if trial is not None and trial.bug is False:
+                return replace(culprit, operator=switch.fallback[0], application=None, exact=False)
+        return culprit
 
     def _varied(self, pair: tuple[str, str], most: int | None) -> Variation:
         limit = "all" if most is None else str(most)

@@ -5,6 +5,7 @@ repro.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -89,6 +90,37 @@ def test_a_repro_names_the_same_culprit(tmp_path: Path) -> None:
         )
     assert culprit.stable
     assert culprit.operator == "aten.hardswish.default" and culprit.exact
+
+
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [
+        ("abs_summed", "abs"),  # pytorch/pytorch#187018
+        pytest.param("abs_as_float", "abs", marks=pytest.mark.slow),
+        pytest.param("abs_compared", "abs", marks=pytest.mark.slow),
+        pytest.param("sign_summed", "sign", marks=pytest.mark.slow),
+        pytest.param("sign_as_float", "sign", marks=pytest.mark.slow),
+    ],
+)
+def test_the_operator_whose_values_are_wrong_is_named_not_the_one_that_reads_them(
+    tmp_path: Path, name: str, operator: str
+) -> None:
+    wanted = of_assertion("wrong result: max abs error 1 against eager")
+    assert wanted is not None
+    abilities = Abilities((("inductor", "lowerings"),), {})
+    settings = WorkerSettings("inductor")
+    with WorkerPool(interpreter.WARM, 2, dict(os.environ), tmp_path, settings) as pool:
+        experiment = pool_experiment(pool, text(f"culprit/unsigned/{name}"), wanted)
+        bug = SuspectedBug(Layer.INDUCTOR, Kind.WRONG_RESULT)
+        culprit = find(experiment, bug, SearchBudget(SEARCH, 2), abilities=abilities)
+    assert culprit.stable
+    assert (culprit.subsystem, culprit.operator) == (
+        "inductor/lowerings",
+        f"aten.{operator}.default",
+    )
+    assert culprit.workaround == (
+        f"torch._inductor.lowering.make_fallback(torch.ops.aten.{operator}.default)",
+    )
 
 
 def test_all_applications_are_counted_and_those_above_the_limit_left_out(

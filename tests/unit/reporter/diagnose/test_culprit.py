@@ -155,3 +155,30 @@ def test_where_no_lowering_can_be_left_out_operators_are_tried_one_by_one() -> N
     culprit = searched(compiler, abilities=abilities)
     assert (culprit.operator, culprit.application, culprit.exact) == (names[11], None, False)
     assert culprit.workaround == (f"torch._inductor.lowering.make_fallback(torch.ops.{names[11]})",)
+
+
+CHAIN = [f"aten.{name}.default" for name in ("relu", "abs", "neg", "sum")]
+
+
+def search_in_chain(blamed: list[str]) -> Culprit:
+    """A bug that needs the last of four lowerings, and goes away if eager runs any of `blamed`."""
+    pair = ("inductor", "lowerings")
+    counted: Json = {"counts": {"/".join(pair): 4}, "operators": CHAIN, "operator": CHAIN[-1]}
+
+    def bug(v: Variation) -> bool | None:
+        limit = v.bisect[2] if v.bisect is not None else None
+        return limit in (None, 4) and not set(blamed) & set(v.fallback)
+
+    return searched(Compiler(bug, bisect=counted), abilities=Abilities((pair,), {}))
+
+
+def test_of_fused_operators_the_first_whose_fallback_helps_is_named() -> None:
+    """The later ones only read what it has left wrong; the earlier ones change nothing."""
+    culprit = search_in_chain(CHAIN[1:])
+    assert (culprit.operator, culprit.application, culprit.exact) == (CHAIN[1], None, False)
+    assert culprit.workaround == (f"torch._inductor.lowering.make_fallback(torch.ops.{CHAIN[1]})",)
+
+
+def test_the_operator_that_is_wrong_with_all_others_left_to_eager_stays_the_culprit() -> None:
+    culprit = search_in_chain(CHAIN[-1:])
+    assert (culprit.operator, culprit.application, culprit.exact) == (CHAIN[3], 4, True)
