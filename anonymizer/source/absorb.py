@@ -173,7 +173,7 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     members = {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
     if "forward" not in members or set(members) - {"forward", "__init__"}:
         return None
-    moved = tuple(each for each in _constructor(block) if not _is_super(each))
+    moved = tuple(each for each in _constructor(block) if not calls_base(each))
     return _Target(members["forward"], True, owner, made[0], moved)
 
 
@@ -251,5 +251,8 @@ def _constructor(owner: ast.ClassDef) -> list[ast.stmt]:
     return []
 
 
-def _is_super(node: ast.stmt) -> bool:
+def calls_base(node: ast.stmt) -> bool:
+    """Whether a statement calls the constructor of a module's base, without which the module takes
+    no sub-modules.
+    """
     return ast.unparse(node).startswith(("super().__init__(", "nn.Module.__init__("))

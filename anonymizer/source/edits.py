@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from anonymizer.source.absorb import absorb, single
+from anonymizer.source.absorb import absorb, calls_base, single
 from anonymizer.source.inline import fold, inline, promote, propagate
 from anonymizer.source.places import bodies, everywhere, expressions, nth, put_at
 from anonymizer.source.program import SourceProgram, is_simple
@@ -58,16 +58,11 @@ def statements(program: SourceProgram) -> Iterator[SourceProgram]:
                 gone = place[start : start + step]
                 if any(isinstance(each, ast.Return) for each in gone) and _is_inputs(made, place):
                     continue
-                if len(gone) < len(place) and any(_is_super(each) for each in gone):
+                if len(gone) < len(place) and any(calls_base(each) for each in gone):
                     continue
                 place[start : start + step] = [] if len(place) > step else [ast.Pass()]
                 yield made
             step //= 2
-
-
-def _is_super(node: ast.stmt) -> bool:
-    """A module without its base's constructor cannot take sub-modules."""
-    return ast.unparse(node).startswith(("super().__init__(", "nn.Module.__init__("))
 
 
 def _is_inputs(program: SourceProgram, body: list[ast.stmt]) -> bool:

@@ -49,6 +49,7 @@ class IndexedValues(TypedDict):
 
 
 def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """The values in float64 or complex128."""
     return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 

@@ -232,9 +232,9 @@ class PrefixRun:
         """The worst difference of eager and compiled, with float64 as the judge where they differ
         at all.
         """
-        eager = self._run(self.plain, self.inputs, self.tensors, self.state)
+        eager = self.perform(self.plain, self.inputs, self.tensors, self.state)
         random = not torch.equal(torch.get_rng_state(), self.rng)
-        actual = self._run(compiled, self.inputs, self.tensors, self.state)
+        actual = self.perform(compiled, self.inputs, self.tensors, self.state)
         origin = torch.bfloat16 if coarse or self._coarse() else None
         found = _worst(eager, actual, None, origin)
         if found["equal"]:
@@ -252,7 +252,7 @@ class PrefixRun:
         autocast = any(on and "float16" in dtype for on, dtype in self.state["autocast"].values())
         return autocast or any(tensor.dtype in _COARSE for tensor in self.tensors)
 
-    def _run(
+    def perform(
         self, function: Any, inputs: Tuple[Any, ...], tensors: List[Any], state: ContextState
     ) -> List[Optional[torch.Tensor]]:
         """The prefix's tensors and the inputs it changed, or else the gradients of everything that
@@ -322,7 +322,7 @@ class PrefixRun:
         default = torch.get_default_dtype()
         try:
             with rungs.promote():
-                return self._run(
+                return self.perform(
                     plain,
                     inputs,
                     [twins[id(tensor)] for tensor in self.tensors],

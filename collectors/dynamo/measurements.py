@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from ..call import rungs
+from ..call.tolerance import wide
 from ..machine.public_names import public_names
 from . import divergence
 from .prefix import cut_at, describe, note_values
@@ -273,7 +274,7 @@ def _errors(bench: Any, compiled: Any, error: Optional[str]) -> Json:
     """
 
     def run(function: Any) -> List[Any]:
-        found: List[Any] = bench._run(function, bench.inputs, bench.tensors, bench.state)
+        found: List[Any] = bench.perform(function, bench.inputs, bench.tensors, bench.state)
         return found
 
     try:
@@ -310,13 +311,9 @@ def _off(value: Any, reference: Any) -> Optional[float]:
         return None
     if not value.numel():
         return 0.0
-    difference = _wide(value) - _wide(reference)
-    difference = torch.where(_wide(value) == _wide(reference), 0.0, difference.abs().double())
+    difference = wide(value) - wide(reference)
+    difference = torch.where(wide(value) == wide(reference), 0.0, difference.abs().double())
     return float(difference.square().mean().sqrt())
-
-
-def _wide(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 
 def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -> Optional[Json]:
@@ -331,7 +328,7 @@ def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -
         if value.shape != reference.shape or not value.numel():
             continue
         off = torch.where(
-            _wide(value) == _wide(reference), 0.0, (_wide(value) - _wide(reference)).abs().double()
+            wide(value) == wide(reference), 0.0, (wide(value) - wide(reference)).abs().double()
         )
         off = torch.nan_to_num(off, nan=float("inf"))
         if float(off.max()) > worst:
@@ -342,7 +339,7 @@ def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -
     flat = off.reshape(-1, off.shape[-1]) if off.dim() else off.reshape(1, 1)
     cells, step = _pooled(flat)
     nearly = torch.isclose(
-        _wide(value), _wide(judge[index]), rtol=_RTOL.get(value.dtype, 1e-7), atol=1e-5
+        wide(value), wide(judge[index]), rtol=_RTOL.get(value.dtype, 1e-7), atol=1e-5
     )
     return {
         "output": index,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -124,14 +122,6 @@ class Answer:
 def is_about_memory(text: str) -> bool:
     """Whether a message says that there is no memory left."""
     return _NO_MEMORY.search(text) is not None
-
-
-def kill_group(pid: int) -> None:
-    """SIGKILL for the process group ``pid``; nothing where there is none."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def clean_environment(env: Mapping[str, str]) -> dict[str, str]:

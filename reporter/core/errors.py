@@ -7,7 +7,6 @@ sentence.
     ├── LeakError                  5  the leak check refused what was about to leave the machine
     ├── CannotJudgeError         125  this machine cannot tell whether the bug is there
     │   └── TrackerError         125  the issue tracker gives no answer that can be used, for now
-    ├── InternalError             70  the tool itself is at fault
     └── Interrupted              130  the user pressed Ctrl-C
 
 The text of an error is one clear sentence that names the input and the way out. It is printed as it
@@ -68,12 +67,6 @@ class TrackerError(CannotJudgeError):
         super().__init__(sentence)
         self.may_have_happened = may_have_happened
         self.wait = wait
-
-
-class InternalError(BugreportError):
-    """Raised when an invariant of the tool is broken; the sentence gives the path of a log file."""
-
-    exit_code = 70
 
 
 class Interrupted(BugreportError):

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collectors.protocol import ArgumentChange, GuardsAnswer
-from reporter.core.plain import Json
 from reporter.recording import questions
 from reporter.recording.findings import Finding
 
@@ -63,17 +62,6 @@ class MissingGuard:
     symbols: dict[str, str]
     missing: str
     confirmed: bool | None
-
-    def to_json(self) -> Json:
-        """`changed`, `checked`, `used`, `symbols`, `missing`, `confirmed`."""
-        return {
-            "changed": [change.to_json() for change in self.changed],
-            "checked": list(self.checked),
-            "used": list(self.used),
-            "symbols": self.symbols,
-            "missing": self.missing,
-            "confirmed": self.confirmed,
-        }
 
     def text(self) -> str:
         """One or two sentences for a report."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from reporter.core.kinds import Layer
-from reporter.core.plain import Json
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,6 @@ class Culprit:
     runs: int = 0
     seconds: float = 0.0
     measured_seconds: float = 0.0
-
-    def to_json(self) -> Json:
-        """The JSON form for a report."""
-        return asdict(self)
 
     def phrase(self) -> str:
         """Where it is made, without a full stop; empty if the search did not tell."""

@@ -21,14 +21,14 @@ from typing import Any
 import msgspec
 
 from collectors.protocol import ScriptEvidenceAnswer, ScriptEvidenceSpec, ToolFinding
-from reporter.core.answer import clean_environment, kill_group
+from reporter.core.answer import clean_environment
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
 from reporter.execution.compiler_cache import lend_headers, prefill
-from reporter.execution.launch import COLLECTORS
+from reporter.execution.launch import COLLECTORS, kill_group
 from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")

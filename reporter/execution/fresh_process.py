@@ -23,10 +23,10 @@ from reporter.core.answer import (
     Answer,
     AnswerOutcome,
     clean_environment,
-    kill_group,
     tail,
 )
 from reporter.execution.compiler_cache import lend_headers, prefill
+from reporter.execution.launch import kill_group
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
 _RUNNING: set[int] = set()

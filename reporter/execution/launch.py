@@ -52,12 +52,17 @@ def standard_input() -> int | None:
     return None if stat.S_ISFIFO(kind) else subprocess.DEVNULL
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kills a process started in its own session, with everything it started."""
+def kill_group(pid: int) -> None:
+    """SIGKILL for the process group `pid`; nothing where there is none."""
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def end_session(process: subprocess.Popen[bytes]) -> None:
+    """Kills a process started in its own session, with everything it started, and waits for it."""
+    kill_group(process.pid)
     try:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:

@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Literal
 
 from collectors.protocol import CancelRequest, CandidateRequest, Overrides
-from reporter.core.answer import MAIN, Answer, clean_environment, kill_group, tail
+from reporter.core.answer import MAIN, Answer, clean_environment, tail
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
+from reporter.execution.launch import kill_group
 
 __all__ = ["Answer", "Isolation", "WorkerPool", "run_cold"]
 

@@ -12,8 +12,7 @@ import tempfile
 from pathlib import Path
 
 from collectors.protocol import KernelsAnswer, KernelSpec
-from reporter.core.answer import kill_group
-from reporter.execution.launch import COLLECTORS, environment
+from reporter.execution.launch import COLLECTORS, environment, kill_group
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 

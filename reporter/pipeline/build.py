@@ -52,10 +52,9 @@ _HANGS = 20.0
 
 @dataclass(frozen=True)
 class Reduced:
-    """The smallest candidate found, what it was reduced `before`, and how it differs from stock."""
+    """The smallest candidate found, and how it differs from stock."""
 
     candidate: Candidate
-    before: str
     different: Difference | None = None
 
 
@@ -128,8 +127,7 @@ class ReproBuilder:
         self._stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         self._end_early(seed)
-        before = rounds.size_of(seed)
-        self._stage("sizes" if self.as_whole else "reduce", f"from {before}")
+        self._stage("sizes" if self.as_whole else "reduce", f"from {rounds.size_of(seed)}")
         reduced = (
             traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         )
@@ -138,7 +136,7 @@ class ReproBuilder:
         if self.as_whole:
             self._stage("ingredients", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
-        return Reduced(reduced, before, different)
+        return Reduced(reduced, different)
 
     def verify(self, reduced: Reduced) -> Verified:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
@@ -188,7 +186,6 @@ class ReproBuilder:
             others=tuple(replace(other, text=format_program(other.text)) for other in others),
             unverified=self.others.all(),
             seconds=round(time.monotonic() - self.started, 1),
-            reduced_from=reduced.before,
             timing=self._timing(),
             differs_from=verified.differs_from,
             different=reduced.different,

@@ -65,7 +65,6 @@ class BuiltRepro:
     others: tuple[Other, ...]
     unverified: tuple[Other, ...]
     seconds: float
-    reduced_from: str
     timing: dict[str, float]
     differs_from: tuple[Json, ...] = ()
     different: Difference | None = None

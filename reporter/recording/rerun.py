@@ -187,7 +187,7 @@ class _Again:
 
     def end(self) -> None:
         """Kills it with everything it has started, and takes its files."""
-        launch.kill_group(self._process)
+        launch.end_session(self._process)
         for ending in ("json", "log"):
             self._file("rerun", ending).unlink(missing_ok=True)
 

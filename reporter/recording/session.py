@@ -170,7 +170,7 @@ class RecordingSession:
         try:
             self._wait(process, started)
         except BaseException:
-            launch.kill_group(process)
+            launch.end_session(process)
             self.recording.close()
             raise
         finally:
@@ -189,14 +189,14 @@ class RecordingSession:
             except subprocess.TimeoutExpired:
                 pass
             if self.recording.unsupported == "CUDA":
-                launch.kill_group(process)  # it has to be run again in another way
+                launch.end_session(process)  # it has to be run again in another way
                 return
             now = self.clock()
             stuck = self.open_call is not None and now - self.open_since > self.timeout
             if stuck or now - started - self._judging > self.timeout:
                 with self._lock:
                     call = self.open_call
-                launch.kill_group(process)
+                launch.end_session(process)
                 if call is not None:
                     self._add(call, Symptom.HANG)
                 else:

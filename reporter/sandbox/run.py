@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Literal
 
 from reporter.core.errors import CannotJudgeError
-from reporter.execution.launch import kill_group
+from reporter.execution.launch import end_session
 from reporter.sandbox import bubblewrap, watch
 from reporter.sandbox.limits import Limits
 from reporter.sandbox.view import View, of_interpreter, of_tool
@@ -216,7 +216,7 @@ class Sandbox:
         try:
             ending = self._watched(process, streams, started)
         finally:
-            kill_group(process)
+            end_session(process)
             _RUNNING.discard(process)
             for stream in streams:
                 stream.join()
@@ -314,7 +314,7 @@ def stop_all() -> None:
     """
     for process in tuple(_RUNNING):
         _STOPPED.add(process)
-        kill_group(process)
+        end_session(process)
 
 
 def _outside(word: str, places: Mapping[str, str]) -> str:

@@ -44,7 +44,7 @@ def test_a_size_that_no_guard_checks(missing: Find) -> None:
     )
     assert symbol in found.used
     assert any("argument 0.size()[1]" in guard for guard in found.checked)
-    assert "secret" not in str(found.to_json()) + found.text()
+    assert "secret" not in str(found) + found.text()
     assert "a guard is missing: argument 0, dimension 1 == 5" in found.text()
 
 
