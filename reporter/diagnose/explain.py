@@ -56,13 +56,13 @@ _EXPLANATIONS: Mapping[Kind, str] = {
         " wish it is welcome: file it as a feature request."
     ),
     Kind.RECOMPILES: (
-        "The program is right, but compiled again and again; at the limit torch goes on in eager"
-        " mode, or fails if it was asked to. The guard that failed tells which argument or"
-        " attribute changes."
+        "No wrong tensor was seen, but the program is compiled again and again; at the limit torch"
+        " goes on in eager mode, or fails if it was asked to. The guard that failed tells which"
+        " argument or attribute changes."
     ),
     Kind.GRAPH_BREAK: (
-        "The program is right, but it is not compiled as one graph: at each break Python takes"
-        " over."
+        "No wrong tensor was seen, but the program is not compiled as one graph: at each break"
+        " Python takes over."
     ),
     Kind.INVALID_PROGRAM: (
         "Without torch.compile the program fails too, so there is nothing to report about the"
@@ -103,7 +103,8 @@ _EXPLANATIONS: Mapping[Kind, str] = {
         " on what was there before. Initialise it."
     ),
     Kind.NOT_REPRODUCED: (
-        "In this run no compiled call did anything else than eager mode does with the same inputs."
+        "In this run each compiled call that was compared returned, and did to tensors, what eager"
+        " mode does with the same inputs."
     ),
 }
 
