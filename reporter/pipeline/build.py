@@ -27,7 +27,7 @@ from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
 from reporter.pipeline.measurements import FinalText, measure
-from reporter.pipeline.run import Run
+from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
 from reporter.reduce.ablation import ablation
@@ -42,7 +42,6 @@ from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
 from templates.wording import SUMMARIES
 
-COLD_RUNS = 3
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
@@ -143,22 +142,22 @@ class ReproBuilder:
 
         Raises CannotJudgeError if none of them shows the failure here.
         """
-        self._stage("verify", f"{COLD_RUNS} fresh processes")
+        self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text = format_program(reduced.candidate.text())
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
             raise CannotJudgeError(
-                f"none of {COLD_RUNS} fresh processes came to an end in time, so the reduced"
+                f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
                 " program is not reported; give them longer with --timeout"
             )
         if hits == 0:
             raise CannotJudgeError(
-                f"the reduced program fails in warm workers but in none of {COLD_RUNS} fresh"
+                f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
                 " processes, so it is not reported; the candidates are kept in the private folder"
             )
         # a failure that comes and goes has to stay away there as often as it was looked for here
-        runs = 1 if hits == COLD_RUNS else COLD_RUNS
+        runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.places, text, runs, self.options.jobs)
         return Verified(reduced, text, cold, hits, differs_from)
 
@@ -166,7 +165,7 @@ class ReproBuilder:
         """What the report says beside the repro, all of it measured on the final text."""
         text, cold, reduced = verified.text, verified.cold, verified.reduced
         check = reduced.candidate.check
-        self._stage("ablation", f"seen in {verified.hits} of {COLD_RUNS}")
+        self._stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
         rows = tuple(ablation(self.pool, text, check, self.wanted))
         culprit = self._culprit(text, check)
         summary = public_summary(self.recorded, cold)
@@ -349,11 +348,15 @@ class ReproBuilder:
         limit = self._limit()
         python = Path(self.recorded.python)
         # what hangs is waited for, and that costs the same for three
-        jobs = COLD_RUNS if self.recorded.kind == Kind.HANG else min(COLD_RUNS, self.options.jobs)
+        jobs = (
+            FRESH_PROCESSES
+            if self.recorded.kind == Kind.HANG
+            else min(FRESH_PROCESSES, self.options.jobs)
+        )
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [
                 threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
-                for _ in range(COLD_RUNS)
+                for _ in range(FRESH_PROCESSES)
             ]
             return tuple(run.result() for run in runs)
 

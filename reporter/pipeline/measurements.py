@@ -29,7 +29,7 @@ from templates.regression import failing_text, render_tests
 
 #: What the pictures may take: so many times a cold run of the repro, and never less than these
 #: seconds. What is not measured by then is left out.
-COLD_RUNS, LEAST_SECONDS = 6.0, 30.0
+MOST_RUNS, LEAST_SECONDS = 6.0, 30.0
 #: Operations of the graph that are measured, at most.
 POSITIONS = 8
 #: The regression test below the report folder.
@@ -62,7 +62,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
         jobs: processes at a time.
     """
     kind = repro.report["verdict"]["kind"]
-    limit = min(timeout, max(LEAST_SECONDS, COLD_RUNS * seconds))
+    limit = min(timeout, max(LEAST_SECONDS, MOST_RUNS * seconds))
     wanted: MeasurementRequest = {
         "values": kind in WRONG_VALUES,
         "positions": POSITIONS,

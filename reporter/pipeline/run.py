@@ -18,6 +18,9 @@ from reporter.publish.result import RECORDING
 from reporter.recording.entry_points import way_of
 from reporter.report.recorded_call import Recorded
 
+#: So many fresh processes are to show the failure of a program before it is reported.
+FRESH_PROCESSES = 3
+
 
 @dataclass(frozen=True)
 class Run:

@@ -24,13 +24,12 @@ from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.audit import Finished, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
-from reporter.pipeline.run import Run
+from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Destination, Outgoing
 from reporter.report.sections import Report, ReproInfo, RungRow, TestSection, Verdict
 from templates.kernel import render_kernel_test, render_repro
 
-_COLD_RUNS = 3
 _EXPLANATIONS = {
     Kind.CRASH: (
         "The kernel passes Triton's front end, which is what refuses kernels that are wrong; what"
@@ -182,13 +181,13 @@ class TritonProgram:
 
     def verify(self, reduced: ReducedKernel) -> VerifiedKernel:
         """The formatted text in fresh processes. Raises CannotJudgeError if none of them fails."""
-        self.progress.stage("verify", f"{_COLD_RUNS} fresh processes")
+        self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text = self._text(render_repro, reduced.kernel)
-        cold = tuple(self._cold(text) for _ in range(_COLD_RUNS))
+        cold = tuple(self._cold(text) for _ in range(FRESH_PROCESSES))
         hits = tuple(answer for answer in cold if self._shows(answer))
         if not hits:
             raise CannotJudgeError(
-                f"the reduced kernel fails in none of {_COLD_RUNS} fresh processes, so it is not"
+                f"the reduced kernel fails in none of {FRESH_PROCESSES} fresh processes, so it is not"
                 " reported"
             )
         return VerifiedKernel(reduced, text, cold, hits)
