@@ -89,7 +89,7 @@ class Kind(_Word):
     UNDEFINED_VALUE = "undefined_value"
     #: The program reads memory that it never wrote.
     UNINITIALIZED_MEMORY = "uninitialized_memory"
-    #: No compiled call did anything else than eager does.
+    #: No compiled call that was compared did anything else than eager does.
     NOT_REPRODUCED = "not_reproduced"
 
 
