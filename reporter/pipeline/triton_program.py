@@ -187,8 +187,8 @@ class TritonProgram:
         hits = tuple(answer for answer in cold if self._shows(answer))
         if not hits:
             raise CannotJudgeError(
-                f"the reduced kernel fails in none of {FRESH_PROCESSES} fresh processes, so it is not"
-                " reported"
+                f"the reduced kernel fails in none of {FRESH_PROCESSES} fresh processes, so it is"
+                " not reported"
             )
         return VerifiedKernel(reduced, text, cold, hits)
 
