@@ -79,6 +79,7 @@ class Bisected:
 
     @property
     def exit_code(self) -> int:
+        """`FOUND`, or `NOTHING` where `reason` says why."""
         return self.code
 
     @property

@@ -21,7 +21,8 @@ class Engine(Protocol):
     result per task.
     """
 
-    def run(self, tasks: Sequence[Task], keep: Keep) -> None: ...
+    def run(self, tasks: Sequence[Task], keep: Keep) -> None:
+        """Returns when all tasks are done; what `keep` raises ends the run."""
 
 
 class Local:

@@ -71,6 +71,7 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
+        """1, 0 or 125, by the rule of the class."""
         found = {check.outcome for check in self.results}
         if found & {"reproduces", "different"}:
             return REMAINS

@@ -27,6 +27,7 @@ class Chained:
 
     @property
     def exit_code(self) -> int:
+        """That of the error that ended the filing, else of the filing; 0 if nothing was filed."""
         if self.error is not None:
             return self.error.exit_code
         return self.filed.exit_code if self.filed is not None else 0

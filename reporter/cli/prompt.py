@@ -17,15 +17,22 @@ class Terminal:
 
     @property
     def is_there(self) -> bool:
+        """Whether questions are allowed, and stdin and stderr are terminals."""
         return not self._options.no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
     def show(self, line: str) -> None:
+        """Prints a line on stdout, under --json on stderr."""
         (shell.talk if self._options.json else shell.say)(line)
 
     def say(self, line: str) -> None:
+        """Prints a line on stderr."""
         shell.talk(line)
 
     def ask(self, question: str) -> str:
+        """Asks on stderr and returns the line from stdin, stripped.
+
+        Raises KeyboardInterrupt where stdin has ended.
+        """
         sys.stdout.flush()
         sys.stderr.write(f"{question}: ")
         sys.stderr.flush()
@@ -35,6 +42,10 @@ class Terminal:
         return answer.strip()
 
     def choose(self, question: str, answers: Mapping[str, str]) -> str:
+        """One of the keys of `answers`, each a single small letter; the last one for an empty line.
+
+        Anything else is asked again. Raises KeyboardInterrupt as `ask`.
+        """
         *_, otherwise = answers
         choices = ", ".join(f"[{key}] {meaning}" for key, meaning in answers.items())
         while True:
@@ -45,6 +56,7 @@ class Terminal:
                 return otherwise
 
     def open(self, url: str) -> bool:
+        """Opens a page in the browser; False if there is none."""
         import webbrowser
 
         return webbrowser.open(url)

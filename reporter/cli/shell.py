@@ -37,11 +37,14 @@ class CommandResult(Protocol):
     """What a command found: the same facts as a document and as lines for people."""
 
     @property
-    def exit_code(self) -> int: ...
+    def exit_code(self) -> int:
+        """What the process ends with."""
 
-    def to_json(self) -> dict[str, object]: ...
+    def to_json(self) -> dict[str, object]:
+        """The document of --json."""
 
-    def summary_lines(self) -> list[str]: ...
+    def summary_lines(self) -> list[str]:
+        """What a person reads at the end, line by line."""
 
 
 def finish(options: Options, work: Callable[[], CommandResult]) -> int:

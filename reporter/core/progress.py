@@ -60,15 +60,18 @@ class PlainProgress:
         self._name = ""
 
     def stage(self, name: str, detail: str = "") -> None:
+        """Writes a line."""
         self._name = name
         self._line(f"{name}: {detail}" if detail else name)
 
     def update(self, candidates: int, size: str) -> None:
+        """Writes a line if the last one is at least `SECONDS_BETWEEN_LINES` old."""
         if self._clock() - self._last_line >= SECONDS_BETWEEN_LINES:
             so_far = ", ".join(filter(None, (describe_count(candidates), size)))
             self._line(f"{self._name}: {so_far}")
 
     def note(self, text: str) -> None:
+        """Writes the text as a line."""
         self._line(text)
 
     def close(self) -> None:
@@ -116,16 +119,20 @@ class LiveProgress:
         self._live.start()
 
     def stage(self, name: str, detail: str = "") -> None:
+        """Leaves the line of the stage that ends, and begins a new one."""
         self._keep()
         self._stage, self._counts = (name, detail), ""
 
     def update(self, candidates: int, size: str) -> None:
+        """Changes what the next drawing of the line shows."""
         self._counts = ", ".join(filter(None, (describe_count(candidates), size)))
 
     def note(self, text: str) -> None:
+        """Prints the text above the line."""
         self._live.console.print(text, markup=False)
 
     def close(self) -> None:
+        """Leaves the last line and gives the terminal back; nothing if that was done already."""
         if self._live.is_started:
             self._keep()
             self._live.stop()

@@ -104,6 +104,10 @@ class ForkedCallSession:
             future.set_result({"outcome": "died", "signal": "fork server lost"})
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
+        """Asks one question without waiting for its answer, but up to 30 s for the fork server.
+
+        The answer is `died` if that has not connected by then or is gone.
+        """
         future: Future[CallAnswer] = Future()
         self._ready.wait(timeout=30)
         with self._lock:
@@ -120,8 +124,13 @@ class ForkedCallSession:
         return cast("Future[Answered]", future)
 
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
+        """Asks one question and waits for its answer.
+
+        Raises `concurrent.futures.TimeoutError` if there is none a minute after `timeout`.
+        """
         return self.submit(question, timeout).result(timeout=timeout + 60)
 
     def close(self) -> None:
+        """Asks the fork server to stop, if it has connected; does not wait for that."""
         if self._connection is not None:
             self._connection.send({"op": "stop"})

@@ -244,9 +244,11 @@ class RerunCallSession:
         self._lock = threading.Lock()
 
     def submit(self, question: CallQuestion[Answered], timeout: float) -> Future[Answered]:
+        """Asks one question in one of the threads, without waiting."""
         return cast("Future[Answered]", self._runs.submit(self, question.message, timeout))
 
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
+        """Asks one question and waits until a run of the program has answered or ended."""
         return self.submit(question, timeout).result()
 
     def answer(self, message: CallRequest, timeout: float) -> CallAnswer:
@@ -272,6 +274,7 @@ class RerunCallSession:
                 run.end()
 
     def close(self) -> None:
+        """Ends the runs at work and the one that waits; further questions are answered `died`."""
         with self._lock:
             self._closed = True
             runs = [*self._working, *([self._waiting] if self._waiting else [])]

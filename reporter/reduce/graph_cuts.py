@@ -135,6 +135,7 @@ def suffix(graph: Graph, start: int) -> Graph | None:
 
 
 def alike(graph: Graph, one: str, two: str) -> bool:
+    """Whether both values are tensors of the same shape and dtype."""
     a, b = graph.meta_of(one), graph.meta_of(two)
     return (
         isinstance(a, TensorMeta)
@@ -144,6 +145,10 @@ def alike(graph: Graph, one: str, two: str) -> bool:
 
 
 def substitute(graph: Graph, old: str, new: str) -> Graph | None:
+    """The graph without the node `old`, its readers reading `new`; None if no node's result is left
+    as an output.
+    """
+
     def change(ref: Ref) -> Value:
         return Ref(new) if ref.name == old else ref
 
@@ -156,6 +161,7 @@ def substitute(graph: Graph, old: str, new: str) -> Graph | None:
 
 
 def with_input(graph: Graph, old: Input, new: Input) -> Graph:
+    """The graph with the input `old` replaced by `new`; it is found by its name."""
     inputs = tuple(new if item.name == old.name else item for item in graph.inputs)
     return replace(graph, inputs=inputs)
 

@@ -36,6 +36,9 @@ class Calls:
     name = "calls"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The last call, the last two, the first or the first two, whichever fails first, else all;
+        a single call of a graph with its sizes fixed, if that fails as well.
+        """
         calls = candidate.check.calls
         if not calls:
             return candidate

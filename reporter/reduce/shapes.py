@@ -37,6 +37,7 @@ class Shapes:
     name = "shapes"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """All sizes at once first; then one after another, constants included."""
         candidate = ask.first(self._at_once(graph_of(candidate), candidate)) or candidate
         tried: set[int] = set()
         while True:

@@ -122,6 +122,7 @@ class PlainInputs:
     name = "inputs"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """All changes at once, else one after another; each has to keep the failure."""
         changes = list(self._changes(candidate, (*self._steps(), self._dtype)))
         everything = _together(changes, candidate)
         if everything != candidate and (found := ask.first([everything])) is not None:

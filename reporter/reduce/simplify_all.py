@@ -25,6 +25,9 @@ class SimplifyAll:
     name = "leap"
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
+        """The plainest end that still fails, else the candidate; a program of several calls stays
+        as it is.
+        """
         if candidate.check.calls:  # the sizes of several calls have a pass of their own
             return candidate
         return ask.first(end for end in self._ends(candidate) if end != candidate) or candidate

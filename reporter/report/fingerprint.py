@@ -43,6 +43,7 @@ class Fingerprint:
 
     @property
     def value(self) -> str:
+        """The hash of the parts with the version before it; empty if there are no parts."""
         if not self.parts:
             return ""
         digest = hashlib.sha256("\n".join(self.parts).encode()).hexdigest()

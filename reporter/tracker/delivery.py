@@ -40,10 +40,12 @@ class Delivery(Protocol):
     """One thing to be sent once. `what` is its name in sentences, "the issue"."""
 
     @property
-    def what(self) -> str: ...
+    def what(self) -> str:
+        """Its name in sentences, with the article: "the issue"."""
 
     @property
-    def place(self) -> str: ...
+    def place(self) -> str:
+        """Where it goes; with the report's key it names the delivery in the store."""
 
     def look(self, since: datetime | None) -> Landed | None:
         """Searches the tracker for it.

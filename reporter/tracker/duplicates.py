@@ -55,6 +55,7 @@ class PossibleDuplicate:
 
     @property
     def is_likely(self) -> bool:
+        """Whether the score is at least `LIKELY`."""
         return self.score >= LIKELY
 
     def to_json(self) -> Json:
@@ -79,6 +80,7 @@ class Duplicates:
 
     @property
     def likely(self) -> tuple[PossibleDuplicate, ...]:
+        """The candidates whose score is at least `LIKELY`, in their order."""
         return tuple(item for item in self.candidates if item.is_likely)
 
     @property

@@ -58,6 +58,7 @@ class FilingRequest:
 
     @property
     def sends(self) -> bool:
+        """Whether something is to be sent: neither a dry run nor the web form is asked for."""
         return not (self.options.dry_run or self.options.web)
 
 

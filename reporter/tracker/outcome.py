@@ -109,6 +109,7 @@ class PreviewResult:
 
     @property
     def exit_code(self) -> int:
+        """`DECLINED` where a person said no, else 0."""
         return DECLINED if self.action == "declined" else 0
 
     def to_json(self) -> Json:

@@ -47,12 +47,15 @@ class IssuePost:
 
     @property
     def place(self) -> str:
+        """The repository as -R takes it."""
         return str(self.repository)
 
     def look(self, since: datetime | None) -> Landed | None:
+        """The issue with the report's mark, or None; see `find_issue`."""
         return find_issue(self.session, self.project, self.repository, self.draft.key, since)
 
     def send(self) -> Landed:
+        """Creates the issue. Raises as `TrackerSession.calling`."""
         with self.session.calling(f"create the issue in {self.repository}", writes=True):
             more: Json = {}
             if self.labels:
@@ -79,6 +82,10 @@ class CommentPost:
     what: str = "the comment"
 
     def look(self, since: datetime | None) -> Landed | None:
+        """The comment with the mark, whenever it was written, or None.
+
+        Raises as `TrackerSession.calling`.
+        """
         with self.session.calling(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
                 if self.mark in (comment.body or ""):
@@ -86,6 +93,7 @@ class CommentPost:
         return None
 
     def send(self) -> Landed:
+        """Makes the text, then writes the comment. Raises as `TrackerSession.calling`."""
         text = self.text()
         with self.session.calling(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
@@ -110,6 +118,7 @@ class LogText:
 
     @property
     def needs_gist(self) -> bool:
+        """Whether the log does not fit into a comment."""
         return log_needs_gist(self.draft)
 
     def _gist(self) -> str | None:

@@ -22,13 +22,17 @@ class Prompt(Protocol):
     """
 
     @property
-    def is_there(self) -> bool: ...
+    def is_there(self) -> bool:
+        """Whether there is somebody who can answer."""
 
-    def show(self, line: str) -> None: ...
+    def show(self, line: str) -> None:
+        """Prints one line of what would leave or has left."""
 
-    def say(self, line: str) -> None: ...
+    def say(self, line: str) -> None:
+        """Prints one line about what is going on."""
 
-    def ask(self, question: str) -> str: ...
+    def ask(self, question: str) -> str:
+        """The answer to a question, without white space around it."""
 
     def choose(self, question: str, answers: Mapping[str, str]) -> str:
         """One of the keys of `answers`; the last one is what no answer means."""

@@ -54,6 +54,7 @@ class Pace:
 
     @property
     def settle(self) -> float:
+        """Seconds after which a request without an answer is no longer under way."""
         return 2 * self.timeout
 
     @property
@@ -97,6 +98,7 @@ class ReadRetry(Retry):
         self._wait = wait
 
     def new(self, **more: Any) -> ReadRetry:
+        """The copy for the next attempt, which waits in the same way."""
         return super().new(wait=self._wait, **more)
 
     def sleep(self, response: urllib3.BaseHTTPResponse | None = None) -> None:
@@ -107,6 +109,9 @@ class ReadRetry(Retry):
             self._wait(seconds)
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        """Whether a status is worth another attempt: of a read alone, where the server is busy or
+        says when to come back.
+        """
         if method.upper() not in _READS:
             return False
         return status_code in _BUSY or (status_code == 403 and has_retry_after)
@@ -120,6 +125,11 @@ class ReadRetry(Retry):
         _pool: Any = None,
         _stacktrace: TracebackType | None = None,
     ) -> Retry:
+        """The retry for the next attempt.
+
+        Raises `error` itself for anything but a read, and urllib3's MaxRetryError where no attempt
+        is left or the server asks for more than `LONGEST_WAIT` seconds.
+        """
         if error is not None and (method or "").upper() not in _READS:
             raise error.with_traceback(_stacktrace)  # not even where the connection was refused
         asked = self.get_retry_after(response) if response is not None else None

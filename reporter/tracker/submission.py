@@ -81,6 +81,7 @@ class Submission:
 
     @property
     def key(self) -> str:
+        """The report's key in the local store, 16 hexadecimal digits."""
         return self.stored.key
 
     @property

@@ -59,14 +59,17 @@ class Attempts:
 
     @property
     def of(self) -> int:
+        """The number of runs."""
         return len(self.attempts)
 
     @property
     def same(self) -> int:
+        """The number of runs that failed as the issue states."""
         return sum(attempt.match == "same" for attempt in self.attempts)
 
     @property
     def failed(self) -> int:
+        """The number of runs that failed, died or did not end, as stated or otherwise."""
         return sum(attempt.outcome in ("fails", "dies", "hangs") for attempt in self.attempts)
 
     @property

@@ -48,6 +48,7 @@ class Thread:
 
     @property
     def author(self) -> str:
+        """Who wrote the first post; empty if there are no posts."""
         return self.posts[0].author if self.posts else ""
 
     @property
