@@ -38,8 +38,8 @@ from reporter.whole_model import source_model
 from reporter.whole_model.generic_numbers import generic
 from reporter.whole_model.source_model import PARTS, Difference, text_of
 
-#: What is rewritten as other operators on purpose, told in the trace's words.
 _OWN_BACKWARD = "torch.autograd.Function"
+#: What is rewritten as other operators on purpose, told in the trace's words.
 _TAKEN_APART = frozenset({"a custom operator", "a tensor subclass", _OWN_BACKWARD})
 
 
