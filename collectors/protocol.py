@@ -475,6 +475,8 @@ class Overrides(CallVariation, total=False):
     options: JsonObject
     #: Leaves the callable to Python.
     disable: bool
+    #: The control run: everything is left to Python, as `TORCHDYNAMO_DISABLE=1` does.
+    control: bool
     #: Where a C++ compiler would start, the candidate has passed.
     end: Literal["compiler"]
 
@@ -1313,6 +1315,14 @@ class CandidateAnswer(CandidateEnding):
     seconds: float
 
 
+class ErrorElement(TypedDict):
+    """One element of the worst output; `nan`, `inf` and `-inf` are texts."""
+
+    index: List[int]
+    eager: Union[float, str, bool]
+    compiled: Union[float, str, bool]
+
+
 class ErrorMap(TypedDict):
     """Where the worst output is off, as a picture (`dynamo.measurements.error_map`)."""
 
@@ -1328,6 +1338,8 @@ class ErrorMap(TypedDict):
     off: int
     elements: int
     reference: Literal["float64", "eager"]
+    #: All elements of a small output, else the worst few, the worst first.
+    worst: List[ErrorElement]
     #: Largest absolute error of each cell, at most 64 by 64; None if infinite.
     cells: List[List[Optional[float]]]
 

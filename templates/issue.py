@@ -72,6 +72,7 @@ def values(
         "report": report,
         "evidence": evidence,
         "repro": evidence.repro,
+        "has_control": "sys.exit(125)" not in evidence.repro,
         "sentences": wording.description(report, evidence.culprit, tidy),
         "expected": expected,
         "actual": actual,

@@ -236,6 +236,9 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
     if kind == "wrong_metadata":
         return "dtype, shape, strides and aliasing as in eager mode", actual
+    shown = describe_elements(report)
+    if shown:
+        actual = shown
     if worst is not None:
         actual += _numbers(worst, actual)
     return "the same as in eager mode, within the default tolerances", actual
@@ -245,7 +248,8 @@ def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     rungs = [
         rung
         for rung in report["ladder"]
-        if rung["outcome"] == "differs" and rung["max_abs_error"] is not None
+        if rung["outcome"] == "differs"
+        and (rung["max_abs_error"] is not None or rung["error_vs_fp64"] is not None)
     ]
     named = {rung["rung"]: rung for rung in rungs}
     return next(
@@ -254,14 +258,42 @@ def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _numbers(rung: Mapping[str, Any], said: str) -> str:
+    if rung["max_abs_error"] is None and "from float64" in said:
+        return ""  # the repro's own check has told it
     parts = []
-    if "max abs error" not in said:
+    if rung["max_abs_error"] is not None and "max abs error" not in said:
         parts.append(f"largest absolute difference to eager {number(rung['max_abs_error'])}")
     if rung["error_vs_fp64"] is not None:
         parts.append(f"error against float64 {number(rung['error_vs_fp64'])}")
     if rung["eager_error_vs_fp64"] is not None:
         parts.append(f"eager's own error against float64 {number(rung['eager_error_vs_fp64'])}")
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def describe_elements(report: Mapping[str, Any]) -> str:
+    """What both sides gave, where a reader can check it by eye: `eager [2], compiled [5]`.
+
+    Of a large output the worst elements with their index; empty where nothing was measured.
+    """
+    found = ((report.get("exhibit") or {}).get("error_map")) or {}
+    worst = found.get("worst") or ()
+    if not worst:
+        return ""
+    which = f"output {found['output']}: " if found["of"] > 1 else ""
+    if len(worst) == found["elements"]:
+        sides = (", ".join(_written(row[side]) for row in worst) for side in ("eager", "compiled"))
+        eager, compiled = (code(f"[{side}]") for side in sides)
+        return f"{which}eager {eager}, compiled {compiled}"
+    rows = [
+        f"at {code(str(row['index']))} eager {code(_written(row['eager']))},"
+        f" compiled {code(_written(row['compiled']))}"
+        for row in worst
+    ]
+    return f"{which}{found['off']} of {found['elements']} elements are off: {'; '.join(rows)}"
+
+
+def _written(value: Any) -> str:
+    return str(value) if isinstance(value, (bool, str)) else f"{value:.6g}"
 
 
 def describe_measured(report: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:

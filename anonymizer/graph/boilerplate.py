@@ -87,6 +87,22 @@ def render(body: ReproBody, check: ReproCheck) -> str:
     return "\n".join(lines)
 
 
+def render_tolerance(body: ReproBody, check: ReproCheck) -> str:
+    """A script that fails where eager's own rounding exceeds the tolerance of `assert_close`.
+
+    Its eager run stands against that in float64; nothing is compiled.
+    """
+    calls = _calls(check)
+    main = [
+        f"expected = run(lambda model: model{calls})",
+        f"exact = run(lambda model: model{calls}, double=True)",
+        "for e, x in zip(expected, exact):",
+        "    torch.testing.assert_close(x.to(e.dtype), e, equal_nan=True)",
+    ]
+    whole = render(body, check)
+    return whole[: whole.index("def main():")] + "\n".join([*main, ""])
+
+
 def imports_of(body: ReproBody) -> list[str]:
     """The import statements that a body needs by itself, one a line; "" parts the groups."""
     return _imports(body.definitions, body, ReproCheck("crash"))

@@ -121,22 +121,31 @@ def is_canonical_einsum(text: str) -> bool:
     return letters == [chr(ord("a") + index) for index in range(len(letters))]
 
 
+#: The modules that write what stands around a program.
+_BOILERPLATE = (
+    "graph/boilerplate.py",
+    "plain/forms.py",
+    "plain/function.py",
+    "plain/script.py",
+    "plain/values.py",
+)
+
+
 @functools.lru_cache(maxsize=1)
 def boilerplate_text() -> str:
-    """The fixed text of the repro harness: the string constants of its module, without the
-    docstrings.
+    """The fixed text around a program, in the harness and in the plain forms: the string constants
+    of the modules that write it, without the docstrings.
     """
-    tree = ast.parse(
-        resources.files("anonymizer")
-        .joinpath("graph")
-        .joinpath("boilerplate.py")
-        .read_text(encoding="utf-8")
-    )
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return "\n".join(
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in docstrings
-    )
+    found: list[str] = []
+    for path in _BOILERPLATE:
+        text = resources.files("anonymizer").joinpath(path).read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        found += [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in docstrings
+        ]
+    return "\n".join(found)

@@ -13,7 +13,7 @@ import linecache
 import sys
 import time
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 
@@ -25,6 +25,8 @@ from .prefix import cut_at, describe, note_values
 
 #: Cells of the error map along each side, at most.
 CELLS = 64
+#: Elements of an output that are all shown, and of a larger one the worst.
+SMALL, WORST = 8, 3
 _ENDED = (Exception, SystemExit)
 
 Json = Dict[str, Any]
@@ -350,11 +352,38 @@ def error_map(eager: List[Any], actual: List[Any], exact: Optional[List[Any]]) -
         "off": int((~nearly).sum()),
         "elements": value.numel(),
         "reference": "float64" if judge is exact else "eager",
+        "worst": _worst_elements(eager[index], value, off),
         "cells": [
             [None if cell == float("inf") else float("{:.3g}".format(cell)) for cell in row]
             for row in cells.tolist()
         ],
     }
+
+
+def _worst_elements(eager: object, actual: torch.Tensor, off: torch.Tensor) -> List[Json]:
+    """All elements of a small output in their order, else the worst ones."""
+    if not isinstance(eager, torch.Tensor) or eager.shape != actual.shape or actual.is_complex():
+        return []
+    chosen = list(range(off.numel()))
+    if off.numel() > SMALL:
+        chosen = off.flatten().topk(WORST).indices.tolist()
+    sides = eager.flatten(), actual.flatten()
+    found = []
+    for flat in chosen:
+        index, rest = [], flat
+        for size in reversed(actual.shape):
+            index.append(rest % size)
+            rest //= size
+        before, after = (_readable(side[flat].item()) for side in sides)
+        found.append({"index": index[::-1], "eager": before, "compiled": after})
+    return found
+
+
+def _readable(value: Union[bool, int, float]) -> Union[bool, int, float, str]:
+    """A number of six digits that JSON can hold."""
+    if not isinstance(value, float):
+        return value
+    return float("{:.6g}".format(value)) if abs(value) < float("inf") else str(value)
 
 
 #: Relative tolerances of torch.testing.assert_close.

@@ -268,6 +268,8 @@ def _apply(overrides: Overrides) -> Any:
     A backend other than inductor drops mode and options.  Returns the counter of
     ``bisection.apply``, if there is one.  Raises NoSuchSettingError.
     """
+    if overrides.get("control"):
+        os.environ["TORCHDYNAMO_DISABLE"] = "1"  # read whenever something is to be compiled
     if overrides.get("end") == "compiler":
         early_end.at_compiler()
     for name, value in (overrides.get("config") or {}).items():
@@ -278,7 +280,7 @@ def _apply(overrides: Overrides) -> Any:
     arguments = {
         key: value
         for key, value in overrides.items()
-        if key not in ("config", "end") and key not in variation
+        if key not in ("config", "end", "control") and key not in variation
     }
     if arguments:
         import torch

@@ -46,6 +46,7 @@ class CheckArguments:
     comment: bool = False
     yes: bool = False
     trust: bool = False
+    exit_code: bool = False
 
 
 def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
@@ -65,7 +66,7 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
             asked.repros,
             selection,
             asked.all,
-            asked.fresh,
+            asked.fresh or asked.exit_code,
             _shard(asked.shard),
             asked.skip_known,
             asked.trust,
@@ -74,7 +75,8 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> Checked:
         checked = check(request, options, _engine(asked, options))
     _write(asked, checked)
 
-    checked = replace(checked, notes=(*checked.notes, *with_checks(asked.repros)))
+    notes = (*checked.notes, *with_checks(asked.repros))
+    checked = replace(checked, notes=notes, bisecting=asked.exit_code)
     return _told(checked, user, asked.yes) if asked.comment else checked
 
 
@@ -89,6 +91,10 @@ def _told(checked: Checked, user: Prompt, is_sure: bool) -> Checked:
 def _refuse_contradictions(asked: CheckArguments) -> None:
     if asked.yes and not asked.comment:
         raise UsageError("--yes is for --comment; leave it out")
+    if asked.exit_code and (asked.skip_known or asked.merge):
+        raise UsageError(
+            "--exit-code runs the repro at once, and --skip-known and --merge do not; leave them out"
+        )
     if asked.skip_known and asked.fresh:
         raise UsageError(
             "--skip-known believes what was seen and --fresh does not; give one of them"

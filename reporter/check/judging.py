@@ -90,7 +90,7 @@ def observe(
 def _observe_failure(
     answer: Answer, wanted: Signature | None, limit: float, cold: bool
 ) -> Observation:
-    found = shown_by(answer)
+    found = shown_by(answer, wanted)
     why = _excuse(answer, wanted, found, limit)
     if why is not None:
         return Observation("cannot_judge", why, cold=cold)

@@ -61,19 +61,21 @@ class Checked:
     and which issues were `told`.
 
     The exit code is 1 if a repro fails anywhere (`reproduces`, or `different`, behind which the bug
-    may be hidden), else 0 if it was right anywhere, else 125.
+    may be hidden), else 0 if it was right anywhere, else 125. With `bisecting`, another failure
+    cannot be judged: `git bisect` has to skip what the bug may hide behind.
     """
 
     results: tuple[CheckResult, ...]
     changes: tuple[OutcomeChange, ...] = ()
     notes: tuple[str, ...] = ()
     told: tuple[Notification, ...] | None = None
+    bisecting: bool = False
 
     @property
     def exit_code(self) -> int:
         """1, 0 or 125, by the rule of the class."""
         found = {check.outcome for check in self.results}
-        if found & {"reproduces", "different"}:
+        if "reproduces" in found or "different" in found and not self.bisecting:
             return REMAINS
         return GONE if "fixed" in found else UNKNOWN
 

@@ -28,6 +28,7 @@ from reporter.core.signature import Signature
 from reporter.environments.environments import Environment, Environments, cache_folder
 from reporter.environments.release import Release, public
 from reporter.execution.compiler_cache import is_ready
+from reporter.execution.control import describe_control, needs_control, run_control
 from reporter.execution.fresh_process import run_cold, stop_all
 from reporter.sandbox import run as sandbox
 from reporter.store.database import now
@@ -196,7 +197,19 @@ class TaskRunner:
             if self._stopped.is_set():
                 raise CancelledError
             observations.append(self._cold(task, place))
-        return found
+        return self._controlled(task, place, found)
+
+    def _controlled(self, task: Task, place: Environment, found: Decision) -> Decision:
+        """The decision, unless the repro fails there without the compiler too."""
+        text = task.subject.text
+        if found.outcome not in ("reproduces", "different") or not needs_control(text):
+            return found
+        control = run_control(place.python, text, task.timeout, self.pools.warm(place.python))
+        if control.outcome == "passes":
+            return found
+        if self._stopped.is_set():
+            raise CancelledError
+        return Decision("cannot_judge", describe_control(control), None, found.runs)
 
     def _warm(self, task: Task, place: Environment) -> Observation:
         with self.pools.borrowed(place.python) as pool:

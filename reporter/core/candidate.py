@@ -15,7 +15,7 @@ from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
-from reporter.core.kinds import Kind, assert_never
+from reporter.core.kinds import SILENT, Kind, assert_never
 from reporter.core.signature import Signature, of_assertion, of_crash, same_failure
 
 _COARSE = r"\b(half|float16|bfloat16|autocast)\b"
@@ -47,15 +47,19 @@ class Candidate:
 
     def text(self) -> str:
         """The complete repro, not formatted."""
+        return boilerplate.render(*self.parts())
+
+    def parts(self) -> tuple[ReproBody, ReproCheck]:
+        """The body, and the check with the sizes of its calls in the order of the body's."""
         if not self.check.calls or not isinstance(self.content, Graph):
-            return boilerplate.render(self.body(), self.check)
+            return self.body(), self.check
         emitter = emit.Emitter(self.content)
         body = emitter.body()
         calls = tuple(
             tuple((symbol, dict(call)[symbol]) for symbol in emitter.symbols())
             for call in self.check.calls
         )
-        return boilerplate.render(body, replace(self.check, calls=calls))
+        return body, replace(self.check, calls=calls)
 
     @property
     def draws(self) -> bool:
@@ -90,26 +94,34 @@ class Candidate:
         return replace(self, check=replace(self.check, **changes))  # type: ignore[arg-type]
 
 
-def shown_failure(answer: Answer, eager_raises: bool = False) -> Signature | None:
-    """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged)."""
+def shown_failure(answer: Answer, wanted: Signature | None = None) -> Signature | None:
+    """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged).
+
+    An assertion at the top of a plain repro, or of its test, says only that its one check failed: which failure that
+    is the `wanted` one tells.
+    """
     match answer.outcome:
         case "died":
             return Signature(Kind.PROCESS_DEATH, signal=answer.signal)
         case "timeout":
             return Signature(Kind.HANG)
         case "fails":
-            return _raised(answer, answer.failure) if answer.failure else None
+            return _raised(answer, answer.failure, wanted) if answer.failure else None
         case "passes" | "cannot_judge" | "broken" | "cancelled":
             return None
     assert_never(answer.outcome)
 
 
-def _raised(answer: Answer, failure: Failure) -> Signature:
+def _raised(answer: Answer, failure: Failure, wanted: Signature | None) -> Signature:
     """The failure that the exception of an answer shows: the repro's own check, or a crash."""
     if failure["exception"] == "AssertionError":
-        own = of_assertion(failure["message"])
+        own = of_assertion(failure["message"], wanted)
         if own is not None:
             return replace(own, undefined=answer.undefined)
+        functions = [frame["function"] for frame in failure.get("frames") or ()]
+        is_own = functions[-1:] == ["<module>"] or functions and functions[-1].startswith("test_")
+        if is_own and wanted is not None and wanted.kind in SILENT:
+            return Signature(wanted.kind, property=wanted.property)
     return of_crash(Kind.CRASH, None, failure)
 
 
@@ -123,7 +135,7 @@ def judge(wanted: Signature) -> Callable[[Answer], bool]:
     memory_too = is_about_memory(f"{wanted.exception}: {wanted.message}")
 
     def interesting(answer: Answer) -> bool:
-        found = shown_failure(answer)
+        found = shown_failure(answer, wanted)
         if found is None or answer.out_of_memory and not memory_too:
             return False
         return same_failure(plain, found)

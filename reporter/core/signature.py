@@ -192,13 +192,32 @@ PREFIXES = {
 }
 
 
-def of_assertion(message: str) -> Signature | None:
+#: What `torch.testing.assert_close` says (`torch/testing/_comparison.py`, the same from 2.0 on).
+_NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars|Booleans) (?:are not (?:close|equal)|mismatch)")
+_ATTRIBUTE = re.compile(r"The values for attribute '(\w+)(?:\(\))?' do not match")
+_STRUCTURE = re.compile(r"The (?:length of the sequences|keys of the mappings) (?:mismatch|do not)")
+#: What `unittest` says where nothing was raised.
+_NOT_RAISED = re.compile(r"\w+ not raised")
+
+
+def of_assertion(message: str, wanted: Signature | None = None) -> Signature | None:
     """The signature of an assertion message written by a repro's own check, or None if it is
     somebody else's.
 
-    `assertTrue` of unittest puts words of its own before it.
+    `assertTrue` of unittest puts words of its own before it. That values are not close tells no
+    more: that they are those of a gradient, or of an old graph, is known of the `wanted` failure.
     """
     message = message.removeprefix("False is not true : ")
+    if _NOT_CLOSE.match(message):
+        values = (Kind.WRONG_RESULT, Kind.WRONG_GRADIENT, Kind.STALE_GRAPH)
+        known = wanted is not None and wanted.kind in values
+        return Signature(wanted.kind if wanted is not None and known else Kind.WRONG_RESULT)
+    if found := _ATTRIBUTE.match(message):
+        return Signature(Kind.WRONG_METADATA, property=found.group(1))
+    if _STRUCTURE.match(message):
+        return Signature(Kind.WRONG_METADATA, property="structure")
+    if _NOT_RAISED.match(message):
+        return Signature(Kind.ACCEPTS_INVALID)
     for prefix, kind in PREFIXES.items():
         if message.startswith(prefix + ":"):
             rest = message[len(prefix) + 1 :].strip()

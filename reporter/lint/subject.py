@@ -58,10 +58,22 @@ class LintSubject:
             yield from ast.walk(self.tree)
 
     def program(self) -> Iterator[ast.FunctionDef]:
-        """The functions that are compiled: `forward` of each class, and `repro`."""
+        """The functions that are compiled: `forward` of each class, `fn`, and `repro`."""
         for node in self.nodes():
-            if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+            if isinstance(node, ast.FunctionDef) and node.name in ("forward", "fn", "repro"):
                 yield node
+
+    def inputs(self) -> Iterator[ast.stmt]:
+        """The statements that make the inputs: those of `inputs`, or of a flat script."""
+        functions = [node for node in self.nodes() if isinstance(node, ast.FunctionDef)]
+        own = next((node for node in functions if node.name == "inputs"), None)
+        if own is not None:
+            yield from own.body
+            return
+        definitions = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+        for statement in self.tree.body if self.tree is not None else ():
+            if not isinstance(statement, definitions):
+                yield statement
 
 
 def of_texts(

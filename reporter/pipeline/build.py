@@ -24,6 +24,7 @@ from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
+from reporter.execution.control import needs_control, run_control
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
 from reporter.pipeline.measurements import FinalText, measure
@@ -33,6 +34,7 @@ from reporter.reduce import early_end, initial_candidates, rounds, source_candid
 from reporter.reduce.ablation import ablation
 from reporter.reduce.contrast import Refusals, verify
 from reporter.reduce.other_failures import Others
+from reporter.reduce.plain import PlainSearch
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
@@ -63,6 +65,8 @@ class Verified:
 
     reduced: Reduced
     text: str
+    #: The same program in the harness, which the pictures are measured with.
+    harness: str
     cold: tuple[Answer, ...]
     hits: int
     differs_from: tuple[Json, ...]
@@ -142,10 +146,15 @@ class ReproBuilder:
 
         Raises CannotJudgeError if none of them shows the failure here.
         """
+        harness = format_program(reduced.candidate.text())
+        self._stage("plain form", "the statements that people write")
+        found = PlainSearch(self.pool, judge(self.wanted), self.places).find(reduced.candidate)
         self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        text = format_program(reduced.candidate.text())
-        cold = self._cold(text)
-        hits = sum(judge(self.wanted)(answer) for answer in cold)
+        plain = self._fresh(found.text) if found is not None else None
+        if found is not None and plain is not None and plain[1]:
+            text, harness, (cold, hits) = found.text, found.harness, plain
+        else:
+            text, (cold, hits) = harness, self._fresh(harness)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
             raise CannotJudgeError(
                 f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
@@ -159,23 +168,37 @@ class ReproBuilder:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.places, text, runs, self.options.jobs)
-        return Verified(reduced, text, cold, hits, differs_from)
+        return Verified(reduced, text, harness, cold, hits, differs_from)
+
+    def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
+        """What fresh processes showed of a text, and how often it was the failure; never where its
+        control run does not pass.
+        """
+        cold = self._cold(text)
+        hits = sum(judge(self.wanted)(answer) for answer in cold)
+        if hits and needs_control(text):
+            alone = run_control(Path(self.recorded.python), text, self._limit(), self.warm)
+            hits = hits if alone.outcome == "passes" else 0
+        return cold, hits
 
     def measure(self, verified: Verified) -> BuiltRepro:
         """What the report says beside the repro, all of it measured on the final text."""
         text, cold, reduced = verified.text, verified.cold, verified.reduced
+        # the harness judges each row with float64, which a plain comparison does not
+        harness = verified.harness
         check = reduced.candidate.check
         self._stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
-        rows = tuple(ablation(self.pool, text, check, self.wanted))
-        culprit = self._culprit(text, check)
+        rows = tuple(ablation(self.pool, harness, check, self.wanted))
+        culprit = self._culprit(harness, check)
         summary = public_summary(self.recorded, cold)
-        shown = self._measurements(text, summary, max(answer.seconds for answer in cold))
+        shown = self._measurements(verified, summary)
         others = self.others.shown_again(
             Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
         )
         return BuiltRepro(
             candidate=reduced.candidate,
             text=text,
+            harness=harness,
             signature=replace(self.wanted),
             cold=cold,
             reproduced=(verified.hits, len(cold)),
@@ -196,10 +219,11 @@ class ReproBuilder:
             measured=shown,
         )
 
-    def _measurements(self, text: str, summary: str, seconds: float) -> Measurements:
+    def _measurements(self, verified: Verified, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
-        text.
+        program.
         """
+        seconds = max(answer.seconds for answer in verified.cold)
         self._stage("exhibits", "the regression test and the pictures, from the final text")
         verdict = {
             "kind": str(self.wanted.kind),
@@ -207,8 +231,9 @@ class ReproBuilder:
             "summary": summary,
         }
         subject = FinalText(
-            text,
-            {"verdict": verdict, "repro": {"operators": operators(text)}},
+            verified.text,
+            verified.harness,
+            {"verdict": verdict, "repro": {"operators": operators(verified.harness)}},
             Path(self.recorded.python),
             self.pool,
             self.warm,

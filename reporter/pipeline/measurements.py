@@ -40,11 +40,13 @@ TEST = "test_repro.py"
 class FinalText:
     """The finished repro, and where it can be run: cold, in warm workers, in other interpreters.
 
+    `harness` is the same program, judged by a function that can be called with other compilers.
     `report` has `verdict` (kind, layer, summary) and `repro` (operators) of the document; `shows`
     says whether an answer shows the failure.
     """
 
     text: str
+    harness: str
     report: Mapping[str, Any]
     python: Path
     pool: WorkerPool
@@ -69,7 +71,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
         "seconds": 0.7 * limit,
     }
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
-        looking = threads.submit(look_cold, repro.python, repro.text, limit, wanted, repro.warm)
+        looking = threads.submit(look_cold, repro.python, repro.harness, limit, wanted, repro.warm)
         test, shown = _test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)

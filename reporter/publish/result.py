@@ -56,6 +56,7 @@ class BuiltRepro:
 
     candidate: Candidate
     text: str
+    harness: str
     signature: Signature
     cold: tuple[Answer, ...]
     reproduced: tuple[int, int]

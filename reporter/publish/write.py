@@ -170,7 +170,7 @@ def _report(
         path="repro.py",
         statements=count,
         lines=len([line for line in built.text.splitlines() if line.strip()]),
-        operators=name_operators(built.text, recorded.layer),
+        operators=name_operators(built.harness, recorded.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(seconds, 1),
@@ -210,7 +210,7 @@ def _report(
 
 def _fingerprint(recorded: Recorded, built: BuiltRepro) -> Fingerprint:
     return fingerprint(
-        recorded.kind, recorded.layer, operators(built.text), _failure(built), _signal(built)
+        recorded.kind, recorded.layer, operators(built.harness), _failure(built), _signal(built)
     )
 
 
@@ -220,7 +220,8 @@ def _shown(recorded: Recorded, built: BuiltRepro) -> Signature | None:
     """
     if recorded.kind not in CRASHES:
         return None
-    return next((shown_failure(answer) for answer in built.cold if answer.failure), None)
+    shown = (shown_failure(answer, built.signature) for answer in built.cold if answer.failure)
+    return next(shown, None)
 
 
 def _failure(built: BuiltRepro) -> Mapping[str, Any]:

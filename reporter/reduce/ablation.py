@@ -59,12 +59,12 @@ def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) 
     limit = None if wanted.kind == Kind.HANG else _AMPLE * pool.time_limit
     futures = [(name, pool.submit(text, limit, overrides)) for name, overrides in rows]
     for name, future in futures:
-        yield row(name, future.result())
+        yield row(name, future.result(), wanted)
 
 
-def row(name: str, answer: Answer) -> Json:
+def row(name: str, answer: Answer, wanted: Signature | None = None) -> Json:
     """One row: did the repro, with one setting changed, still show a failure?"""
-    found = shown_failure(answer)
+    found = shown_failure(answer, wanted)
     detail = ""
     if found is not None and answer.outcome == "fails":
         crash = found.kind == Kind.CRASH
@@ -105,5 +105,5 @@ def errors_of(answer: Answer) -> Json:
             "eager_error_vs_fp64": float(found.group(1)),
             "error_vs_fp64": float(found.group(2)),
         }
-    plain = re.search(r"max abs error ([-+\w.]+)", message)
+    plain = re.search(r"(?:max abs error|Greatest absolute difference:) ([-+\w.]+)", message)
     return {"max_abs_error": float(plain.group(1))} if plain else {}

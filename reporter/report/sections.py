@@ -313,11 +313,19 @@ class EvidenceSection(Section, frozen=True, kw_only=True):
     triton_kernels: Json | msgspec.UnsetType = msgspec.UNSET
 
 
+class ElementRow(Section, frozen=True, kw_only=True):
+    """One element of the worst output; `nan`, `inf` and `-inf` are texts."""
+
+    index: tuple[int, ...]
+    eager: bool | int | float | str
+    compiled: bool | int | float | str
+
+
 class ErrorMapSection(Section, frozen=True, kw_only=True):
     """Where the worst output is off; the cells of the map stay in `private/`.
 
     `step`: rows and columns of the tensor that one cell stands for; `off` of `elements` are not
-    close to the reference.
+    close to the reference. `worst` has all elements of a small output, else the worst few.
     """
 
     output: int
@@ -328,6 +336,7 @@ class ErrorMapSection(Section, frozen=True, kw_only=True):
     off: int
     elements: int
     reference: Literal["float64", "eager"]
+    worst: tuple[ElementRow, ...] = ()
 
 
 class BreakLineRow(Section, frozen=True, kw_only=True):

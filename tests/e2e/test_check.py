@@ -33,6 +33,27 @@ def run_check(
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
+def test_a_plain_repro_has_to_pass_its_control_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [REPROS / "plain.py", REPROS / "eager_too.py"]
+    here = ("--python", interpreter.WARM)
+    code, document, _ = run_check(tmp_path, monkeypatch, *names, *here)
+    assert code == 1
+    assert [row["outcome"] for row in document["results"]] == ["reproduces", "cannot_judge"]
+    said = document["results"][1]["detail"]
+    assert said.startswith("without the compiler it fails too (AssertionError: Tensor-likes are")
+
+
+def test_git_bisect_skips_what_fails_in_another_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = report(tmp_path / "other", "crash", kind="crash", exception="KeyError", message="k")
+    for name, wanted in ((other, 125), (REPROS / "right.py", 0), (REPROS / "plain.py", 1)):
+        words = (name, "--exit-code", "--python", interpreter.WARM)
+        assert run_check(tmp_path, monkeypatch, *words)[0] == wanted
+
+
 def test_every_outcome_is_told_and_what_has_changed_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,7 +183,7 @@ def without_statement(text: str) -> list[str]:
     tree = ast.parse(text)
     shorter = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "repro"):
+        if isinstance(node, ast.FunctionDef) and node.name in ("forward", "fn", "repro"):
             for index in range(len(node.body) - 1):
                 kept = node.body[:index] + node.body[index + 1 :]
                 original, node.body = node.body, kept

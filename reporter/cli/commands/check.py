@@ -22,6 +22,8 @@ WORDS = (
          "Build to install: cpu, cu126, ...  [default: what suits the machine]"),
     Word("index", "--index", "URL", "Package index of the releases, such as a nightly one."),
     Word("fresh", "--fresh", None, "Fresh processes only, no warm workers."),
+    Word("exit_code", "--exit-code", None,
+         "For `git bisect run`: fresh processes, and 125 for another failure."),
     Word("skip_known", "--skip-known", None,
          "Leave out what cannot have changed: a release or commit on which it was judged."),
     Word("markdown", "--markdown", "FILE", "Write the matrix as Markdown.", kind=Path),

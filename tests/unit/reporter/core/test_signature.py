@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from reporter.core.answer import Answer
+from reporter.core.candidate import judge, shown_failure
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import (
     Signature,
@@ -101,6 +103,53 @@ def test_a_kind_never_slips_into_another() -> None:
     metadata = of_assertion("wrong metadata: dtype is torch.uint8 in eager, torch.bool compiled")
     assert metadata is not None and metadata.property == "dtype"
     assert not same_failure(Signature(Kind.WRONG_METADATA, property="shape"), metadata)
+
+
+CLOSE = "Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)"
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted", "found"),
+    [
+        (CLOSE, None, Signature(Kind.WRONG_RESULT)),
+        (CLOSE, Kind.STALE_GRAPH, Signature(Kind.STALE_GRAPH)),
+        (CLOSE, Kind.WRONG_GRADIENT, Signature(Kind.WRONG_GRADIENT)),
+        (CLOSE, Kind.WRONG_METADATA, Signature(Kind.WRONG_RESULT)),
+        ("Tensor-likes are not equal!\n", None, Signature(Kind.WRONG_RESULT)),
+        ("Scalars are not close!\n", None, Signature(Kind.WRONG_RESULT)),
+        (
+            "The values for attribute 'stride()' do not match: (1, 2) != (2, 1).",
+            Kind.WRONG_RESULT,
+            Signature(Kind.WRONG_METADATA, property="stride"),
+        ),
+        (
+            "The length of the sequences mismatch: 1 != 2",
+            None,
+            Signature(Kind.WRONG_METADATA, property="structure"),
+        ),
+        ("Exception not raised", None, Signature(Kind.ACCEPTS_INVALID)),
+        ("something is not close", None, None),
+    ],
+)
+def test_the_comparison_of_a_plain_repro_tells_what_differs(
+    message: str, wanted: Kind | None, found: Signature | None
+) -> None:
+    assert of_assertion(message, Signature(wanted) if wanted else None) == found
+
+
+def assertion(function: str, is_torch: bool = False) -> Answer:
+    frame = {"file": "repro.py", "line": 9, "function": function, "torch": is_torch}
+    failure = {"exception": "AssertionError", "message": "(1, 2)", "first_line": "(1, 2)"}
+    return Answer("fails", {**failure, "frames": [frame]})  # type: ignore[arg-type,typeddict-item]
+
+
+def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
+    wanted = Signature(Kind.WRONG_METADATA, property="requires_grad")
+    assert judge(wanted)(assertion("<module>")) and judge(wanted)(assertion("test_wrong_metadata"))
+    assert not judge(wanted)(assertion("fn"))
+    assert not judge(Signature(Kind.HANG))(assertion("<module>"))
+    crash = shown_failure(assertion("<module>"))
+    assert crash is not None and crash.kind == Kind.CRASH
 
 
 def test_somebody_elses_assertion_is_not_ours() -> None:

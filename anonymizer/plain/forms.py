@@ -1,0 +1,372 @@
+"""The ladder of plain forms: which statements show a failure, the plainest first.
+
+A crash needs the call alone, wrong values one `torch.testing.assert_close`, wrong metadata an
+assertion on the one property. A file in a plain form fails while the bug is there and passes with
+`TORCHDYNAMO_DISABLE=1`; `reporter.core.signature` reads its assertions back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.plain.script import Script, read_script
+
+#: Most characters of a line with arguments written where they are used.
+_WIDTH = 76
+#: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
+_COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
+
+
+@dataclass(frozen=True)
+class PlainForm:
+    """How the eager and the compiled side are kept apart, and what is compared.
+
+    The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
+    `reseed` gives each side the same random numbers; `several` adds up the gradients of several
+    outputs; `mutated` compares the inputs after the call; `exact` compares both sides with float64;
+    `in_turn` asks both sides in a loop, `seeded` sets a seed at the top where anything is random.
+    """
+
+    apart: bool = False
+    reseed: bool = False
+    equal_nan: bool = False
+    several: bool = False
+    mutated: bool = False
+    exact: bool = False
+    in_turn: bool = False
+    seeded: bool = True
+
+
+def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
+    """The forms that may show a failure of the check's kind, the plainest first.
+
+    Args:
+        draws: whether the program draws random numbers while it runs.
+    """
+    forms = list(_forms(check))
+    return (form for form in forms if draws or not form.reseed)
+
+
+def _forms(check: ReproCheck) -> Iterator[PlainForm]:
+    yield PlainForm()
+    if check.kind not in VALUE_KINDS:
+        if check.kind == "wrong_metadata":
+            yield PlainForm(apart=True)
+        if check.backward != "none":
+            yield PlainForm(several=True)
+        return
+    if check.kind == "wrong_gradient" or check.backward != "none":
+        yield from (PlainForm(equal_nan=True), PlainForm(several=True), PlainForm(reseed=True))
+        yield from (PlainForm(in_turn=True), PlainForm(in_turn=True, reseed=True))
+        yield PlainForm(in_turn=True, several=True, reseed=True)
+        return
+    yield from (PlainForm(equal_nan=True), PlainForm(reseed=True), PlainForm(apart=True))
+    if check.compare_inputs:
+        yield PlainForm(mutated=True)
+    yield from (PlainForm(apart=True, equal_nan=True), PlainForm(apart=True, reseed=True))
+    if check.double:
+        yield PlainForm(exact=True)
+
+
+def render_plain(body: ReproBody, check: ReproCheck, form: PlainForm) -> str:
+    """The complete text of a repro in a plain form; valid Python that black has not seen.
+
+    Raises:
+        ValueError: the form does not fit the program.
+    """
+    return _Writer(read_script(body, check), check, form).text()
+
+
+class _Writer:
+    """Writes one script; the methods stand in the order of the text."""
+
+    def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
+        self.script = script
+        self.check = check
+        self.form = form
+        self.names = [name for name, _ in script.arguments]
+
+    def text(self) -> str:
+        """Imports, settings, definitions, seed, module, inputs, call, comparison."""
+        script, check = self.script, self.check
+        prelude = check.prelude.splitlines()
+        above = [line for line in prelude if line.startswith(("import ", "from "))]
+        rest = "\n".join(line for line in prelude if line not in above).strip("\n")
+        end = self._end()
+        parts = [f"{name} = {value}" for name, value in check.config]
+        parts += [part for part in (rest, script.definitions) if part]
+        is_seeded = any(one.startswith("torch.manual_seed(") for one in script.statements)
+        if self.form.seeded and (script.draws_weights or script.draws_inputs and not is_seeded):
+            end = ["torch.manual_seed(0)", *end]
+        text = "\n".join([*parts, *end])
+        return "\n".join([*self._imports(text, above), "", *parts, "", *end, ""])
+
+    def _imports(self, text: str, above: list[str]) -> list[str]:
+        wanted = {"import torch", *self.script.imports, *above}
+        wanted |= {
+            f"import {name.rsplit('.config.', 1)[0]}.config" for name, _ in self.check.config
+        }
+        needs = {
+            r"\bcopy\.": "import copy",
+            r"\bmath\.": "import math",
+            r"\bunittest\.": "import unittest",
+            r"torch\.utils\.checkpoint\.": "import torch.utils.checkpoint",
+            r"(?<!torch\.)\bnn\.": "from torch import nn",
+            r"\bF\.": "import torch.nn.functional as F",
+        }
+        wanted |= {line for pattern, line in needs.items() if re.search(pattern, text)}
+        wanted = {line for line in wanted if line and _is_used(line, text)}
+        own = sorted(
+            (one for one in wanted if "torch" in one), key=lambda one: (one[0] == "f", one)
+        )
+        others = sorted(wanted - set(own))
+        return [*others, *([""] if others else []), *own]
+
+    def _end(self) -> list[str]:
+        """Everything after the definitions."""
+        script, check = self.script, self.check
+        lines = [script.setup] if script.setup else []
+        compiled = f"torch.compile({script.callee}{self._options()})"
+        if not check.calls:
+            return self._with_inputs(lines, self._shown(compiled))
+        lines.append(f"compiled = {compiled}")
+        rows = [str(row[0]) if len(row) == 1 else str(row) for row in script.rows]
+        inner = self._with_inputs([], self._shown("compiled"))
+        return [
+            *lines,
+            f"for {', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''}):",
+            *("    " + line for line in inner),
+        ]
+
+    def _options(self) -> str:
+        return "".join(f", {name}={value}" for name, value in self.check.arguments)
+
+    def _with_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
+        """The inputs and what follows; what is used once stands where it is used."""
+        made: list[str] = [*lines, *self.script.statements]
+        is_loop = any(re.search(r"\bfor call in\b", line) for line in shown)
+        for name, text in self.script.arguments:
+            others = (other for known, other in self.script.arguments if known != name)
+            uses = sum(len(re.findall(rf"\b{name}\b", line)) for line in (*shown, *others))
+            line = next((one for one in shown if re.search(rf"\b{name}\b", one)), "")
+            if text and not is_loop and uses == 1 and len(line) - len(name) + len(text) <= _WIDTH:
+                at = shown.index(line)
+                before, after = re.split(rf"\b{name}\b", line, maxsplit=1)
+                shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
+            elif text:
+                made.append(f"{name} = {text}")
+        if not self.check.contexts:
+            return [*made, *shown]
+        return [
+            *made,
+            f"with {', '.join(self.check.contexts)}:",
+            *("    " + line for line in shown),
+        ]
+
+    # -- what is called and compared
+    # ----------------------------------------------------------------------------------------------
+
+    def _call(self, callee: str, apart: bool = False) -> str:
+        given = ", ".join(self.names)
+        if not apart:
+            return f"{callee}({given})"
+        model = f"copy.deepcopy({callee})" if self.script.is_module else callee
+        if not self.names:
+            return f"{model}()"
+        if len(self.names) == 1 and not self.script.leaves:
+            return f"{model}({given}.clone())"
+        listed = f"({given},)" if len(self.names) == 1 else f"({given})"
+        return f"{model}(*copy.deepcopy({listed}))"
+
+    def _shown(self, compiled: str) -> list[str]:
+        kind, form = self.check.kind, self.form
+        eager, actual = self._call(self.script.callee, form.apart), self._call(compiled)
+        if kind in VALUE_KINDS and (kind == "wrong_gradient" or self.check.backward != "none"):
+            return self._gradients(compiled, eager, actual)
+        if kind in VALUE_KINDS:
+            return self._values(compiled, eager, actual)
+        if kind == "wrong_metadata":
+            return self._metadata(eager, actual)
+        shown = [self._differentiated(actual)]
+        if kind == "accepts_invalid":
+            refused = "with unittest.TestCase().assertRaises(Exception):"
+            return [refused, *("    " + line for line in shown)]
+        if self.check.eager_raises:
+            return ["try:", *("    " + line for line in shown), "except Exception:", "    pass"]
+        return shown
+
+    def _differentiated(self, call: str) -> str:
+        if self.check.backward == "none":
+            return call
+        return f"{self._added(call)}.backward()"
+
+    def _added(self, call: str) -> str:
+        """The outputs as one number."""
+        if self.form.several:
+            return f"sum(out.sum() for out in {call} if out.requires_grad)"
+        return f"{call}.sum()"
+
+    def _close(self, actual: str, expected: str, more: str = "") -> str:
+        more += ", equal_nan=True" if self.form.equal_nan else ""
+        return f"torch.testing.assert_close({actual}, {expected}{more})"
+
+    def _values(self, compiled: str, eager: str, actual: str) -> list[str]:
+        form, names = self.form, self.names
+        if form.mutated:
+            return self._mutated(compiled)
+        if form.exact:
+            return self._exact(compiled)
+        if form.reseed:
+            seed = "torch.manual_seed(0)"
+            first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
+            return [*first, self._close("actual", "expected")]
+        if form.apart and names:  # the eager side is first, on copies: the compiled one may write
+            return [f"expected = {eager}", self._close(actual, "expected")]
+        return [self._close(actual, eager)]
+
+    def _mutated(self, compiled: str) -> list[str]:
+        """The inputs after the call, those of both sides."""
+        callee, names = self.script.callee, self.names
+        if len(names) == 1:
+            return [
+                f"expected, actual = {names[0]}.clone(), {names[0]}.clone()",
+                f"{callee}(expected)",
+                f"{compiled}(actual)",
+                self._close("actual", "expected"),
+            ]
+        listed = f"({', '.join(names)})"
+        return [
+            f"expected, actual = copy.deepcopy({listed}), {listed}",
+            f"{callee}(*expected)",
+            f"{compiled}(*actual)",
+            self._close("actual", "expected"),
+        ]
+
+    def _exact(self, compiled: str) -> list[str]:
+        """How far both sides are from float64, where no tolerance tells them apart."""
+        if self.script.is_module or not self.names:
+            raise ValueError("float64 needs a program without weights")
+        wide = [name if self._is_whole(name) else f"{name}.double()" for name in self.names]
+        given = ", ".join(self.names)
+        return [
+            f"exact = {self.script.callee}({', '.join(wide)})",
+            "eager, off = [",
+            f"    (call({given}) - exact).abs().max().item() for call in ({self.script.callee},"
+            f" {compiled})",
+            "]",
+            "assert off <= 8 * eager, (",
+            f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}} from float64,'
+            ' compiled by {off:.4g}"',
+            ")",
+        ]
+
+    def _is_whole(self, name: str) -> bool:
+        text = dict(self.script.arguments)[name]
+        return bool(re.search(r"torch\.(?:randint|u?int\d|bool)\b", text)) and "float" not in text
+
+    def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
+        leaves, form = self.script.leaves, self.form
+        if not leaves and not self.script.is_module:
+            raise ValueError("no gradient is asked for")
+        of_model = f"{self.script.callee}.parameters()" if self.script.is_module else ""
+        if form.in_turn or self.check.backward == "randn":
+            return self._in_turn(compiled, self._leaves(of_model))
+        if len(leaves) == 1 and not of_model:
+            (leaf,) = leaves
+            close = self._close(f"{leaf}.grad", "expected")
+            lines = [
+                f"{self._added(eager if not form.apart else self._call(self.script.callee))}"
+                ".backward()",
+                f"expected, {leaf}.grad = {leaf}.grad, None",
+                f"{self._added(actual)}.backward()",
+                close,
+            ]
+            seed = "torch.manual_seed(0)"
+            return [seed, *lines[:2], seed, *lines[2:]] if form.reseed else lines
+        asked = self._leaves(of_model)
+        grads = [
+            f"{name} = torch.autograd.grad({self._added(call)}, {asked})"
+            for name, call in (("expected", self._call(self.script.callee)), ("actual", actual))
+        ]
+        if of_model:
+            grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]
+        if form.reseed:
+            grads = [line for one in grads for line in _seeded(one)]
+        return [*grads, self._close("actual", "expected")]
+
+    def _leaves(self, of_model: str) -> str:
+        listed = ", ".join(self.script.leaves)
+        if of_model:
+            return f"[{listed}, *{of_model}]" if listed else f"list({of_model})"
+        return f"({listed})" if len(self.script.leaves) > 1 else listed
+
+    def _in_turn(self, compiled: str, leaves: str) -> list[str]:
+        """Both sides in a loop, each with the same random gradients of its outputs."""
+        call = self._call("call")
+        lines = ["grads = []", f"for call in ({self.script.callee}, {compiled}):"]
+        if self.form.reseed:
+            lines.append("    torch.manual_seed(0)")
+        if self.check.backward != "randn":
+            lines.append(f"    out = {self._added(call)}")
+            lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
+        elif self.form.several:
+            lines += [
+                f"    outs = [out for out in {call} if out.requires_grad]",
+                "    torch.manual_seed(1)",
+                "    tangents = [torch.randn(out.shape).to(out.dtype) for out in outs]",
+                f"    grads.append(torch.autograd.grad(outs, {leaves}, tangents))",
+            ]
+        else:
+            lines += [
+                f"    out = {call}",
+                "    torch.manual_seed(1)",
+                f"    grads.append(torch.autograd.grad(out, {leaves}, torch.randn_like(out)))",
+            ]
+        return [*lines, "torch.testing.assert_close(*grads)"]
+
+    def _metadata(self, eager: str, actual: str) -> list[str]:
+        name = self.check.property or "dtype"
+        if name in _COMPARED:
+            return [self._close(actual, eager, _COMPARED[name])]
+        if name == "structure":
+            return [f"assert len({actual}) == len({eager})"]
+        if name == "python value":
+            values = [f"expected = {eager}", f"actual = {actual}"]
+            return [*values, "assert actual == expected, (actual, expected)"]
+        if name == "type":
+            return [f"assert type({actual}) is type({eager})"]
+        if name == "alias":
+            if not self.names:
+                raise ValueError("there is no input to share memory with")
+            of = f"{self.names[-1]}.untyped_storage().data_ptr()"
+            return [
+                f"expected = {eager}.untyped_storage().data_ptr() == {of}",
+                f"actual = {actual}.untyped_storage().data_ptr() == {of}",
+                "assert actual == expected, (actual, expected)",
+            ]
+        values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
+        return [*values, "assert actual == expected, (actual, expected)"]
+
+
+def _seeded(line: str) -> list[str]:
+    return ["torch.manual_seed(0)", line]
+
+
+def _is_used(line: str, text: str) -> bool:
+    """Whether a script needs an import; those of settings and torch itself always."""
+    if (
+        line == "import torch"
+        or line.endswith(".config")
+        or not line.startswith(("import ", "from "))
+    ):
+        return True
+    name = re.split(r"\s+as\s+|\s+import\s+|,", line.removeprefix("import "))[-1].strip()
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def without_seed(form: PlainForm) -> PlainForm:
+    """The form without the seed at its top."""
+    return replace(form, seeded=False)

@@ -1,0 +1,162 @@
+"""Function bodies as they are written by hand: no name for what is used once, results by the names
+that torch gives them.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+
+#: Fields of the named tuples that operators return, by operator (`torch.return_types`).
+_VALUES = ("values", "indices")
+FIELDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("max", "min", "sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _VALUES
+    ),
+    **dict.fromkeys(("cummax", "cummin"), _VALUES),
+    "aminmax": ("min", "max"),
+    "frexp": ("mantissa", "exponent"),
+    "slogdet": ("sign", "logabsdet"),
+}
+#: Those that return one tensor unless a dimension is given.
+_BY_DIMENSION = frozenset(("max", "min", "median", "nanmedian"))
+_GENERATED = re.compile(r"(?:v|value)\d+")
+_LETTERS = ("x", "y", "z", "w", "u", "v")
+#: Names of one function that letters can still tell apart.
+_FEW = 5
+#: Characters of a statement that is still read at one glance.
+_WIDTH = 60
+
+
+def tidy_functions(tree: ast.Module) -> None:
+    """Rewrites every function of a program in place; what it computes, and in which order, stays.
+
+    A value that is used once, by the next statement and before anything else is called there, is
+    written where it is used; `[0]` of a named result is its field; generated names become letters
+    where they are few.
+    """
+    keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+            while _inline_one(node):
+                pass
+            _Fields().visit(node)
+            _rename(node, keywords)
+    ast.fix_missing_locations(tree)
+
+
+def _inline_one(function: ast.FunctionDef) -> bool:
+    for block in _blocks(function):
+        for index, (made, user) in enumerate(zip(block, block[1:])):
+            target = made.targets[0] if isinstance(made, ast.Assign) else None
+            if not (isinstance(made, ast.Assign) and isinstance(target, ast.Name)):
+                continue
+            uses = _uses(function, target.id)
+            if len(made.targets) != 1 or len(uses) != 2:  # it is assigned once and used once
+                continue
+            written = _written(user, target.id, made.value)
+            if written is not None:
+                block[index : index + 2] = [written]
+                return True
+    return False
+
+
+def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
+    """The lists of statements of a function, those of its `with` statements too."""
+    found = [function.body]
+    for node in ast.walk(function):
+        if isinstance(node, ast.With):
+            found.append(node.body)
+    return found
+
+
+def _uses(function: ast.FunctionDef, name: str) -> list[ast.Name]:
+    return [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+
+
+def _written(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
+    """The statement with the value in the place of its name; None where that reorders calls or
+    makes it hard to read.
+    """
+    if not isinstance(user, (ast.Assign, ast.Return, ast.Expr)) or user.value is None:
+        return None
+    if isinstance(user, ast.Assign) and not isinstance(user.targets[0], ast.Name):
+        return None
+    if not _comes_first(user.value, name):
+        return None
+    replaced: ast.stmt = _Replaced(name, value).visit(copy.deepcopy(user))
+    return replaced if len(ast.unparse(ast.fix_missing_locations(replaced))) <= _WIDTH else None
+
+
+def _comes_first(value: ast.expr, name: str) -> bool:
+    """Whether a name is evaluated before anything is called or computed in an expression."""
+    order: list[ast.AST] = []
+
+    def walk(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            walk(child)
+        order.append(node)
+
+    walk(value)
+    for node in order:
+        if isinstance(node, ast.Name) and node.id == name:
+            return True
+        if isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare)):
+            return False
+    return False
+
+
+class _Replaced(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self.name, self.value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.value if node.id == self.name else node
+
+
+class _Fields(ast.NodeTransformer):
+    """`torch.min(x, 1)[0]` as `torch.min(x, 1).values`."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        at = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(called, ast.Attribute) or not isinstance(at, int):
+            return node
+        fields = FIELDS.get(called.attr, ())
+        if isinstance(at, bool) or not 0 <= at < len(fields):
+            return node
+        if called.attr in _BY_DIMENSION and not _has_dimension(node.value):
+            return node
+        return ast.Attribute(node.value, fields[at], ast.Load())
+
+
+def _has_dimension(call: ast.expr) -> bool:
+    assert isinstance(call, ast.Call)
+    given = (each.operand if isinstance(each, ast.UnaryOp) else each for each in call.args)
+    numbers = any(isinstance(each, ast.Constant) for each in given)
+    return numbers or any(keyword.arg == "dim" for keyword in call.keywords)
+
+
+def _rename(function: ast.FunctionDef, keywords: set[str]) -> None:
+    """Generated names (`v0`, `value1`) become the letters that people use, where there are few."""
+    parameters = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
+    assigned = [
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    own = dict.fromkeys([*parameters, *assigned])
+    generated = [name for name in own if _GENERATED.fullmatch(name) and name not in keywords]
+    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    taken |= set(parameters)
+    free = [letter for letter in _LETTERS if letter not in taken]
+    if len(generated) > min(_FEW, len(free)):
+        return
+    names = dict(zip(generated, free))
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+        elif isinstance(node, ast.arg):
+            node.arg = names.get(node.arg, node.arg)

@@ -1,0 +1,250 @@
+"""A program and its inputs taken apart into the statements of a flat script."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.plain.function import tidy_functions
+
+#: What the harness calls the program, and what people do.
+_RENAMED = {"repro": "fn", "Repro": "Model"}
+_SHORT = ("x", "y", "z", "w")
+#: What the statements around the call are written with.
+_USED = frozenset(
+    "actual call callee compiled copy eager exact expected fn function grads leaves model nn off out"
+    " outs tangents torch F".split()
+)
+_RANDOM = re.compile(
+    r"\b(rand\w*|\w*[Dd]ropout\w*|bernoulli\w*|multinomial|normal_?|uniform_|poisson|rrelu\w*"
+    r"|exponential_)\("
+)
+#: Layers whose constructors draw no weights.
+_WEIGHTLESS = re.compile(
+    r"\bnn\.(?:(?:Adaptive)?(?:Avg|Max)Pool\w*|Re[Ll][Uu]\w*|GELU|SiLU|Sigmoid|Tanh|Softmax|Flatten"
+    r"|Unflatten|Identity|Dropout\w*|BatchNorm\w*|LayerNorm|GroupNorm|InstanceNorm\w*|RMSNorm"
+    r"|Module|Sequential|ModuleList|ModuleDict|Parameter|functional|init|Pixel\w+|\w*Pad\w*"
+    r"|Upsample|Fold|Unfold)\b"
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    """The parts of a flat script; every text is one or more complete statements.
+
+    `callee` is the expression that is compiled, `setup` makes it where it is an object. `arguments`
+    are (name, expression) in the order of the call; `statements` come before them. `leaves` are the
+    arguments whose gradients are asked for. `sizes` names what changes from call to call, with
+    `rows` of values, one for each call.
+    """
+
+    definitions: str
+    setup: str
+    callee: str
+    is_module: bool
+    statements: tuple[str, ...]
+    arguments: tuple[tuple[str, str], ...]
+    leaves: tuple[str, ...]
+    imports: tuple[str, ...]
+    sizes: tuple[str, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def draws_inputs(self) -> bool:
+        """Whether the inputs are random."""
+        made = [*self.statements, *(expression for _, expression in self.arguments)]
+        return _RANDOM.search("\n".join(made)) is not None
+
+    @property
+    def draws_weights(self) -> bool:
+        """Whether constructing the program draws random numbers."""
+        if _RANDOM.search(self.definitions) or _RANDOM.search(self.setup):
+            return True
+        layers = re.findall(r"\bnn\.[A-Z]\w*", f"{self.definitions}\n{self.setup}")
+        return any(not _WEIGHTLESS.fullmatch(layer) for layer in layers)
+
+
+def read_script(body: ReproBody, check: ReproCheck) -> Script:
+    """The statements of a program in the order in which they run.
+
+    Raises:
+        ValueError: the inputs are not made by assignments that end in one `return`.
+    """
+    tree = ast.parse(body.definitions)
+    names = _free_names(tree, [check.prelude, *body.inputs])
+    renamed = {old: new for old, new in _RENAMED.items() if new not in names}
+    tree = _Renamed(renamed).visit(tree)
+    made = _Renamed(renamed).visit(ast.parse(body.callable, mode="eval")).body
+    tidy_functions(tree)
+    callee, setup, tree = _callee(made, tree, body, check)
+    parameters = _parameters(tree, body, renamed)
+    constants = {} if check.calls else dict(body.sizes)
+    statements, arguments = _inputs(body.inputs, parameters, constants, names)
+    rows = tuple(tuple(size for _, size in call) for call in check.calls)
+    return Script(
+        definitions=ast.unparse(ast.fix_missing_locations(tree)),
+        setup=setup,
+        callee=callee,
+        is_module=body.is_module,
+        statements=tuple(statements),
+        arguments=tuple(arguments),
+        leaves=tuple(name for name, text in arguments if _is_leaf(name, text, statements)),
+        imports=body.imports,
+        sizes=tuple(name for name, _ in body.sizes) if check.calls else (),
+        rows=rows,
+    )
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.name = self.names.get(node.name, node.name)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        node.name = self.names.get(node.name, node.name)
+        return node
+
+
+def _free_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
+    """Every identifier of the program, so that no new name takes the place of one."""
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found |= {
+        node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
+    for text in texts:
+        found |= set(re.findall(r"[A-Za-z_]\w*", text))
+    return found
+
+
+def _callee(
+    made: ast.expr, tree: ast.Module, body: ReproBody, check: ReproCheck
+) -> tuple[str, str, ast.Module]:
+    """What is compiled, the statement that makes it, and the definitions that are left."""
+    if isinstance(made, ast.Name):
+        return made.id, "", tree
+    name = "model" if body.is_module else "function"
+    layer = _only_layer(made, tree) if body.is_module else None
+    if layer is not None:
+        made, tree = layer, ast.Module([], [])
+    text = ast.unparse(made) + (".eval()" if check.evaluation and body.is_module else "")
+    return name, f"{name} = {text}", tree
+
+
+def _only_layer(made: ast.expr, tree: ast.Module) -> ast.expr | None:
+    """The stock layer that a module consists of, if it does nothing but call it with its own
+    arguments.
+    """
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.ClassDef):
+        return None
+    if not (isinstance(made, ast.Call) and not made.args and not made.keywords):
+        return None
+    methods = {node.name: node for node in tree.body[0].body if isinstance(node, ast.FunctionDef)}
+    if set(methods) != {"__init__", "forward"}:
+        return None
+    init, forward = methods["__init__"], methods["forward"]
+    if len(init.body) != 2 or len(forward.body) != 1:
+        return None
+    assigned, returned = init.body[1], forward.body[0]
+    if not (isinstance(assigned, ast.Assign) and isinstance(returned, ast.Return)):
+        return None
+    target, call = ast.unparse(assigned.targets[0]), returned.value
+    given = [parameter.arg for parameter in forward.args.args[1:]]
+    is_same = isinstance(call, ast.Call) and ast.unparse(call) == f"{target}({', '.join(given)})"
+    return assigned.value if is_same and "nn." in ast.unparse(assigned.value) else None
+
+
+def _parameters(tree: ast.Module, body: ReproBody, renamed: dict[str, str]) -> list[str]:
+    """The names that the program itself gives its arguments; none where they cannot be told."""
+    name = renamed.get(body.callable, body.callable)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            if node.name == name and not body.is_module:
+                return [each.arg for each in node.args.args]
+            if node.name == "forward" and body.is_module:
+                return [each.arg for each in node.args.args[1:]]
+    return []
+
+
+def _inputs(
+    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, int], taken: set[str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The statements of `inputs()`, and the arguments that it returns, by name."""
+    tree = ast.parse("def inputs():\n" + "\n".join("    " + line for line in lines))
+    tree = _Constants(constants).visit(tree)
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    *statements, last = function.body
+    if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)):
+        raise ValueError("the inputs do not end in one tuple")
+    values = last.value.elts
+    if any(isinstance(value, ast.Starred) for value in values):
+        raise ValueError("the number of inputs is not known")
+    bound = [value.id for value in values if isinstance(value, ast.Name)]
+    names = _names(len(values), parameters)
+    inner = {each.id for one in statements for each in ast.walk(one) if isinstance(each, ast.Name)}
+    arguments: list[tuple[str, str]] = []
+    for name, value in zip(names, values):
+        if isinstance(value, ast.Name) and value.id in inner:
+            arguments.append((value.id, ""))
+        else:
+            is_free = name not in inner and name not in bound and name not in _USED
+            free = name if is_free else f"{name}_"
+            arguments.append((free, _by_hand(ast.unparse(value))))
+    return _in_line([ast.unparse(each) for each in statements], arguments)
+
+
+def _in_line(
+    statements: list[str], arguments: list[tuple[str, str]]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Statements that each make one argument, in the order of the call, are those arguments."""
+    made = {
+        node.targets[0].id: ast.unparse(node.value)
+        for text in statements
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    plain = [f"{name} = {made.get(name)}" for name, text in arguments if not text]
+    others = [text for text in statements if text not in plain]
+    in_order = [text for text in statements if text in plain] == plain
+    if in_order and all(text.startswith("torch.manual_seed(") for text in others):
+        return others, [(name, text or _by_hand(made[name])) for name, text in arguments]
+    return statements, arguments
+
+
+def _by_hand(text: str) -> str:
+    """`torch.randn(2, requires_grad=True)` where the harness calls `requires_grad_()`."""
+    made = re.fullmatch(r"(torch\.(?:randn|rand|ones|zeros)\([^()]*)\)\.requires_grad_\(\)", text)
+    return f"{made.group(1)}, requires_grad=True)" if made else text
+
+
+class _Constants(ast.NodeTransformer):
+    """Names of sizes that never change, replaced by the sizes."""
+
+    def __init__(self, values: dict[str, int]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(self.values[node.id]) if node.id in self.values else node
+
+
+def _names(count: int, parameters: Sequence[str]) -> list[str]:
+    if len(parameters) >= count and len(set(parameters)) == len(parameters):
+        return list(parameters[:count])
+    return list(_SHORT[:count]) if count <= len(_SHORT) else [f"x{index}" for index in range(count)]
+
+
+def _is_leaf(name: str, text: str, statements: Iterable[str]) -> bool:
+    made = [text] if text else [one for one in statements if one.startswith(f"{name} = ")]
+    return any("requires_grad" in one for one in made)

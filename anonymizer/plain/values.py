@@ -1,0 +1,137 @@
+"""Inputs that a reader can hold: ones and counted numbers in the place of random ones."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from anonymizer.graph.boilerplate import ReproBody
+
+#: A plainer maker of a tensor, from the random one; None where it has none.
+_Plain = Callable[[ast.Call], "ast.expr | None"]
+
+
+def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
+    """The same program on plainer inputs: all ones, all counted, then one input after another.
+
+    Nothing where no input is random. Sizes, dtypes, layouts and gradients stay.
+    """
+    tree = _parse(body)
+    count = sum(_is_random(node) for node in ast.walk(tree))
+    if not count:
+        return
+    makers: tuple[_Plain, ...] = (_ones, _counted)
+    choices: list[dict[int, _Plain]] = [dict.fromkeys(range(count), maker) for maker in makers]
+    if count > 1:
+        choices += [{index: maker} for index in range(count) for maker in makers]
+    for chosen in choices:
+        changed = _Changed(chosen)
+        rewritten = changed.visit(_parse(body))
+        if changed.done:
+            yield replace(body, inputs=tuple(_lines(rewritten)))
+
+
+def _parse(body: ReproBody) -> ast.Module:
+    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
+
+
+def _lines(tree: ast.Module) -> Iterator[str]:
+    """The statements, without a seed that nothing needs any more."""
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    still_random = any(_draws(node) for node in ast.walk(function))
+    for statement in ast.fix_missing_locations(function).body:
+        text = ast.unparse(statement)
+        if still_random or not text.startswith("torch.manual_seed("):
+            yield from text.splitlines()
+
+
+def _draws(node: ast.AST) -> bool:
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return name.startswith("torch.rand") or name.rpartition(".")[2] in ("normal_", "uniform_")
+
+
+def _is_random(node: ast.AST) -> bool:
+    """Whether an expression makes a random tensor of a known shape."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in (
+        "torch.randn",
+        "torch.rand",
+        "torch.randint",
+    )
+
+
+class _Changed(ast.NodeTransformer):
+    """The n-th random tensor made in a plainer way; `done` says whether any was."""
+
+    def __init__(self, chosen: dict[int, _Plain]) -> None:
+        self.chosen = chosen
+        self.count = -1
+        self.done = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _is_random(node):
+            self.count += 1
+            maker = self.chosen.get(self.count)
+            plain = maker(node) if maker is not None else None
+            self.done |= plain is not None
+            return plain or node
+        return self.generic_visit(node)
+
+
+def _shape(call: ast.Call) -> list[ast.expr] | None:
+    """The sizes that a random tensor is made with."""
+    given = call.args[2:] if ast.unparse(call.func) == "torch.randint" else call.args
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        return given[0].elts
+    return None if any(isinstance(size, ast.Starred) for size in given) else list(given)
+
+
+def _settings(call: ast.Call) -> list[ast.keyword]:
+    """dtype, device and the like; whole numbers stay whole."""
+    named = {keyword.arg for keyword in call.keywords}
+    if ast.unparse(call.func) == "torch.randint" and "dtype" not in named:
+        whole = ast.parse("torch.int64", mode="eval").body
+        return [ast.keyword("dtype", whole), *call.keywords]
+    return call.keywords
+
+
+def _ones(call: ast.Call) -> ast.expr | None:
+    sizes = _shape(call)
+    if sizes is None:
+        return None
+    if ast.unparse(call.func) == "torch.randint" and _bound(call) <= 1:
+        return None
+    made = ast.parse("torch.ones", mode="eval").body
+    return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], _settings(call))
+
+
+def _counted(call: ast.Call) -> ast.expr | None:
+    """0, 1, 2, … in the shape of the tensor."""
+    sizes = _shape(call)
+    if not sizes:
+        return None
+    numbers = [size.value for size in sizes if isinstance(size, ast.Constant)]
+    if len(numbers) != len(sizes) or not all(isinstance(number, int) for number in numbers):
+        return None
+    count = math.prod(int(str(number)) for number in numbers)
+    is_whole = ast.unparse(call.func) == "torch.randint"
+    if count < 2 or is_whole and count > _bound(call) or "torch.bool" in ast.unparse(call):
+        return None
+    named = {keyword.arg for keyword in call.keywords}
+    settings = [word for word in call.keywords if word.arg != "requires_grad"]
+    end = ast.Constant(count if is_whole or "dtype" in named else float(count))
+    made: ast.expr = ast.Call(ast.parse("torch.arange", mode="eval").body, [end], settings)
+    if len(sizes) > 1:
+        made = ast.Call(ast.Attribute(made, "reshape", ast.Load()), sizes, [])
+    if "requires_grad" in named:
+        made = ast.Call(ast.Attribute(made, "requires_grad_", ast.Load()), [], [])
+    return made
+
+
+def _bound(call: ast.Call) -> float:
+    """Values of `torch.randint` lie below it."""
+    bound = call.args[1] if len(call.args) > 1 else None
+    value = bound.value if isinstance(bound, ast.Constant) else None
+    return float(value) if isinstance(value, int) else math.inf

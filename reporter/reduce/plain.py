@@ -1,0 +1,110 @@
+"""The reduced program in the plainest form that still shows the failure.
+
+Each form is run as the reader will run it: it has to fail with the signature and to pass its
+control run. The harness judges the same program on the same inputs with float64, which a plain
+comparison does not; a tolerance that eager itself does not keep is none to file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from anonymizer.graph import boilerplate
+from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.graph.expressions import NotPublic
+from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
+from anonymizer.plain.values import plainer_inputs
+from reporter.core.answer import Answer
+from reporter.core.candidate import Candidate
+from reporter.core.formatting import format_program
+from reporter.core.kinds import Kind
+from reporter.execution import control
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.contrast import ContrastInterpreter, passes
+
+
+@dataclass(frozen=True)
+class PlainRepro:
+    """A formatted text in a plain form, and the same program on the same inputs in the harness."""
+
+    text: str
+    harness: str
+
+
+class PlainSearch:
+    """Looks for the plainest text in warm workers.
+
+    Args:
+        pool: workers of the user's interpreter.
+        shows: whether an answer shows the wanted failure.
+        places: interpreters in which the repro must pass.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        shows: Callable[[Answer], bool],
+        places: Sequence[ContrastInterpreter] = (),
+    ) -> None:
+        self.pool = pool
+        self.shows = shows
+        self.places = places
+
+    def find(self, candidate: Candidate) -> PlainRepro | None:
+        """The plainest repro of a candidate; None where only the harness shows the failure."""
+        try:
+            body, check = candidate.parts()
+        except NotPublic:
+            return None
+        keeps_tolerance = self._keeps_tolerance(body, check)
+        for form in plain_forms(check, candidate.draws):
+            if (form.exact or keeps_tolerance) and self._holds(_text(body, check, form)):
+                return self._plainer(body, check, form)
+        return None
+
+    def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
+        """The same form with inputs that read better, where the failure is there with them."""
+        if check.kind != Kind.HANG:  # each question would take the whole limit
+            for other in plainer_inputs(body):
+                if self._is_judged(other, check) and self._holds(_text(other, check, form)):
+                    body = other
+                    break
+            if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
+                bare = without_seed(form)
+                if _text(body, check, bare) != _text(body, check, form):
+                    form = bare if self._holds(_text(body, check, bare)) else form
+        text = _text(body, check, form)
+        assert text is not None
+        return PlainRepro(text, format_program(boilerplate.render(body, check)))
+
+    def _holds(self, text: str | None) -> bool:
+        """Whether a text fails as wanted, and passes without the compiler and where it must."""
+        if text is None:
+            return False
+        run = self.pool.submit(text)
+        alone = self.pool.submit(text, overrides=control.WARM)
+        elsewhere = [place.pool.submit(text) for place in self.places]
+        fails = self.shows(run.result()) and passes(alone.result())
+        return fails and all(passes(answer.result()) for answer in elsewhere)
+
+    def _is_judged(self, body: ReproBody, check: ReproCheck) -> bool:
+        """Whether the harness shows the failure on these inputs too, with float64 as the judge."""
+        if check.kind not in VALUE_KINDS:
+            return True
+        is_shown = self.shows(self.pool.submit(boilerplate.render(body, check)).result())
+        return is_shown and self._keeps_tolerance(body, check)
+
+    def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> bool:
+        """Whether rounding stays within the tolerance that values are compared with."""
+        if check.kind not in VALUE_KINDS or not check.double:
+            return True
+        return passes(self.pool.submit(boilerplate.render_tolerance(body, check)).result())
+
+
+def _text(body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
+    """The formatted text; None where the form does not fit the program."""
+    try:
+        return format_program(render_plain(body, check, form))
+    except (ValueError, SyntaxError):
+        return None

@@ -1,0 +1,133 @@
+"""The plain form of a reduced program, asked of real workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from reporter.core.candidate import Candidate, judge, shown_failure
+from reporter.core.formatting import format_program
+from reporter.core.kinds import Kind
+from reporter.core.signature import Signature
+from reporter.execution.control import needs_control, run_control
+from reporter.execution.fresh_process import run_cold
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.plain import PlainSearch
+from tests.support import interpreter
+
+#: The repro's own backend: what it compiles is one off, or two where it has seen the sizes before.
+OFF_BY_ONE = "def custom_backend(gm, example_inputs):\n    return lambda *args: [gm(*args)[0] + 1]"
+BACKEND = (("backend", "custom_backend"),)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The body of a repro, as a content of a candidate."""
+
+    written: ReproBody
+
+    def body(self) -> ReproBody:
+        return self.written
+
+
+def candidate(definitions: str, inputs: str, check: ReproCheck) -> Candidate:
+    name = "Repro()" if "class Repro" in definitions else "repro"
+    body = ReproBody(definitions, name, (f"return ({inputs},)",), name == "Repro()")
+    return Candidate(Program(body), check)
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
+    folder = tmp_path_factory.mktemp("workers")
+    with WorkerPool(Path(interpreter.WARM), 2, dict(os.environ), folder) as made:
+        yield made
+
+
+def find(pool: WorkerPool, made: Candidate, wanted: Signature) -> str | None:
+    found = PlainSearch(pool, judge(wanted)).find(made)
+    return found.text.partition("return lambda")[2].partition("\n\n\n")[2] if found else None
+
+
+WRONG = Signature(Kind.WRONG_RESULT)
+VALUES = ReproCheck("wrong_result", BACKEND, prelude=OFF_BY_ONE)
+
+
+def test_wrong_values_are_one_comparison_on_readable_inputs(pool: WorkerPool) -> None:
+    text = find(
+        pool, candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", VALUES), WRONG
+    )
+    assert text == (
+        "def fn(x):\n    return x.cos()\n\n\nx = torch.ones(2)\n"
+        "torch.testing.assert_close(torch.compile(fn, backend=custom_backend)(x), fn(x))\n"
+    )
+
+
+def test_what_is_wrong_for_some_values_only_keeps_random_ones(pool: WorkerPool) -> None:
+    late = OFF_BY_ONE.replace("+ 1]", "+ (args[-1] % 1 > 0).float()]")
+    check = replace(VALUES, prelude=late)
+    text = find(pool, candidate("def repro(x):\n    return x.cos()", "torch.rand(2)", check), WRONG)
+    assert text is not None and "torch.manual_seed(0)\nx = torch.rand(2)\n" in text
+
+
+def test_a_program_that_draws_gets_the_same_numbers_twice(pool: WorkerPool) -> None:
+    made = candidate("def repro(x):\n    return x + torch.rand(2)", "torch.ones(2)", VALUES)
+    text = find(pool, made, WRONG)
+    assert text is not None and text.count("torch.manual_seed(0)") >= 2
+
+
+def test_a_program_that_writes_to_its_input_gets_copies(pool: WorkerPool) -> None:
+    made = candidate("def repro(x):\n    return x.add_(1)", "torch.ones(2)", VALUES)
+    text = find(pool, made, WRONG)
+    assert text is not None and "expected = fn(x.clone())" in text
+
+
+def test_a_tolerance_that_eager_does_not_keep_is_none(pool: WorkerPool) -> None:
+    """What rounds in eager mode too is compared with float64, not within a tolerance."""
+    rough = "def repro(x):\n    return (x + 1e7) - 1e7"
+    text = find(pool, candidate(rough, "torch.full((2,), 0.3)", VALUES), WRONG)
+    assert text is None or "exact = fn(" in text
+
+
+def test_gradients_are_compared_after_backward(pool: WorkerPool) -> None:
+    doubled = "def custom_backend(gm, example_inputs):\n    return lambda *args: [gm(*args)[0] * 2]"
+    check = ReproCheck("wrong_gradient", BACKEND, backward="sum", prelude=doubled)
+    made = candidate("def repro(x):\n    return x * x", "torch.ones(2).requires_grad_()", check)
+    text = find(pool, made, Signature(Kind.WRONG_GRADIENT))
+    assert text is not None and ".sum().backward()\nexpected, x.grad = x.grad, None\n" in text
+
+
+RAISES = "def custom_backend(gm, example_inputs):\n    raise KeyError('cos')"
+
+
+def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) -> None:
+    check = ReproCheck("crash", BACKEND, prelude=RAISES)
+    made = candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", check)
+    python = Path(interpreter.WARM)
+    wanted = shown_failure(run_cold(python, format_program(made.text()), 120, describe=True))
+    assert wanted is not None
+    found = PlainSearch(pool, judge(wanted)).find(made)
+    assert found is not None and found.text.endswith(
+        "torch.compile(fn, backend=custom_backend)(torch.ones(2))\n"
+    )
+    assert needs_control(found.text) and not needs_control(found.harness)
+    assert run_cold(python, found.text, 120).outcome == "fails"
+    assert run_control(python, found.text, 120).outcome == "passes"
+
+
+def test_what_fails_without_the_compiler_has_no_plain_form(pool: WorkerPool) -> None:
+    check = ReproCheck("crash", BACKEND, prelude=RAISES)
+    made = candidate("def repro(x):\n    raise KeyError('cos')", "torch.randn(2)", check)
+    assert find(pool, made, Signature(Kind.CRASH, exception="KeyError", message="'cos'")) is None
+
+
+def test_an_error_that_is_lost_is_asked_for(pool: WorkerPool) -> None:
+    lenient = "def custom_backend(gm, example_inputs):\n    return lambda *args: [args[0]]"
+    refused = "def repro(x):\n    return torch.addmm(x, x, x)"
+    check = ReproCheck("accepts_invalid", BACKEND, prelude=lenient)
+    made = candidate(refused, "torch.ones(2)", check)
+    assert find(pool, made, Signature(Kind.ACCEPTS_INVALID)) is None  # Dynamo refuses it too

@@ -1,0 +1,207 @@
+"""The plain forms: what stands in the file for each kind of failure."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
+
+ONE = ReproBody(
+    "def repro(x):\n    return torch.cumsum(x, 0)", "repro", ("return (torch.ones(4),)",), False
+)
+GRADIENT = ReproBody(
+    "def repro(x, y):\n    return x * y",
+    "repro",
+    ("return (torch.ones(2).requires_grad_(), torch.ones(2))",),
+    False,
+)
+MODULE = ReproBody(
+    "class Repro(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.linear1 = nn.Linear(3, 4)\n\n    def forward(self, x):\n"
+    "        return self.linear1(x)",
+    "Repro()",
+    ("return (torch.randn(2, 3),)",),
+    True,
+)
+SIZES = ReproBody(
+    "def repro(x):\n    return x + 1", "repro", ("return (torch.ones(n),)",), False, (("n", 3),)
+)
+
+
+PLAIN = PlainForm()
+
+
+def end(body: ReproBody, check: ReproCheck, form: PlainForm = PLAIN) -> list[str]:
+    """The lines after the definitions."""
+    text = render_plain(body, check, form)
+    definitions = [
+        node.end_lineno or 0
+        for node in ast.parse(text).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
+    ]
+    return [line for line in text.splitlines()[max(definitions) :] if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "lines"),
+    [
+        ("crash", {}, ["torch.compile(fn)(torch.ones(4))"]),
+        ("hang", {"arguments": (("dynamic", "True"),)}, ["torch.compile(fn, dynamic=True)(torch.ones(4))"]),
+        ("crash", {"backward": "sum"}, ["torch.compile(fn)(torch.ones(4)).sum().backward()"]),
+        (
+            "crash",
+            {"contexts": ("torch.no_grad()",)},
+            ["with torch.no_grad():", "    torch.compile(fn)(torch.ones(4))"],
+        ),
+        (
+            "wrong_result",
+            {},
+            ["x = torch.ones(4)", "torch.testing.assert_close(torch.compile(fn)(x), fn(x))"],
+        ),
+        (
+            "wrong_metadata",
+            {"property": "stride"},
+            [
+                "x = torch.ones(4)",
+                "torch.testing.assert_close(torch.compile(fn)(x), fn(x), check_stride=True)",
+            ],
+        ),
+        (
+            "wrong_metadata",
+            {"property": "requires_grad"},
+            [
+                "x = torch.ones(4)",
+                "expected = fn(x).requires_grad",
+                "actual = torch.compile(fn)(x).requires_grad",
+                "assert actual == expected, (actual, expected)",
+            ],
+        ),
+        (
+            "accepts_invalid",
+            {},
+            [
+                "with unittest.TestCase().assertRaises(Exception):",
+                "    torch.compile(fn)(torch.ones(4))",
+            ],
+        ),
+        (
+            "process_death",
+            {"eager_raises": True},
+            [
+                "try:",
+                "    torch.compile(fn)(torch.ones(4))",
+                "except Exception:",
+                "    pass",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_the_plainest_form_of_a_kind(
+    kind: str, settings: dict[str, object], lines: list[str]
+) -> None:
+    assert end(ONE, ReproCheck(kind, **settings)) == lines  # type: ignore[arg-type]
+
+
+def test_gradients_are_those_of_backward_in_line() -> None:
+    assert end(GRADIENT, ReproCheck("wrong_gradient", backward="sum")) == [
+        "x = torch.ones(2, requires_grad=True)",
+        "y = torch.ones(2)",
+        "fn(x, y).sum().backward()",
+        "expected, x.grad = x.grad, None",
+        "torch.compile(fn)(x, y).sum().backward()",
+        "torch.testing.assert_close(x.grad, expected)",
+    ]
+
+
+def test_an_input_that_another_one_lies_in_has_a_name() -> None:
+    body = ReproBody(
+        "def repro(x, y):\n    x.add_(1)\n    return y.view(-1)",
+        "repro",
+        ("x = torch.ones(3, 3)", "y = x[2:]", "return (x, y)"),
+        False,
+    )
+    assert end(body, ReproCheck("crash")) == [
+        "x = torch.ones(3, 3)",
+        "torch.compile(fn)(x, x[2:])",
+    ]
+
+
+def test_a_module_that_is_one_layer_is_that_layer() -> None:
+    lines = end(MODULE, ReproCheck("wrong_result", evaluation=True))
+    assert lines[:3] == [
+        "torch.manual_seed(0)",
+        "model = nn.Linear(3, 4).eval()",
+        "x = torch.randn(2, 3)",
+    ]
+    assert "class" not in render_plain(MODULE, ReproCheck("crash"), PLAIN)
+    (seed,) = set(end(MODULE, ReproCheck("crash"))) - set(
+        end(MODULE, ReproCheck("crash"), without_seed(PLAIN))
+    )
+    assert seed == "torch.manual_seed(0)"
+
+
+def test_several_calls_are_a_loop_over_sizes() -> None:
+    calls = ((("n", 3),), (("n", 5),))
+    assert end(SIZES, ReproCheck("stale_graph", calls=calls)) == [
+        "compiled = torch.compile(fn)",
+        "for n in (3, 5):",
+        "    x = torch.ones(n)",
+        "    torch.testing.assert_close(compiled(x), fn(x))",
+    ]
+    (crash,) = end(SIZES, ReproCheck("crash_on_recompile", calls=calls))[2:]
+    assert crash == "    compiled(torch.ones(n))"
+    assert end(SIZES, ReproCheck("crash")) == ["torch.compile(fn)(torch.ones(3))"]
+
+
+def test_settings_come_before_the_program() -> None:
+    check = ReproCheck(
+        "crash",
+        config=(("torch._inductor.config.fallback_random", "True"),),
+        prelude="import math\n\ntorch.set_default_dtype(torch.float64)",
+    )
+    text = render_plain(ONE, check, PLAIN)
+    order = [
+        "import torch._inductor.config",
+        "fallback_random = True",
+        "set_default_dtype",
+        "def fn",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places) and "import math" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "backward"),
+    [("wrong_result", "none"), ("wrong_gradient", "sum"), ("wrong_gradient", "randn")],
+)
+def test_every_form_of_a_program_is_python(kind: str, backward: str) -> None:
+    check = ReproCheck(kind, backward=backward, compare_inputs=True)
+    forms = list(plain_forms(check))
+    assert len(forms) == len(set(forms))
+    for form in forms:
+        text = render_plain(GRADIENT, check, form)
+        ast.parse(text)
+        assert not re.search(r"\b(main|inputs|run)\(", text) and "sys.exit" not in text
+
+
+def test_a_name_of_the_program_is_not_taken() -> None:
+    body = ReproBody(
+        "def fn(x):\n    return x\n\n\ndef repro(out):\n    return fn(out)",
+        "repro",
+        ("return (torch.ones(1),)",),
+        False,
+    )
+    assert end(body, ReproCheck("wrong_result")) == [
+        "out_ = torch.ones(1)",
+        "torch.testing.assert_close(torch.compile(repro)(out_), repro(out_))",
+    ]
+
+
+def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
+    body = ReproBody("def repro(*x):\n    return x", "repro", ("return make()",), False)
+    with pytest.raises(ValueError, match="one tuple"):
+        render_plain(body, ReproCheck("crash"), PLAIN)

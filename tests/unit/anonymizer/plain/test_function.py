@@ -1,0 +1,64 @@
+"""Function bodies as people write them, with the same operations in the same order."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from anonymizer.plain.function import tidy_functions
+
+
+def tidied(*lines: str, parameters: str = "x") -> list[str]:
+    tree = ast.parse(f"def fn({parameters}):\n" + "\n".join("    " + line for line in lines))
+    tidy_functions(tree)
+    return [line.strip() for line in ast.unparse(tree).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["v0 = torch.min(x, 1)", "return v0[0]"], ["return torch.min(x, 1).values"]),
+        (["v0 = torch.frexp(x)", "return v0[1]"], ["return torch.frexp(x).exponent"]),
+        (["v0 = x.abs()", "v1 = -v0", "return v1 + v1"], ["y = -x.abs()", "return y + y"]),
+        (["y = x.sin_()", "z = x.cos()", "return y + z"], ["return x.sin_() + x.cos()"]),
+        (["return torch.sort(x)[1]"], ["return torch.sort(x).indices"]),
+        (["return torch.median(x, dim=0)[0]"], ["return torch.median(x, dim=0).values"]),
+    ],
+)
+def test_what_is_used_once_is_written_where_it_is_used(
+    lines: list[str], expected: list[str]
+) -> None:
+    assert tidied(*lines)[1:] == expected
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # the two calls would change places
+        ["y = x.sin_()", "return x.cos() + y"],
+        # used twice
+        ["y = x.sin()", "return y + y"],
+        # a row of a tensor, and no field
+        ["return torch.max(x, x)[0]"],
+        ["return torch.topk(x, 2)[2]"],
+    ],
+)
+def test_what_would_change_the_order_or_the_meaning_stays(lines: list[str]) -> None:
+    assert tidied(*lines)[1:] == lines
+
+
+def test_a_line_stays_readable() -> None:
+    long = [f"y = torch.cat([{', '.join(['x'] * 20)}])", "return y.sum()"]
+    assert tidied(*long)[1:] == long
+
+
+def test_generated_names_become_letters_unless_something_is_called_by_them() -> None:
+    assert tidied("return value2", parameters="value1, value2") == ["def fn(x, y):", "return y"]
+    by_keyword = "def fn(value1):\n    return value1\n\n\ndef g(x):\n    return fn(value1=x)"
+    tree = ast.parse(by_keyword)
+    tidy_functions(tree)
+    assert ast.unparse(tree) == ast.unparse(ast.parse(by_keyword))
+    many = ", ".join(f"value{number}" for number in range(9))
+    assert tidied("return value1", parameters=many)[0] == f"def fn({many}):"
+    assert tidied("v0 = y", "return v0 * v0", parameters="y")[1:] == ["x = y", "return x * x"]

@@ -1,0 +1,64 @@
+"""Inputs that a reader can hold, plainest first."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody
+from anonymizer.plain.values import plainer_inputs
+
+
+def plainer(*lines: str) -> list[list[str]]:
+    body = ReproBody("def repro(x):\n    return x", "repro", lines, False)
+    return [list(found.inputs) for found in plainer_inputs(body)]
+
+
+@pytest.mark.parametrize(
+    ("random", "ones", "counted"),
+    [
+        ("torch.randn(2, 3)", "torch.ones(2, 3)", "torch.arange(6.0).reshape(2, 3)"),
+        (
+            "torch.randint(0, 250, (1, 16), dtype=torch.uint8)",
+            "torch.ones(1, 16, dtype=torch.uint8)",
+            "torch.arange(16, dtype=torch.uint8).reshape(1, 16)",
+        ),
+        ("torch.randint(0, 9, (4,))", "torch.ones(4, dtype=torch.int64)", "torch.arange(4)"),
+        (
+            "torch.rand(4, dtype=torch.float64)",
+            "torch.ones(4, dtype=torch.float64)",
+            "torch.arange(4, dtype=torch.float64)",
+        ),
+    ],
+)
+def test_random_numbers_give_way_to_ones_and_to_counting(
+    random: str, ones: str, counted: str
+) -> None:
+    assert plainer(f"return ({random},)") == [[f"return ({ones},)"], [f"return ({counted},)"]]
+
+
+@pytest.mark.parametrize(
+    ("made", "others"),
+    [
+        # an index of 3 would be out of range, and so would a 1
+        ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)"]),
+        ("torch.randint(0, 1, (4,))", []),
+        ("torch.randint(0, 2, (2,), dtype=torch.bool)", ["torch.ones(2, dtype=torch.bool)"]),
+        # a size that changes from call to call
+        ("torch.randn(n)", ["torch.ones(n)"]),
+        ("torch.zeros(3)", []),
+    ],
+)
+def test_a_plain_value_keeps_the_bounds(made: str, others: list[str]) -> None:
+    assert plainer(f"return ({made},)") == [[f"return ({other},)"] for other in others]
+
+
+def test_all_inputs_come_before_single_ones_and_a_seed_goes_with_the_last() -> None:
+    found = plainer("torch.manual_seed(0)", "x = torch.randn(2)", "return (x, torch.rand(1))")
+    assert found[0] == ["x = torch.ones(2)", "return (x, torch.ones(1))"]
+    assert found[1] == [
+        "torch.manual_seed(0)",
+        "x = torch.arange(2.0)",
+        "return (x, torch.rand(1))",
+    ]
+    assert found[2][0] == "torch.manual_seed(0)" and len(found) == 5
+    assert plainer("return (torch.ones(2),)") == []
