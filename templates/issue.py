@@ -78,6 +78,7 @@ def values(
         "actual": actual,
         "difference": wording.difference(report) if report.get("differs_from") else None,
         "grid": wording.grid(report),
+        "neighbours": wording.neighbour_rows(report),
         "targets": kernel.targets(report) if kernel.is_kernel(report) else [],
         "subject": wording.subject(report),
         "generated": wording.describe_generated(report),

@@ -102,9 +102,45 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     filled = pattern.format(
         exception=_exception(verdict).strip("`"),
         message=one_line(_message(verdict).removeprefix("error: "), 90),
-        operators=_operators(report, 3) or "a small program",
+        operators=(_operators(report, 3) or "a small program") + _condition(report),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+
+
+def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What was varied, for which values the repro fails, and for which it passes."""
+    rows: dict[str, tuple[list[str], list[str]]] = {}
+    for row in report["repro"].get("neighbours") or ():
+        what, _, value = row["change"].partition(": ")
+        rows.setdefault(what, ([], []))[not row["fails"]].append(code(value))
+    return [(what, ", ".join(fails), ", ".join(right)) for what, (fails, right) in rows.items()]
+
+
+def _condition(report: Mapping[str, Any]) -> str:
+    """The dtype, where the failure is seen with no more than two of those that were tried, and the
+    size from which on it is seen.
+    """
+    fails: list[str] = []
+    right: list[str] = []
+    for row in report["repro"].get("neighbours") or ():
+        what, _, value = row["change"].partition(": ")
+        if what == "dtype":
+            (fails if row["fails"] else right).append(value)
+    dtypes = f" on {' and '.join(fails)}" if right and 0 < len(fails) <= 2 else ""
+    return dtypes + _smallest_size(report)
+
+
+def _smallest_size(report: Mapping[str, Any]) -> str:
+    """The size from which on it fails, where all smaller ones pass and all larger ones fail."""
+    sizes: dict[int, dict[int, bool]] = {}
+    for row in report["repro"].get("neighbours") or ():
+        what, _, value = row["change"].partition(": ")
+        if what.startswith("size "):
+            sizes.setdefault(int(what.removeprefix("size ")), {})[int(value)] = row["fails"]
+    for own, seen in sizes.items():
+        if {own - 1, own + 1} <= set(seen) and all(seen[n] == (n >= own) for n in seen):
+            return f" from size {own} on"
+    return ""
 
 
 def description(report: Mapping[str, Any], culprit: str = "", log: str = "") -> list[str]:

@@ -27,7 +27,8 @@ class PlainForm:
     The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
     `reseed` gives each side the same random numbers; `several` adds up the gradients of several
     outputs; `mutated` compares the inputs after the call; `exact` compares both sides with float64;
-    `in_turn` asks both sides in a loop, `seeded` sets a seed at the top where anything is random.
+    `in_turn` asks both sides in a loop, `outside` asks for gradients after the `with` statements
+    around the call, `seeded` sets a seed at the top where anything is random.
     """
 
     apart: bool = False
@@ -37,6 +38,7 @@ class PlainForm:
     mutated: bool = False
     exact: bool = False
     in_turn: bool = False
+    outside: bool = False
     seeded: bool = True
 
 
@@ -51,6 +53,8 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
+    if check.contexts and check.backward == "sum":
+        yield PlainForm(outside=True)
     yield PlainForm()
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
@@ -158,13 +162,13 @@ class _Writer:
                 shown = [*shown[:at], f"{before}{text}{after}", *shown[at + 1 :]]
             elif text:
                 made.append(f"{name} = {text}")
+        return [*made, *(shown if self.form.outside else self._inside(shown))]
+
+    def _inside(self, lines: list[str]) -> list[str]:
+        """Lines in the contexts that the call runs in."""
         if not self.check.contexts:
-            return [*made, *shown]
-        return [
-            *made,
-            f"with {', '.join(self.check.contexts)}:",
-            *("    " + line for line in shown),
-        ]
+            return lines
+        return [f"with {', '.join(self.check.contexts)}:", *("    " + line for line in lines)]
 
     # -- what is called and compared
     # ----------------------------------------------------------------------------------------------
@@ -190,6 +194,8 @@ class _Writer:
             return self._values(compiled, eager, actual)
         if kind == "wrong_metadata":
             return self._metadata(eager, actual)
+        if form.outside:
+            return [*self._inside([f"out = {actual}"]), f"{self._added('out')}.backward()"]
         shown = [self._differentiated(actual)]
         if kind == "accepts_invalid":
             refused = "with unittest.TestCase().assertRaises(Exception):"
@@ -272,6 +278,13 @@ class _Writer:
         if not leaves and not self.script.is_module:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.callee}.parameters()" if self.script.is_module else ""
+        if form.outside:
+            asked = f"torch.autograd.grad({self._added('out')}, {self._leaves(of_model)})"
+            return [
+                *self._inside([f"outs = {eager}, {actual}"]),
+                f"expected, actual = ({asked} for out in outs)",
+                self._close("actual", "expected"),
+            ]
         if form.in_turn or self.check.backward == "randn":
             return self._in_turn(compiled, self._leaves(of_model))
         if len(leaves) == 1 and not of_model:

@@ -55,6 +55,13 @@ def paths(value: object) -> tuple[Path, ...]:
     return found
 
 
+def releases(value: object) -> tuple[str, ...]:
+    """Versions, `latest` or `nightly`, with commas between them or in a list."""
+    return tuple(
+        one.strip() for part in words(value) for one in text(part).split(",") if one.strip()
+    )
+
+
 def labels(value: object) -> tuple[str, ...]:
     """Several names, each in an option of its own."""
     return tuple(text(part) for part in words(value))

@@ -270,6 +270,16 @@ class IssueOptions:
             " be given several times."
         ),
     )
+    releases: tuple[str, ...] = _option(
+        (),
+        setting_readers.releases,
+        "--releases",
+        metavar="V,V",
+        help=(
+            "Releases on which the finished repro is tried, such as latest,nightly,2.6.0; none:"
+            " nowhere else.  [default: those whose environments are cached]"
+        ),
+    )
     repo: str | None = _option(
         None,
         setting_readers.text,

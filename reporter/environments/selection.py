@@ -15,20 +15,21 @@ from reporter.execution import interpreter
 @dataclass(frozen=True)
 class Selection:
     """Where to check, as the command line says it: `--torch`, `--python`, `--index` and
-    `--torch-backend`.
+    `--torch-backend`; `releases` are known already.
     """
 
     torch: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
     index: str | None = None
     backend: str | None = None
+    releases: tuple[Release, ...] = ()
 
 
 def select_releases(selection: Selection, options: InterpreterOptions) -> tuple[Release, ...]:
     """The places of a selection; without any it is the interpreter that the other commands would
     use. Raises UsageError.
     """
-    found: dict[str, Release] = {}
+    found = {release.label: release for release in selection.releases}
     for text in (part for given in selection.torch for part in given.split(",")):
         if index.is_word(text.strip()):
             release = _looked_up(text.strip(), selection)

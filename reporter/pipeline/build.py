@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
@@ -33,6 +33,7 @@ from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
 from reporter.reduce.ablation import ablation
 from reporter.reduce.contrast import Refusals, verify
+from reporter.reduce.neighbours import NeighbourResult, find_neighbours
 from reporter.reduce.other_failures import Others
 from reporter.reduce.plain import PlainSearch
 from reporter.reduce.questions import Questions
@@ -46,6 +47,8 @@ from templates.wording import SUMMARIES
 
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
+#: Seconds for the programs next to the repro.
+NEIGHBOURS_BUDGET = 30.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
 #: process gets three times that.
 _HANGS = 20.0
@@ -67,6 +70,7 @@ class Verified:
     text: str
     #: The same program in the harness, which the pictures are measured with.
     harness: str
+    parts: tuple[ReproBody, ReproCheck]
     cold: tuple[Answer, ...]
     hits: int
     differs_from: tuple[Json, ...]
@@ -146,13 +150,14 @@ class ReproBuilder:
 
         Raises CannotJudgeError if none of them shows the failure here.
         """
-        harness = format_program(reduced.candidate.text())
+        harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self._stage("plain form", "the statements that people write")
         found = PlainSearch(self.pool, judge(self.wanted), self.places).find(reduced.candidate)
         self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
         plain = self._fresh(found.text) if found is not None else None
         if found is not None and plain is not None and plain[1]:
-            text, harness, (cold, hits) = found.text, found.harness, plain
+            text, harness, parts = found.text, found.harness, found.parts
+            cold, hits = plain
         else:
             text, (cold, hits) = harness, self._fresh(harness)
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
@@ -168,7 +173,7 @@ class ReproBuilder:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.places, text, runs, self.options.jobs)
-        return Verified(reduced, text, harness, cold, hits, differs_from)
+        return Verified(reduced, text, harness, parts, cold, hits, differs_from)
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
         """What fresh processes showed of a text, and how often it was the failure; never where its
@@ -190,6 +195,7 @@ class ReproBuilder:
         self._stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
         rows = tuple(ablation(self.pool, harness, check, self.wanted))
         culprit = self._culprit(harness, check)
+        near = () if self.as_whole else tuple(self._neighbours(verified.parts))
         summary = public_summary(self.recorded, cold)
         shown = self._measurements(verified, summary)
         others = self.others.shown_again(
@@ -217,6 +223,7 @@ class ReproBuilder:
             ),
             summary=summary,
             measured=shown,
+            neighbours=near,
         )
 
     def _measurements(self, verified: Verified, summary: str) -> Measurements:
@@ -392,6 +399,13 @@ class ReproBuilder:
         """
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
         return ample if self.recorded.kind != Kind.HANG else min(ample, 3 * self.pool.time_limit)
+
+    def _neighbours(self, repro: tuple[ReproBody, ReproCheck]) -> Iterator[NeighbourResult]:
+        """What else fails in the same way; of what hangs each answer would take the whole limit."""
+        if self.recorded.kind == Kind.HANG or self.backend is not None:
+            return iter(())
+        self._stage("neighbours", "other dtypes, sizes, layouts and operators")
+        return find_neighbours(self.pool, judge(self.wanted), repro, NEIGHBOURS_BUDGET)
 
     def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro

@@ -17,13 +17,21 @@ from pathlib import Path
 from msgspec import structs
 
 from reporter.core.errors import BugreportError, UsageError
+from reporter.core.kinds import assert_never
 from reporter.lint.run import lint
 from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
 from reporter.report.folder import PRIVATE, write_private
-from reporter.report.sections import IssueSection, LintSection, Report, read_report, section
+from reporter.report.sections import (
+    IssueSection,
+    LintSection,
+    ReleaseRow,
+    Report,
+    read_report,
+    section,
+)
 from reporter.store.database import open_store
 from reporter.store.reports import key_of
 from templates import forms
@@ -90,7 +98,8 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
 
 def _told(folder: Path) -> list[str]:
     report, repro = _read(folder)
-    known = _releases(key_of(repro))
+    rows = _checks(key_of(repro))
+    known = {row.torch: _words(row, runs) for row, runs in rows}
     old = _evidence(report, repro)
     if not known or {**old.releases, **known} == old.releases:
         return []
@@ -98,7 +107,10 @@ def _told(folder: Path) -> list[str]:
     is_ours = form is not None and _is_untouched(folder)
     new = replace(old, releases={**old.releases, **known})
     fresh = structs.replace(
-        report, issue=section(IssueSection, new.to_json()), labels=_labels(report, new, form)
+        report,
+        issue=section(IssueSection, new.to_json()),
+        labels=_labels(report, new, form),
+        releases=tuple(row for row, _ in rows),
     )
     files = {}
     if form is not None and is_ours:
@@ -131,26 +143,33 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _releases(key: str) -> dict[str, str]:
-    """What a repro showed the last time on each release, in words that `templates.releases`
-    reads.
-    """
+def _checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
+    """What a repro showed the last time on each release, and in how many of how many runs."""
     with open_store() as store:
         rows = store.execute(
-            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome !="
-            " 'cannot_judge' ORDER BY time, id",
+            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome IN"
+            " ('reproduces', 'fixed', 'different') ORDER BY time, id",
             (key,),
         ).fetchall()
-    found = {}
-    for row in rows:
-        words = {
-            "reproduces": f"fails, {row['hits']} of {row['runs']} runs",
-            "fixed": "right",
-            "different": "another failure",
-            "flaky": f"comes and goes, {row['hits']} of {row['runs']} runs",
-        }
-        found[str(row["torch"])] = words.get(str(row["outcome"]), str(row["outcome"]))
-    return found
+    last = {str(row["torch"]): row for row in rows}
+    return [
+        (ReleaseRow(torch=torch, outcome=row["outcome"]), (row["hits"], row["runs"]))
+        for torch, row in last.items()
+    ]
+
+
+def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
+    """The same in words that `templates.releases` reads."""
+    match row.outcome:
+        case "reproduces":
+            return f"fails, {runs[0]} of {runs[1]} runs"
+        case "fixed":
+            return "right"
+        case "different":
+            return "another failure"
+        case "cannot_judge":
+            return "cannot be judged"
+    assert_never(row.outcome)
 
 
 def _labels(report: Report, evidence: Evidence, form: IssueForm | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.suspect import Culprit
 from reporter.publish.summary import Summary
+from reporter.reduce.neighbours import NeighbourResult
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.report.recorded_call import Recorded
@@ -73,6 +74,7 @@ class BuiltRepro:
     history: tuple[tuple[int, int, int], ...] = ()
     summary: str = ""
     measured: Measurements | None = None
+    neighbours: tuple[NeighbourResult, ...] = ()
 
 
 @dataclass(frozen=True)

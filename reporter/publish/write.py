@@ -48,6 +48,7 @@ from reporter.report.sections import (
     ContrastSection,
     CulpritSection,
     FailureSection,
+    NeighbourRow,
     OtherFinding,
     Report,
     ReproInfo,
@@ -174,6 +175,9 @@ def _report(
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
         seconds=round(seconds, 1),
+        neighbours=tuple(
+            NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.neighbours
+        ),
     )
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})

@@ -14,6 +14,7 @@ from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.graph.expressions import NotPublic
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
+from anonymizer.plain.neighbours import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
 from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
@@ -23,13 +24,20 @@ from reporter.execution import control
 from reporter.execution.worker_pool import WorkerPool
 from reporter.reduce.contrast import ContrastInterpreter, passes
 
+#: Different sizes that are tried as 1, at most.
+MOST_SIZES = 3
+
 
 @dataclass(frozen=True)
 class PlainRepro:
-    """A formatted text in a plain form, and the same program on the same inputs in the harness."""
+    """A formatted text in a plain form, and the same program on the same inputs in the harness.
+
+    `parts` are what both are written from.
+    """
 
     text: str
     harness: str
+    parts: tuple[ReproBody, ReproCheck]
 
 
 class PlainSearch:
@@ -68,7 +76,7 @@ class PlainSearch:
         if check.kind != Kind.HANG:  # each question would take the whole limit
             for other in plainer_inputs(body):
                 if self._is_judged(other, check) and self._holds(_text(other, check, form)):
-                    body = other
+                    body = self._smaller(other, check, form)
                     break
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = without_seed(form)
@@ -76,7 +84,15 @@ class PlainSearch:
                     form = bare if self._holds(_text(body, check, bare)) else form
         text = _text(body, check, form)
         assert text is not None
-        return PlainRepro(text, format_program(boilerplate.render(body, check)))
+        return PlainRepro(text, format_program(boilerplate.render(body, check)), (body, check))
+
+    def _smaller(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> ReproBody:
+        """The same with dimensions of size 1, which random values may have kept from it."""
+        for size in () if check.calls else sizes_of(body)[:MOST_SIZES]:
+            other = with_size(body, size, 1)
+            if size > 1 and self._is_judged(other, check):
+                body = other if self._holds(_text(other, check, form)) else body
+        return body
 
     def _holds(self, text: str | None) -> bool:
         """Whether a text fails as wanted, and passes without the compiler and where it must."""

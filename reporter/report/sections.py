@@ -79,8 +79,18 @@ class Requires(Section, frozen=True):
     contexts: tuple[str, ...] = ()
 
 
+class NeighbourRow(Section, frozen=True):
+    """A program next to the repro, as `dtype: int8`, and whether it fails in the same way."""
+
+    change: str
+    fails: bool
+
+
 class ReproInfo(Section, frozen=True):
-    """The repro by its numbers; `statements` counts the tensor operations of its program."""
+    """The repro by its numbers; `statements` counts the tensor operations of its program.
+
+    `neighbours` are variants that run in eager mode; those that could not be judged are left out.
+    """
 
     path: str
     statements: int
@@ -89,6 +99,7 @@ class ReproInfo(Section, frozen=True):
     verified_cold: bool = False
     candidates: int = 0
     seconds: float = 0.0
+    neighbours: tuple[NeighbourRow, ...] = ()
 
 
 class OtherFinding(Section, frozen=True, kw_only=True):
@@ -106,6 +117,13 @@ class AuditSummary(Section, frozen=True):
     passed: bool
     terms_checked: int
     findings: tuple[Json, ...] = ()
+
+
+class ReleaseRow(Section, frozen=True, kw_only=True):
+    """What the finished repro did on another release."""
+
+    torch: str
+    outcome: CheckOutcome
 
 
 class ContrastSection(Section, frozen=True, kw_only=True):
@@ -520,6 +538,8 @@ class Report(Section, frozen=True):
     audit: AuditSummary | None = None
     #: other interpreters, in which the repro passes
     differs_from: tuple[ContrastSection, ...] | None = None
+    #: other releases on which the repro was tried
+    releases: tuple[ReleaseRow, ...] | None = None
     #: what could be said beside the verdict, as sentences
     remarks: tuple[str, ...] | None = None
     measurement: MeasurementSection | None = None

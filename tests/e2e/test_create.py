@@ -12,6 +12,7 @@ import pytest
 from reporter.execution.fresh_process import run_cold
 from tests.support import interpreter
 from tests.support.created import SCRIPTS, bugreport, check_report, check_smallest, create
+from tests.support.wheels import no_shims
 
 SECRETS = json.loads((SCRIPTS / "secrets.json").read_text())
 #: script, kind, layers that are right, most statements a repro may have; the first ends before any
@@ -76,6 +77,19 @@ def test_spawned_workers_lead_to_the_same_report(tmp_path: Path) -> None:
     fork, spawn = reports["fork"], reports["spawn"]
     assert spawn.repro == fork.repro
     assert spawn.document["repro"]["candidates"] == fork.document["repro"]["candidates"]
+
+
+def test_a_release_that_cannot_be_had_costs_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_shims(monkeypatch)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv("BUGREPORT_RELEASES", str(tmp_path / "cache"))
+    created = create("foobar", tmp_path, None, "--releases", "9.9.9")
+    assert created.code == 0 and "releases" not in created.document
+    issue = (created.folder / "issue.md").read_text()
+    assert "Releases: no other than torch 2.13.0+cpu was tried." in issue
 
 
 def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.CommandResult:
+        from reporter.check.releases import try_releases
         from reporter.pipeline.create import create
 
-        return create(options)
+        return try_releases(create(options), options)
 
     return shell.finish(options, chain(options, work))

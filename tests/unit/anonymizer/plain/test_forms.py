@@ -130,6 +130,23 @@ def test_an_input_that_another_one_lies_in_has_a_name() -> None:
     ]
 
 
+def test_gradients_are_asked_for_outside_of_the_contexts_of_the_call() -> None:
+    check = ReproCheck("wrong_gradient", backward="sum", contexts=("torch.autocast('cpu')",))
+    first = next(plain_forms(check))
+    assert end(GRADIENT, check, first)[2:] == [
+        "with torch.autocast('cpu'):",
+        "    outs = fn(x, y), torch.compile(fn)(x, y)",
+        "expected, actual = (torch.autograd.grad(out.sum(), x) for out in outs)",
+        "torch.testing.assert_close(actual, expected)",
+    ]
+    crash = ReproCheck("crash", backward="sum", contexts=("torch.autocast('cpu')",))
+    assert end(ONE, crash, next(plain_forms(crash))) == [
+        "with torch.autocast('cpu'):",
+        "    out = torch.compile(fn)(torch.ones(4))",
+        "out.sum().backward()",
+    ]
+
+
 def test_a_module_that_is_one_layer_is_that_layer() -> None:
     lines = end(MODULE, ReproCheck("wrong_result", evaluation=True))
     assert lines[:3] == [

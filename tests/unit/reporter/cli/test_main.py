@@ -47,6 +47,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     fake = FakeWork()
     module = ModuleType("reporter.pipeline.create")
     module.__dict__.update(create=fake.create, diagnose=fake.create)
+    monkeypatch.setattr("reporter.check.releases.try_releases", lambda result, options: result)
     monkeypatch.setitem(sys.modules, "reporter.pipeline.create", module)
     return fake
 

@@ -1,0 +1,249 @@
+"""Programs next to a repro: another dtype, size, layout or operator of the same family.
+
+Maintainers ask for which of these it fails. The variants are written here; which of them fail is
+measured by the caller.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+
+#: Operators that stand for each other in a program without further changes.
+FAMILIES: tuple[tuple[str, ...], ...] = (
+    ("min", "max"),
+    ("amin", "amax"),
+    ("argmin", "argmax"),
+    ("cummin", "cummax"),
+    ("minimum", "maximum"),
+    ("any", "all"),
+    ("sum", "mean", "prod"),
+    ("cumsum", "cumprod", "logcumsumexp"),
+    ("sin", "cos", "tan"),
+    ("exp", "expm1", "exp2"),
+    ("log", "log1p", "log2"),
+    ("floor", "ceil", "round", "trunc"),
+    ("add", "sub", "mul", "div"),
+    ("addcmul", "addcdiv"),
+    ("bitwise_left_shift", "bitwise_right_shift"),
+    ("softmax", "log_softmax"),
+    ("view", "reshape"),
+    ("tril", "triu"),
+    ("max_pool1d", "avg_pool1d"),
+    ("max_pool2d", "avg_pool2d"),
+    ("max_pool3d", "avg_pool3d"),
+)
+_FLOATS = ("float32", "float64", "float16", "bfloat16")
+_WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
+#: Makers of tensors, with the dtype that they have by default.
+_MAKERS = {
+    "torch.randn": "float32",
+    "torch.rand": "float32",
+    "torch.ones": "float32",
+    "torch.zeros": "float32",
+    "torch.randint": "int64",
+    "torch.full": "",
+    "torch.arange": "",
+}
+#: Different sizes of a program that are varied, and sizes that a dimension is given at most.
+_SIZES, _LARGEST = 3, 4096
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A variant: what was changed (`dtype`, `size 16`, `layout`, `operator`), from what, to what."""
+
+    what: str
+    own: str
+    to: str
+    body: ReproBody
+
+
+def neighbours(body: ReproBody, check: ReproCheck) -> Iterator[Neighbour]:
+    """The variants of a program, in an order in which the first ones tell most.
+
+    Sizes are those of the inputs; where sizes change from call to call they are left alone.
+    """
+    yield from _dtypes(body)
+    yield from _operators(body)
+    if not check.calls:
+        yield from _sizes(body)
+    yield from _layouts(body)
+
+
+def _tree(body: ReproBody) -> ast.Module:
+    return ast.parse("def inputs():\n" + "\n".join("    " + line for line in body.inputs))
+
+
+def _with_inputs(body: ReproBody, tree: ast.Module) -> ReproBody:
+    function = ast.fix_missing_locations(tree).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    lines = "\n".join(ast.unparse(statement) for statement in function.body).splitlines()
+    return replace(body, inputs=tuple(lines))
+
+
+def _makers(tree: ast.AST) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _MAKERS
+    ]
+
+
+def _dtype(maker: ast.Call) -> str:
+    """The dtype of a new tensor; empty where it cannot be told."""
+    named = {keyword.arg: ast.unparse(keyword.value) for keyword in maker.keywords}
+    if "dtype" in named:
+        return named["dtype"].removeprefix("torch.")
+    name = ast.unparse(maker.func)
+    if name == "torch.arange":
+        end = maker.args[0].value if isinstance(maker.args[0], ast.Constant) else None
+        return "float32" if isinstance(end, float) else "int64"
+    return _MAKERS[name]
+
+
+class _Wrapped(ast.NodeTransformer):
+    """Each new tensor of a kind in a further call."""
+
+    def __init__(self, wrap: Callable[[ast.Call], ast.expr | None]) -> None:
+        self.wrap = wrap
+        self.done = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        made = self.wrap(node) if ast.unparse(node.func) in _MAKERS else None
+        self.done |= made is not None
+        return made or node
+
+
+def _changed(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
+    change = _Wrapped(wrap)
+    tree = change.visit(_tree(body))
+    return _with_inputs(body, tree) if change.done else None
+
+
+def _method(value: ast.expr, text: str) -> ast.expr:
+    """`value.text`, where the text is a chain of method calls."""
+    chain = ast.parse(f"_.{text}", mode="eval").body
+
+    class Filled(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return value if node.id == "_" else node
+
+    filled: ast.expr = Filled().visit(chain)
+    return filled
+
+
+def _dtypes(body: ReproBody) -> Iterator[Neighbour]:
+    """All inputs of one dtype in another one."""
+    found = {_dtype(maker) for maker in _makers(_tree(body))} & {*_FLOATS, *_WHOLE}
+    for dtype in sorted(found):
+        others = _FLOATS if dtype in _FLOATS else (*_WHOLE, "float32")
+        if body.is_module and dtype not in _FLOATS:
+            continue  # the weights stay floats
+        for other in others:
+            if other == dtype:
+                continue
+
+            def wrap(maker: ast.Call, old: str = dtype, new: str = other) -> ast.expr | None:
+                return _method(maker, f"to(torch.{new})") if _dtype(maker) == old else None
+
+            made = _changed(body, wrap)
+            if made is None:
+                continue
+            if body.is_module:
+                made = replace(made, callable=f"{body.callable}.to(torch.{other})")
+            which = "dtype" if len(found) == 1 else f"dtype {dtype}"
+            yield Neighbour(which, dtype, other, made)
+
+
+def _operators(body: ReproBody) -> Iterator[Neighbour]:
+    """One operator replaced by the others of its family."""
+    tree = ast.parse(body.definitions)
+    names = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    for family in FAMILIES:
+        for name in (name for name in family if names.count(name) == 1):
+            for other in family:
+                if other != name:
+                    changed = copy.deepcopy(tree)
+                    for node in ast.walk(changed):
+                        if isinstance(node, ast.Attribute) and node.attr == name:
+                            node.attr = other
+                    made = replace(body, definitions=ast.unparse(changed))
+                    yield Neighbour("operator", name, other, made)
+
+
+def _sizes(body: ReproBody) -> Iterator[Neighbour]:
+    """Every dimension of one size in another size, in all inputs at once."""
+    for size in sizes_of(body)[:_SIZES]:
+        for other in dict.fromkeys((size - 1, size + 1, size // 2, 2 * size)):
+            if other == size or not 1 <= other <= _LARGEST:
+                continue
+            yield Neighbour(f"size {size}", str(size), str(other), with_size(body, size, other))
+
+
+def sizes_of(body: ReproBody) -> list[int]:
+    """The different sizes of the dimensions of the inputs, the largest first."""
+    dimensions = [node for maker in _makers(_tree(body)) for node in _dimensions(maker)]
+    return sorted({size for node in dimensions if (size := _size(node)) is not None}, reverse=True)
+
+
+def with_size(body: ReproBody, old: int, new: int) -> ReproBody:
+    """The program with inputs in which every dimension of one size has another one."""
+    tree = _tree(body)
+    for maker in _makers(tree):
+        for node in _dimensions(maker):
+            if _size(node) == old and isinstance(node, ast.Constant):
+                node.value = new
+    return _with_inputs(body, tree)
+
+
+def _dimensions(maker: ast.Call) -> list[ast.expr]:
+    name = ast.unparse(maker.func)
+    given = maker.args
+    if name == "torch.randint":
+        given = maker.args[2:]
+    elif name == "torch.full":
+        given = maker.args[:1]
+    elif name == "torch.arange":
+        return []  # its shape is that of what follows
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        return given[0].elts
+    return list(given)
+
+
+def _size(node: ast.expr) -> int | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _layouts(body: ReproBody) -> Iterator[Neighbour]:
+    """All inputs of two dimensions or more transposed in memory, or all of them strided."""
+    if any(word in line for line in body.inputs for word in ("as_strided", "permute", ".t()")):
+        return
+
+    def transposed(maker: ast.Call) -> ast.expr | None:
+        swap = "transpose(-1, -2)"
+        is_matrix = len(_dimensions(maker)) > 1
+        return _method(maker, f"{swap}.contiguous().{swap}") if is_matrix else None
+
+    def strided(maker: ast.Call) -> ast.expr | None:
+        if not _dimensions(maker):
+            return None
+        pair = ast.parse("torch.stack([_, _], -1)[..., 0]", mode="eval").body
+
+        class Filled(ast.NodeTransformer):
+            def visit_Name(self, node: ast.Name) -> ast.AST:
+                return copy.deepcopy(maker) if node.id == "_" else node
+
+        filled: ast.expr = Filled().visit(pair)
+        return filled
+
+    for name, wrap in (("transposed", transposed), ("strided", strided)):
+        made = _changed(body, wrap)
+        if made is not None:
+            yield Neighbour("layout", "contiguous", name, made)

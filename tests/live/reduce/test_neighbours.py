@@ -1,0 +1,54 @@
+"""What fails next to a repro, asked of real workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from reporter.core.candidate import judge
+from reporter.core.kinds import Kind
+from reporter.core.signature import Signature
+from reporter.execution.worker_pool import WorkerPool
+from reporter.reduce.neighbours import find_neighbours
+from tests.support import interpreter
+
+#: Wrong for whole numbers from a size of 4 on, and only where the program asks for a minimum.
+BACKEND = """def custom_backend(gm, example_inputs):
+    wrong = "min" in gm.code and example_inputs[0].numel() > 3
+    whole = not example_inputs[0].is_floating_point()
+    return lambda *args: [gm(*args)[0] + (1 if wrong and whole else 0)]"""
+CHECK = ReproCheck(
+    "wrong_result", (("backend", "custom_backend"), ("dynamic", "False")), prelude=BACKEND
+)
+BODY = ReproBody(
+    "def repro(x):\n    return torch.min(x, 0).values",
+    "repro",
+    ("return (torch.ones(4, dtype=torch.int16),)",),
+    False,
+)
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
+    folder = tmp_path_factory.mktemp("workers")
+    with WorkerPool(Path(interpreter.WARM), 2, dict(os.environ), folder) as made:
+        yield made
+
+
+def test_each_row_is_what_the_program_does(pool: WorkerPool) -> None:
+    shows = judge(Signature(Kind.WRONG_RESULT))
+    rows = list(find_neighbours(pool, shows, (BODY, CHECK), 300.0))
+    said = {(row.what, row.to): row.fails for row in rows}
+    assert said["dtype", "int16"] and said["dtype", "int64"] and not said["dtype", "float32"]
+    assert said["operator", "min"] and not said["operator", "max"]
+    assert [said["size 4", size] for size in ("4", "5", "8", "3", "2")] == [True] * 3 + [False] * 2
+    assert list(said).index(("dtype", "int16")) < list(said).index(("dtype", "uint8"))
+
+
+def test_what_has_no_time_is_left_out(pool: WorkerPool) -> None:
+    shows = judge(Signature(Kind.WRONG_RESULT))
+    assert list(find_neighbours(pool, shows, (BODY, CHECK), 0.0)) == []

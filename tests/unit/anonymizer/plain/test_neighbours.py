@@ -1,0 +1,66 @@
+"""Programs next to a repro: one thing changed in each."""
+
+from __future__ import annotations
+
+import ast
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.plain.neighbours import Neighbour, neighbours, sizes_of, with_size
+
+MIN = ReproBody(
+    "def repro(x):\n    return torch.min(x, 1).values",
+    "repro",
+    ("return (torch.ones(2, 16, dtype=torch.uint8),)",),
+    False,
+)
+MODULE = ReproBody(
+    "class Repro(nn.Module):\n    pass",
+    "Repro()",
+    ("return (torch.randn(3), torch.randint(0, 2, (3,)))",),
+    True,
+)
+
+
+def found(body: ReproBody, what: str, check: ReproCheck | None = None) -> list[Neighbour]:
+    every = list(neighbours(body, check or ReproCheck("wrong_result")))
+    for near in every:
+        ast.parse("def inputs():\n" + "\n".join("    " + line for line in near.body.inputs))
+    return [near for near in every if near.what == what]
+
+
+def test_every_other_dtype_of_the_same_sort_is_tried() -> None:
+    dtypes = found(MIN, "dtype")
+    assert [near.to for near in dtypes] == ["int8", "int16", "int32", "int64", "bool", "float32"]
+    assert {near.own for near in dtypes} == {"uint8"}
+    assert dtypes[0].body.inputs == (
+        "return (torch.ones(2, 16, dtype=torch.uint8).to(torch.int8),)",
+    )
+
+
+def test_weights_go_with_the_floats_and_whole_numbers_of_a_module_stay() -> None:
+    double, half, coarse = found(MODULE, "dtype float32")
+    assert (double.to, half.to, coarse.to) == ("float64", "float16", "bfloat16")
+    assert double.body.callable == "Repro().to(torch.float64)"
+    assert "randint(0, 2, (3,)))" in double.body.inputs[0]
+    assert found(MODULE, "dtype int64") == []
+
+
+def test_an_operator_gives_way_to_its_family() -> None:
+    (near,) = found(MIN, "operator")
+    assert (near.own, near.to) == ("min", "max")
+    assert "torch.max(x, 1).values" in near.body.definitions
+    assert "torch.min(x, 1)" in MIN.definitions
+
+
+def test_a_size_changes_in_all_inputs_at_once() -> None:
+    assert [near.to for near in found(MIN, "size 16")] == ["15", "17", "8", "32"]
+    pair = ReproBody("", "repro", ("x = torch.ones(4, 5)", "return (x, torch.zeros(4))"), False)
+    assert sizes_of(pair) == [5, 4]
+    assert with_size(pair, 4, 9).inputs == ("x = torch.ones(9, 5)", "return (x, torch.zeros(9))")
+    assert found(MIN, "size 16", ReproCheck("stale_graph", calls=((("n", 1),),))) == []
+
+
+def test_layouts_are_those_of_inputs_that_have_none_of_their_own() -> None:
+    assert [near.to for near in found(MIN, "layout")] == ["transposed", "strided"]
+    permuted = ReproBody("", "repro", ("return (torch.ones(2, 3).t(),)",), False)
+    assert found(permuted, "layout") == []
