@@ -27,7 +27,7 @@ class PlainForm:
     The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
     `reseed` gives each side the same random numbers; `several` adds up the gradients of several
     outputs; `mutated` compares the inputs after the call; `exact` compares both sides with float64;
-    `in_turn` asks both sides in a loop, `outside` asks for gradients after the `with` statements
+    `alone` compares one property and no values; `in_turn` asks both sides in a loop, `outside` asks for gradients after the `with` statements
     around the call, `seeded` sets a seed at the top where anything is random.
     """
 
@@ -37,6 +37,7 @@ class PlainForm:
     several: bool = False
     mutated: bool = False
     exact: bool = False
+    alone: bool = False
     in_turn: bool = False
     outside: bool = False
     seeded: bool = True
@@ -58,7 +59,7 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     yield PlainForm()
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
-            yield PlainForm(apart=True)
+            yield from (PlainForm(apart=True), PlainForm(alone=True))
         if check.backward != "none":
             yield PlainForm(several=True)
         return
@@ -342,7 +343,7 @@ class _Writer:
 
     def _metadata(self, eager: str, actual: str) -> list[str]:
         name = self.check.property or "dtype"
-        if name in _COMPARED:
+        if name in _COMPARED and not self.form.alone:
             return [self._close(actual, eager, _COMPARED[name])]
         if name == "structure":
             return [f"assert len({actual}) == len({eager})"]
@@ -360,6 +361,7 @@ class _Writer:
                 f"actual = {actual}.untyped_storage().data_ptr() == {of}",
                 "assert actual == expected, (actual, expected)",
             ]
+        name = f"{name}()" if name == "stride" else name
         values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
         return [*values, "assert actual == expected, (actual, expected)"]
 

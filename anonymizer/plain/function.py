@@ -21,7 +21,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 #: Those that return one tensor unless a dimension is given.
 _BY_DIMENSION = frozenset(("max", "min", "median", "nanmedian"))
-_GENERATED = re.compile(r"(?:v|value)\d+")
+_GENERATED = re.compile(r"(?:v|value|arg)\d+")
 _LETTERS = ("x", "y", "z", "w", "u", "v")
 #: Names of one function that letters can still tell apart.
 _FEW = 5
@@ -41,6 +41,7 @@ def tidy_functions(tree: ast.Module) -> None:
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":
             while _inline_one(node):
                 pass
+            _return_inside(node)
             _Fields().visit(node)
             _rename(node, keywords)
     ast.fix_missing_locations(tree)
@@ -60,6 +61,21 @@ def _inline_one(function: ast.FunctionDef) -> bool:
                 block[index : index + 2] = [written]
                 return True
     return False
+
+
+def _return_inside(function: ast.FunctionDef) -> None:
+    """`with …: y = f(x)`, then `return y`, returns from the `with` statement."""
+    if len(function.body) < 2:
+        return
+    block, last = function.body[-2:]
+    if not (isinstance(block, ast.With) and isinstance(last, ast.Return)):
+        return
+    made, value = block.body[-1], last.value
+    if isinstance(made, ast.Assign) and isinstance(value, ast.Name):
+        names = [ast.unparse(target) for target in made.targets]
+        if names == [value.id] and len(_uses(function, value.id)) == 2:
+            block.body[-1] = ast.Return(made.value)
+            function.body.pop()
 
 
 def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:

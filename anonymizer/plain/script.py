@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
 from anonymizer.plain.function import tidy_functions
@@ -78,9 +78,11 @@ def read_script(body: ReproBody, check: ReproCheck) -> Script:
     renamed = {old: new for old, new in _RENAMED.items() if new not in names}
     tree = _Renamed(renamed).visit(tree)
     made = _Renamed(renamed).visit(ast.parse(body.callable, mode="eval")).body
+    made, tree, is_module = _without_module(made, tree, body.is_module)
+    body = replace(body, is_module=is_module, callable=ast.unparse(made))
     tidy_functions(tree)
     callee, setup, tree = _callee(made, tree, body, check)
-    parameters = _parameters(tree, body, renamed)
+    parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
     statements, arguments = _inputs(body.inputs, parameters, constants, names)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
@@ -88,7 +90,7 @@ def read_script(body: ReproBody, check: ReproCheck) -> Script:
         definitions=ast.unparse(ast.fix_missing_locations(tree)),
         setup=setup,
         callee=callee,
-        is_module=body.is_module,
+        is_module=is_module,
         statements=tuple(statements),
         arguments=tuple(arguments),
         leaves=tuple(name for name, text in arguments if _is_leaf(name, text, statements)),
@@ -128,6 +130,25 @@ def _free_names(tree: ast.AST, texts: Iterable[str]) -> set[str]:
     return found
 
 
+def _without_module(
+    made: ast.expr, tree: ast.Module, is_module: bool
+) -> tuple[ast.expr, ast.Module, bool]:
+    """A module without state is the function that its `forward` is."""
+    if not is_module or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ClassDef):
+        return made, tree, is_module
+    own = tree.body[0]
+    forward = own.body[0] if len(own.body) == 1 else None
+    is_plain = isinstance(made, ast.Call) and not made.args and not made.keywords
+    if not (is_plain and isinstance(forward, ast.FunctionDef) and forward.name == "forward"):
+        return made, tree, is_module
+    receiver, *parameters = forward.args.args
+    names = {node.id for node in ast.walk(forward) if isinstance(node, ast.Name)}
+    if names & {receiver.arg, "super", "fn"}:
+        return made, tree, is_module
+    forward.name, forward.args.args = "fn", parameters
+    return ast.Name("fn", ast.Load()), ast.Module([forward], []), False
+
+
 def _callee(
     made: ast.expr, tree: ast.Module, body: ReproBody, check: ReproCheck
 ) -> tuple[str, str, ast.Module]:
@@ -165,9 +186,9 @@ def _only_layer(made: ast.expr, tree: ast.Module) -> ast.expr | None:
     return assigned.value if is_same and "nn." in ast.unparse(assigned.value) else None
 
 
-def _parameters(tree: ast.Module, body: ReproBody, renamed: dict[str, str]) -> list[str]:
+def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
     """The names that the program itself gives its arguments; none where they cannot be told."""
-    name = renamed.get(body.callable, body.callable)
+    name = body.callable
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             if node.name == name and not body.is_module:

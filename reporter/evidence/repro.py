@@ -27,6 +27,7 @@ from reporter.core.plain import Json
 from reporter.evidence.generated_kernel import excerpt as kernel_excerpt
 from reporter.evidence.generated_kernel import kernels
 from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
+from reporter.evidence.trace import public_trace
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS, kill_group
 from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
@@ -41,6 +42,8 @@ class ReproEvidence:
 
     `seconds`: the whole process.
 
+    `trace` is the structured trace, rebuilt by `reporter.evidence.trace`.
+
     `generated` is what Triton's compiler makes of inductor's kernels (see
     `reporter.kernels.generated`).
     """
@@ -50,6 +53,7 @@ class ReproEvidence:
     no_excerpt: str
     seconds: float
     generated: Json | None = None
+    trace: str = ""
 
     @property
     def vector_isa(self) -> str | None:
@@ -58,10 +62,14 @@ class ReproEvidence:
         return str(chosen) if chosen else None
 
     def less_and_less(self) -> Iterator[ReproEvidence]:
-        """All of it, then without what may hold a word that is also a private name: excerpt,
-        Triton's kernels, both.
+        """All of it, then without what may hold a word that is also a private name: the trace, then
+        excerpt, Triton's kernels, both.
         """
         reason = "it holds a word that is also a private name"
+        if self.trace:
+            yield self
+            yield from replace(self, trace="").less_and_less()
+            return
         hidden = replace(self, excerpt=None, no_excerpt=reason) if self.excerpt else self
         yield self
         if self.excerpt:
@@ -128,10 +136,12 @@ def of_repro(
         shown = _excerpt(folder / "found", failure) if ended else ended
         if keep is not None:
             _keep(folder / "found", keep)
+        trace = public_trace(folder / "found" / "trace")
     seconds = round(time.monotonic() - started, 2)
     if isinstance(shown, Excerpt):
-        return ReproEvidence(collected, shown, "", seconds)
-    return ReproEvidence(collected, None, shown or f"not done within {budget:g} s", seconds)
+        return ReproEvidence(collected, shown, "", seconds, trace=trace)
+    reason = shown or f"not done within {budget:g} s"
+    return ReproEvidence(collected, None, reason, seconds, trace=trace)
 
 
 def _run(

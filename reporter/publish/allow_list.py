@@ -22,6 +22,8 @@ from templates.wording import SUMMARIES
 GATE = "gate.json"
 #: Beside issue.md, where the log did not fit into it.
 ERROR_LOG = "error_log.txt"
+#: The structured trace of the repro, for PyTorch's form.
+TRACE = "trace.log"
 _FOUR_PARTS = re.compile(r"\d+(?:\.\d+){3}")
 #: An attribute of a drawing that holds numbers and the letters of paths, and nothing else.
 _GEOMETRY = re.compile(r'\s(?:d|points|transform)="[MLHVCSQTAZmlhvcsqtaz\d\s.,+-]*"')

@@ -24,7 +24,13 @@ from reporter.core.signature import Signature
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.execution.interpreter import InterpreterInfo
-from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
+from reporter.publish.allow_list import (
+    GATE,
+    TRACE,
+    AllowList,
+    check_outgoing,
+    public_values,
+)
 from reporter.publish.documents import refuse, remember, render, version
 from reporter.publish.form import chosen
 from reporter.publish.private_terms import collect_terms, left_over
@@ -123,6 +129,8 @@ def audit(
         )
         evidence = _evidence(options, recorded, built, report, form, shown)
         report, files = _files(built, report, evidence, form, note)
+        if shown and shown.trace:
+            files[TRACE] = shown.trace
         result = check_outgoing(
             files,
             terms,

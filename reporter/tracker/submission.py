@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reporter.core.errors import UsageError
 from reporter.core.version import VERSION
-from reporter.publish.allow_list import ERROR_LOG
+from reporter.publish.allow_list import ERROR_LOG, TRACE
 from reporter.report.sections import Report, read_report
 from reporter.store.reports import StoredReport, describe, key_of
 from templates.issue import BODY_LIMIT
@@ -126,6 +126,8 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
     body, notes = _marked(body, stored, folder)
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
+    if (folder / TRACE).is_file():
+        notes += (f"attach {folder / TRACE} in the browser; GitHub's interface for programs takes no files",)
     log_file = folder / ERROR_LOG
     draft = Submission(
         folder=folder,

@@ -161,6 +161,27 @@ def test_a_module_that_is_one_layer_is_that_layer() -> None:
     assert seed == "torch.manual_seed(0)"
 
 
+def test_a_module_without_state_is_a_function() -> None:
+    body = ReproBody(
+        "class Repro(nn.Module):\n\n    def forward(self, arg1):\n"
+        "        return torch.Tensor(arg1.size())",
+        "Repro()",
+        ("x = torch.ones(2, 2)", "return (x,)"),
+        True,
+    )
+    check = ReproCheck("wrong_metadata", property="shape")
+    text = render_plain(body, check, PlainForm(alone=True))
+    assert text.splitlines()[2:] == [
+        "def fn(x):",
+        "    return torch.Tensor(x.size())",
+        "",
+        "x = torch.ones(2, 2)",
+        "expected = fn(x).shape",
+        "actual = torch.compile(fn)(x).shape",
+        "assert actual == expected, (actual, expected)",
+    ]
+
+
 def test_several_calls_are_a_loop_over_sizes() -> None:
     calls = ((("n", 3),), (("n", 5),))
     assert end(SIZES, ReproCheck("stale_graph", calls=calls)) == [

@@ -48,6 +48,13 @@ def test_what_would_change_the_order_or_the_meaning_stays(lines: list[str]) -> N
     assert tidied(*lines)[1:] == lines
 
 
+def test_a_region_returns_its_value() -> None:
+    region = "with torch.no_grad():"
+    assert tidied(region, "    y = x.sin()", "return y")[1:] == [region, "return x.sin()"]
+    twice = [region, "y = x.sin()", "return (y, y)"]
+    assert tidied(region, "    y = x.sin()", "return (y, y)")[1:] == twice
+
+
 def test_a_line_stays_readable() -> None:
     long = [f"y = torch.cat([{', '.join(['x'] * 20)}])", "return y.sum()"]
     assert tidied(*long)[1:] == long
