@@ -16,6 +16,8 @@ from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
 _WIDTH = 76
+#: Seeds of a program that draws random numbers.
+_SEEDS = (0, 1, 2)
 #: Properties that `torch.testing.assert_close` compares by itself, or by a flag.
 _COMPARED = {"dtype": "", "shape": "", "device": "", "stride": ", check_stride=True"}
 
@@ -25,7 +27,7 @@ class PlainForm:
     """How the eager and the compiled side are kept apart, and what is compared.
 
     The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
-    `reseed` gives each side the same random numbers; `several` adds up the gradients of several
+    `reseed` gives each side the same random numbers, those of `seed`; `several` adds up the gradients of several
     outputs; `mutated` compares the inputs after the call; `exact` compares both sides with float64;
     `alone` compares one property and no values; `in_turn` asks both sides in a loop, `outside` asks for gradients after the `with` statements
     around the call, `seeded` sets a seed at the top where anything is random.
@@ -33,6 +35,7 @@ class PlainForm:
 
     apart: bool = False
     reseed: bool = False
+    seed: int = 0
     equal_nan: bool = False
     several: bool = False
     mutated: bool = False
@@ -64,16 +67,21 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
             yield PlainForm(several=True)
         return
     if check.kind == "wrong_gradient" or check.backward != "none":
-        yield from (PlainForm(equal_nan=True), PlainForm(several=True), PlainForm(reseed=True))
+        yield from (PlainForm(equal_nan=True), PlainForm(several=True), *_reseeded())
         yield from (PlainForm(in_turn=True), PlainForm(in_turn=True, reseed=True))
         yield PlainForm(in_turn=True, several=True, reseed=True)
         return
-    yield from (PlainForm(equal_nan=True), PlainForm(reseed=True), PlainForm(apart=True))
+    yield from (PlainForm(equal_nan=True), *_reseeded(), PlainForm(apart=True))
     if check.compare_inputs:
         yield PlainForm(mutated=True)
     yield from (PlainForm(apart=True, equal_nan=True), PlainForm(apart=True, reseed=True))
     if check.double:
         yield PlainForm(exact=True)
+
+
+def _reseeded() -> Iterator[PlainForm]:
+    """The same random numbers on both sides; not all of them need to show a failure."""
+    return (PlainForm(reseed=True, seed=seed) for seed in _SEEDS)
 
 
 def render_plain(body: ReproBody, check: ReproCheck, form: PlainForm) -> str:
@@ -227,7 +235,7 @@ class _Writer:
         if form.exact:
             return self._exact(compiled)
         if form.reseed:
-            seed = "torch.manual_seed(0)"
+            seed = self._seed()
             first = [seed, f"expected = {eager}", seed, f"actual = {actual}"]
             return [*first, self._close("actual", "expected")]
         if form.apart and names:  # the eager side is first, on copies: the compiled one may write
@@ -298,7 +306,7 @@ class _Writer:
                 f"{self._added(actual)}.backward()",
                 close,
             ]
-            seed = "torch.manual_seed(0)"
+            seed = self._seed()
             return [seed, *lines[:2], seed, *lines[2:]] if form.reseed else lines
         asked = self._leaves(of_model)
         grads = [
@@ -308,8 +316,11 @@ class _Writer:
         if of_model:
             grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]
         if form.reseed:
-            grads = [line for one in grads for line in _seeded(one)]
+            grads = [line for one in grads for line in (self._seed(), one)]
         return [*grads, self._close("actual", "expected")]
+
+    def _seed(self) -> str:
+        return f"torch.manual_seed({self.form.seed})"
 
     def _leaves(self, of_model: str) -> str:
         listed = ", ".join(self.script.leaves)
@@ -322,7 +333,7 @@ class _Writer:
         call = self._call("call")
         lines = ["grads = []", f"for call in ({self.script.callee}, {compiled}):"]
         if self.form.reseed:
-            lines.append("    torch.manual_seed(0)")
+            lines.append(f"    {self._seed()}")
         if self.check.backward != "randn":
             lines.append(f"    out = {self._added(call)}")
             lines.append(f"    grads.append(torch.autograd.grad(out, {leaves}, allow_unused=True))")
@@ -364,10 +375,6 @@ class _Writer:
         name = f"{name}()" if name == "stride" else name
         values = [f"expected = {eager}.{name}", f"actual = {actual}.{name}"]
         return [*values, "assert actual == expected, (actual, expected)"]
-
-
-def _seeded(line: str) -> list[str]:
-    return ["torch.manual_seed(0)", line]
 
 
 def _is_used(line: str, text: str) -> bool:
