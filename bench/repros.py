@@ -1,6 +1,6 @@
 """The repros of a folder of cases as a maintainer gets them.
 
-    python bench/repros.py PYTHON CASES [--keep FOLDER] [--jobs N] [NAME …]
+    python bench/repros.py PYTHON CASES [--keep FOLDER] [--only NAME]…
 
 `create` runs under PYTHON on each CASES/NAME/script.py; what is a bug there gets a row: lines that
 are not blank (imports too), tensor operations, the form (plain, or the harness), in how many of
@@ -98,14 +98,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python", type=Path)
     parser.add_argument("cases", type=Path)
-    parser.add_argument("names", nargs="*")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", action="append", default=[])
     arguments = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
         reports = arguments.keep or Path(temporary)
         for script in sorted(arguments.cases.glob("*/script.py")):
-            if arguments.names and script.parent.name not in arguments.names:
+            if arguments.only and script.parent.name not in arguments.only:
                 continue
             rows.append(run(script, arguments.python, reports / script.parent.name))
             print(rows[-1].text(), flush=True)

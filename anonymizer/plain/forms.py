@@ -84,13 +84,18 @@ def _reseeded() -> Iterator[PlainForm]:
     return (PlainForm(reseed=True, seed=seed) for seed in _SEEDS)
 
 
-def render_plain(body: ReproBody, check: ReproCheck, form: PlainForm) -> str:
+def render_plain(
+    body: ReproBody, check: ReproCheck, form: PlainForm, keeps_names: bool = False
+) -> str:
     """The complete text of a repro in a plain form; valid Python that black has not seen.
+
+    Args:
+        keeps_names: the names of the program stay, since they are translated back.
 
     Raises:
         ValueError: the form does not fit the program.
     """
-    return _Writer(read_script(body, check), check, form).text()
+    return _Writer(read_script(body, check, keeps_names), check, form).text()
 
 
 class _Writer:

@@ -67,20 +67,26 @@ class Script:
         return any(not _WEIGHTLESS.fullmatch(layer) for layer in layers)
 
 
-def read_script(body: ReproBody, check: ReproCheck) -> Script:
+def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -> Script:
     """The statements of a program in the order in which they run.
+
+    Args:
+        keeps_names: the definitions stay word for word, for a program whose names are translated
+            back to private ones.
 
     Raises:
         ValueError: the inputs are not made by assignments that end in one `return`.
     """
     tree = ast.parse(body.definitions)
     names = _free_names(tree, [check.prelude, *body.inputs])
-    renamed = {old: new for old, new in _RENAMED.items() if new not in names}
+    renamed = {old: new for old, new in _RENAMED.items() if new not in names and not keeps_names}
     tree = _Renamed(renamed).visit(tree)
     made = _Renamed(renamed).visit(ast.parse(body.callable, mode="eval")).body
-    made, tree, is_module = _without_module(made, tree, body.is_module)
+    is_module = body.is_module
+    if not keeps_names:
+        made, tree, is_module = _without_module(made, tree, body.is_module)
+        tidy_functions(tree)
     body = replace(body, is_module=is_module, callable=ast.unparse(made))
-    tidy_functions(tree)
     callee, setup, tree = _callee(made, tree, body, check)
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)

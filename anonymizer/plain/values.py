@@ -101,9 +101,8 @@ def _ones(call: ast.Call) -> ast.expr | None:
     sizes = _shape(call)
     if sizes is None:
         return None
-    if ast.unparse(call.func) == "torch.randint" and _bound(call) <= 1:
-        return None
-    made = ast.parse("torch.ones", mode="eval").body
+    is_zero = ast.unparse(call.func) == "torch.randint" and _bound(call) <= 1
+    made = ast.parse("torch.zeros" if is_zero else "torch.ones", mode="eval").body
     return ast.Call(made, sizes or [ast.Tuple([], ast.Load())], _settings(call))
 
 

@@ -152,7 +152,8 @@ class ReproBuilder:
         """
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self._stage("plain form", "the statements that people write")
-        found = PlainSearch(self.pool, judge(self.wanted), self.places).find(reduced.candidate)
+        search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
+        found = search.find(reduced.candidate)
         self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
         plain = self._fresh(found.text) if found is not None else None
         if found is not None and plain is not None and plain[1]:

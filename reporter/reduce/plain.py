@@ -47,6 +47,7 @@ class PlainSearch:
         pool: workers of the user's interpreter.
         shows: whether an answer shows the wanted failure.
         places: interpreters in which the repro must pass.
+        keeps_names: the names of the program stay, since they are translated back.
     """
 
     def __init__(
@@ -54,10 +55,12 @@ class PlainSearch:
         pool: WorkerPool,
         shows: Callable[[Answer], bool],
         places: Sequence[ContrastInterpreter] = (),
+        keeps_names: bool = False,
     ) -> None:
         self.pool = pool
         self.shows = shows
         self.places = places
+        self.keeps_names = keeps_names
 
     def find(self, candidate: Candidate) -> PlainRepro | None:
         """The plainest repro of a candidate; None where only the harness shows the failure."""
@@ -67,22 +70,23 @@ class PlainSearch:
             return None
         keeps_tolerance = self._keeps_tolerance(body, check)
         for form in plain_forms(check, candidate.draws):
-            if (form.exact or keeps_tolerance) and self._holds(_text(body, check, form)):
+            if (form.exact or keeps_tolerance) and self._holds(self._text(body, check, form)):
                 return self._plainer(body, check, form)
         return None
 
     def _plainer(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> PlainRepro:
         """The same form with inputs that read better, where the failure is there with them."""
-        if check.kind != Kind.HANG:  # each question would take the whole limit
+        # of what hangs each question would take the whole limit; a whole model keeps its inputs
+        if check.kind != Kind.HANG and not self.keeps_names:
             for other in plainer_inputs(body):
-                if self._is_judged(other, check) and self._holds(_text(other, check, form)):
+                if self._is_judged(other, check) and self._holds(self._text(other, check, form)):
                     body = self._smaller(other, check, form)
                     break
             if check.kind not in VALUE_KINDS and next(plainer_inputs(body), None) is None:
                 bare = without_seed(form)
-                if _text(body, check, bare) != _text(body, check, form):
-                    form = bare if self._holds(_text(body, check, bare)) else form
-        text = _text(body, check, form)
+                if self._text(body, check, bare) != self._text(body, check, form):
+                    form = bare if self._holds(self._text(body, check, bare)) else form
+        text = self._text(body, check, form)
         assert text is not None
         return PlainRepro(text, format_program(boilerplate.render(body, check)), (body, check))
 
@@ -91,7 +95,7 @@ class PlainSearch:
         for size in () if check.calls else sizes_of(body)[:MOST_SIZES]:
             other = with_size(body, size, 1)
             if size > 1 and self._is_judged(other, check):
-                body = other if self._holds(_text(other, check, form)) else body
+                body = other if self._holds(self._text(other, check, form)) else body
         return body
 
     def _holds(self, text: str | None) -> bool:
@@ -117,10 +121,9 @@ class PlainSearch:
             return True
         return passes(self.pool.submit(boilerplate.render_tolerance(body, check)).result())
 
-
-def _text(body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
-    """The formatted text; None where the form does not fit the program."""
-    try:
-        return format_program(render_plain(body, check, form))
-    except (ValueError, SyntaxError):
-        return None
+    def _text(self, body: ReproBody, check: ReproCheck, form: PlainForm) -> str | None:
+        """The formatted text; None where the form does not fit the program."""
+        try:
+            return format_program(render_plain(body, check, form, self.keeps_names))
+        except (ValueError, SyntaxError):
+            return None

@@ -39,9 +39,9 @@ def test_random_numbers_give_way_to_ones_and_to_counting(
 @pytest.mark.parametrize(
     ("made", "others"),
     [
-        # an index of 3 would be out of range, and so would a 1
+        # an index of 3 would be out of range
         ("torch.randint(0, 3, (4,))", ["torch.ones(4, dtype=torch.int64)"]),
-        ("torch.randint(0, 1, (4,))", []),
+        ("torch.randint(0, 1, (4,))", ["torch.zeros(4, dtype=torch.int64)"]),
         ("torch.randint(0, 2, (2,), dtype=torch.bool)", ["torch.ones(2, dtype=torch.bool)"]),
         # a size that changes from call to call
         ("torch.randn(n)", ["torch.ones(n)"]),
