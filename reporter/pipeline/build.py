@@ -155,12 +155,15 @@ class ReproBuilder:
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
         found = search.find(reduced.candidate)
         self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
-        plain = self._fresh(found.text) if found is not None else None
-        if found is not None and plain is not None and plain[1]:
+        text, hits = harness, 0
+        cold: tuple[Answer, ...] = ()
+        if found is not None:
             text, harness, parts = found.text, found.harness, found.parts
-            cold, hits = plain
-        else:
-            text, (cold, hits) = harness, self._fresh(harness)
+            cold, hits = self._fresh(text)
+        if hits < FRESH_PROCESSES:  # the harness may show it more surely
+            judged = self._fresh(harness)
+            if found is None or judged[1] > hits:
+                text, (cold, hits) = harness, judged
         if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
             raise CannotJudgeError(
                 f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
@@ -279,7 +282,9 @@ class ReproBuilder:
             )
         more = f" ({'; '.join(reasons)})" if reasons else ""
         small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
-        if small and not self.options.allow_values:
+        # what fails before a value is read needs none
+        is_of_values = self.recorded.kind not in (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
+        if small and is_of_values and not self.options.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (
                 "; if it needs values of yours that may leave, allow them with --allow-values NAME"

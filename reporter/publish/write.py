@@ -149,7 +149,7 @@ def audit(
         recorded.python,
         options.repo or form.repository or "OWNER/REPO",
         evidence.culprit,
-        evidence.workaround,
+        evidence.workaround or _right_backend(report),
     )
     return Outgoing(summary, files, private, (RECORDING, JOURNAL, EVIDENCE))
 
@@ -359,7 +359,7 @@ def _evidence(
         version=version(),
         error_log=log,
         culprit=built.culprit.phrase() if built.culprit else "",
-        workaround=_workaround(report, built),
+        workaround=_workaround(built),
         human_words=options.summary or "",
         key=key_of(built.text),
         form=form.name if form.folder is None else "own",
@@ -380,17 +380,20 @@ def _other_path(number: int) -> str:
     return f"other_findings/finding{number}.py"
 
 
-def _workaround(report: Report, built: BuiltRepro) -> str:
-    """The smallest set of settings under which the repro is right, else the backend nearest to the
-    user's that is.
+def _workaround(built: BuiltRepro) -> str:
+    """The smallest set of settings under which the repro is right and still compiled; empty where
+    there is none.
     """
     culprit = built.culprit
-    if culprit is not None and culprit.workaround and culprit.confirmed is not False:
-        settings = " and ".join(f"`{setting}`" for setting in culprit.workaround)
-        eager = any("suppress_errors" in setting for setting in culprit.workaround)
-        return f"with {settings} it is right" + (
-            ", since it then runs in eager mode" if eager else ""
-        )
+    if culprit is None or not culprit.workaround or culprit.confirmed is False:
+        return ""
+    if any("suppress_errors" in setting for setting in culprit.workaround):
+        return ""  # nothing is compiled then, which is no way around the failure
+    return f"with {' and '.join(f'`{setting}`' for setting in culprit.workaround)} it is right"
+
+
+def _right_backend(report: Report) -> str:
+    """The backend nearest to the user's under which the repro is right, for the user's own sake."""
     right = [
         row.rung
         for row in report.ladder

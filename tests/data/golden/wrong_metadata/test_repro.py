@@ -1,22 +1,5 @@
 import torch
 
-
-def repro(x):
-    return torch.any(x)
-
-
-def inputs():
-    return (torch.randint(0, 1, (1,), dtype=torch.uint8),)
-
-
-def run(compile):
-    torch.manual_seed(0)
-    model = repro
-    args = inputs()
-    out = compile(model)(*args)
-    return out if isinstance(out, (tuple, list)) else [out]
-
-
 try:
     from torch._inductor.test_case import run_tests, TestCase
 except ImportError:
@@ -31,17 +14,12 @@ class TestRepro(TestCase):
 
     def test_wrong_metadata_any(self):
         """The compiled result has another dtype than eager's."""
-        try:
-            expected = run(lambda model: model)
-        except Exception as error:
-            self.skipTest(f"eager fails here: {error}")
-        actual = run(lambda model: torch.compile(model))
-        for e, a in zip(expected, actual):
-            if isinstance(e, torch.Tensor):
-                self.assertTrue(
-                    e.dtype == a.dtype,
-                    f"wrong metadata: dtype is {e.dtype} in eager, {a.dtype} compiled",
-                )
+
+        def fn(x):
+            return torch.any(x)
+
+        x = torch.zeros(1, dtype=torch.uint8)
+        torch.testing.assert_close(torch.compile(fn)(x), fn(x))
 
 
 if __name__ == "__main__":
