@@ -62,7 +62,7 @@ def test_wrong_values_are_one_comparison_on_readable_inputs(pool: WorkerPool) ->
         pool, candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", VALUES), WRONG
     )
     assert text == (
-        "def fn(x):\n    return x.cos()\n\n\nx = torch.ones(2)\n"
+        "def fn(x):\n    return x.cos()\n\n\nx = torch.ones(1)\n"
         "torch.testing.assert_close(torch.compile(fn, backend=custom_backend)(x), fn(x))\n"
     )
 
@@ -112,7 +112,7 @@ def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) 
     assert wanted is not None
     found = PlainSearch(pool, judge(wanted)).find(made)
     assert found is not None and found.text.endswith(
-        "torch.compile(fn, backend=custom_backend)(torch.ones(2))\n"
+        "torch.compile(fn, backend=custom_backend)(torch.ones(1))\n"
     )
     assert needs_control(found.text) and not needs_control(found.harness)
     assert run_cold(python, found.text, 120).outcome == "fails"
