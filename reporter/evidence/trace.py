@@ -57,6 +57,11 @@ def public_trace(folder: Path) -> str:
     return "".join(written)
 
 
+def checksums(trace: str) -> tuple[str, ...]:
+    """Those of the payloads of a rebuilt trace, which look like credentials and are none."""
+    return tuple(re.findall(r'"has_payload": "([0-9a-f]{32})"', trace))
+
+
 def _records(text: str) -> Iterator[str]:
     """Each record that may leave, with its payload."""
     own: set[int] = set()

@@ -23,6 +23,7 @@ from reporter.core.settings import IssueOptions, Options
 from reporter.core.signature import Signature
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
+from reporter.evidence.trace import checksums
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.publish.allow_list import (
     GATE,
@@ -136,7 +137,11 @@ def audit(
             terms,
             internals=allowing.internals,
             identity=identity,
-            allowed=(*allowing.allowed, key_of(built.text)),
+            allowed=(
+                *allowing.allowed,
+                key_of(built.text),
+                *(checksums(shown.trace) if shown else ()),
+            ),
         )
         if result.passed:
             break
