@@ -27,10 +27,11 @@ class PlainForm:
     """How the eager and the compiled side are kept apart, and what is compared.
 
     The defaults are the plainest form. `apart` gives each side inputs, and a module, of its own;
-    `reseed` gives each side the same random numbers, those of `seed`; `several` adds up the gradients of several
-    outputs; `mutated` compares the inputs after the call; `exact` compares both sides with float64;
-    `alone` compares one property and no values; `in_turn` asks both sides in a loop, `outside` asks for gradients after the `with` statements
-    around the call, `seeded` sets a seed at the top where anything is random.
+    `reseed` gives each side the same random numbers, those of `seed`; `several` adds up the
+    gradients of several outputs; `mutated` compares the inputs after the call; `exact` compares
+    both sides with float64; `alone` compares one property and no values; `in_turn` asks both sides
+    in a loop, `outside` asks for gradients after the `with` statements around the call, `seeded`
+    sets a seed at the top where anything is random.
     """
 
     apart: bool = False
@@ -278,8 +279,8 @@ class _Writer:
             f" {compiled})",
             "]",
             "assert off <= 8 * eager, (",
-            f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}} from float64,'
-            ' compiled by {off:.4g}"',
+            f'    f"{self.check.kind.replace("_", " ")}: eager is off by {{eager:.4g}}'
+            ' from float64, compiled by {off:.4g}"',
             ")",
         ]
 
@@ -305,8 +306,7 @@ class _Writer:
             (leaf,) = leaves
             close = self._close(f"{leaf}.grad", "expected")
             lines = [
-                f"{self._added(eager if not form.apart else self._call(self.script.callee))}"
-                ".backward()",
+                f"{self._added(eager)}.backward()",
                 f"expected, {leaf}.grad = {leaf}.grad, None",
                 f"{self._added(actual)}.backward()",
                 close,
@@ -316,7 +316,7 @@ class _Writer:
         asked = self._leaves(of_model)
         grads = [
             f"{name} = torch.autograd.grad({self._added(call)}, {asked})"
-            for name, call in (("expected", self._call(self.script.callee)), ("actual", actual))
+            for name, call in (("expected", eager), ("actual", actual))
         ]
         if of_model:
             grads = [f"leaves = {asked}", *(line.replace(asked, "leaves") for line in grads)]

@@ -55,7 +55,9 @@ _SIZES, _LARGEST = 3, 4096
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A variant: what was changed (`dtype`, `size 16`, `layout`, `operator`), from what, to what."""
+    """A variant: what was changed (`dtype`, `size 16`, `layout`, `operator`), from what and to
+    what.
+    """
 
     what: str
     own: str

@@ -93,7 +93,8 @@ def _refuse_contradictions(asked: CheckArguments) -> None:
         raise UsageError("--yes is for --comment; leave it out")
     if asked.exit_code and (asked.skip_known or asked.merge):
         raise UsageError(
-            "--exit-code runs the repro at once, and --skip-known and --merge do not; leave them out"
+            "--exit-code runs the repro at once, and --skip-known and --merge do not; leave them"
+            " out"
         )
     if asked.skip_known and asked.fresh:
         raise UsageError(

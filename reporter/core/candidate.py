@@ -97,8 +97,8 @@ class Candidate:
 def shown_failure(answer: Answer, wanted: Signature | None = None) -> Signature | None:
     """The failure an answer shows, or None if it shows none (passes, broken, cannot be judged).
 
-    An assertion at the top of a plain repro, or of its test, says only that its one check failed: which failure that
-    is the `wanted` one tells.
+    An assertion at the top of a plain repro, or of its test, says only that its one check failed:
+    which failure that is the `wanted` one tells.
     """
     match answer.outcome:
         case "died":

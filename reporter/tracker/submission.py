@@ -127,9 +127,7 @@ def read_submission(folder: Path, words: str = "", written: str | None = None) -
     if repro.strip() not in body:
         notes += (f"{folder / 'issue.md'} does not show the repro as repro.py has it",)
     if (folder / TRACE).is_file():
-        notes += (
-            f"attach {folder / TRACE} in the browser; GitHub's interface for programs takes no files",
-        )
+        notes += (f"attach {folder / TRACE} in the browser; GitHub takes no files from programs",)
     log_file = folder / ERROR_LOG
     draft = Submission(
         folder=folder,
