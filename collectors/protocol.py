@@ -458,6 +458,8 @@ class Rung(CallVariation, total=False):
     recast: bool
     #: Colliding writes are made in the other order.
     reorder: bool
+    #: Clocks, addresses and `torch.compiler.is_compiling()` say something else.
+    elsewhere: bool
     #: Sizes that have changed between calls are marked as dynamic.
     mark_dynamic: bool
     #: In place of the argument of torch.compile.
@@ -487,9 +489,9 @@ class Overrides(CallVariation, total=False):
 class MetadataDifference(TypedDict):
     """Something about an output other than its values."""
 
-    #: `output 0`, `changed input 0`, `gradient 0`, `outputs`.
+    #: `output 0`, `changed input 0`, `gradient 0`, `outputs`, `Python state 0`.
     where: str
-    #: dtype, shape, stride, alias, structure, type, …
+    #: dtype, shape, stride, alias, structure, type, side effect, …
     property: str
     #: Both as text.
     eager: str
@@ -690,6 +692,8 @@ class CompareRequest(_CompareRequest, total=False):
     ties: Optional[str]
     #: Whether the program draws random numbers.
     random: bool
+    #: Files with snapshots of other eager runs: side effects that they do not share are left out.
+    again: List[str]
 
 
 class CompareAnswer(CallAnswer, total=False):

@@ -32,6 +32,7 @@ from reporter.core.settings import settings
 from reporter.diagnose.excuses import EXCEPTIONS, EXCUSES
 from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
+from reporter.recording.side_effects import SIDE_EFFECT
 from reporter.report import sections
 
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
@@ -103,6 +104,8 @@ def excuses() -> str:
 def _explained(properties: frozenset[str]) -> str:
     if properties == EXCEPTIONS:
         return "an exception of the same class"
+    if SIDE_EFFECT in properties:
+        return "values, sizes and side effects"
     return "values and sizes" if "shape" in properties else "values"
 
 

@@ -1,5 +1,5 @@
 """How two snapshots of one call differ: outputs, changed inputs, gradients, their values and their
-metadata.
+metadata, and side effects on Python's state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Literal, Optional, Sequence, cast
 import torch
 
 from ..protocol import Comparison, MetadataDifference, ValueDifference
-from . import outputs, tolerance
+from . import effect_comparison, outputs, tolerance
 from .outputs import SavedLeaf, SavedTensor, Snapshot, TensorMetadata
 from .tolerance import IndexedValues
 
@@ -60,6 +60,7 @@ class _Comparison:
     baseline: Dict[str, torch.Tensor]
     ties: Dict[int, IndexedValues]
     random: bool
+    again: Sequence[Snapshot]
     metadata: List[MetadataDifference] = field(default_factory=list)
     values: List[ValueDifference] = field(default_factory=list)
 
@@ -71,6 +72,7 @@ class _Comparison:
         self._leaves()
         self._changed()
         self._gradients()
+        self.metadata += effect_comparison.differences(self.reference, self.actual, self.again)
         metadata, values = self.metadata, self.values
         return {
             "rule": RULE,
@@ -210,14 +212,16 @@ def compare(
     baseline: Optional[Dict[str, torch.Tensor]] = None,
     ties: Optional[Dict[int, IndexedValues]] = None,
     random: bool = False,
+    again: Sequence[Snapshot] = (),
 ) -> Comparison:
     """All differences between two snapshots.
 
     `equal`: none at all; `same`: none that the rule above minds.
 
     `baseline` holds the inputs before the call; `ties`, by output, what an index output indexes;
-    `random` says that the program draws random numbers.
+    `random` says that the program draws random numbers; `again` are other eager runs, whose side
+    effects tell which of the call's can be compared.
     """
     return _Comparison(
-        reference, actual, exact, origin, baseline or {}, ties or {}, random
+        reference, actual, exact, origin, baseline or {}, ties or {}, random, again
     ).result()

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict
 
 import torch
 
-from . import context
+from . import context, side_effects
 
 _VALUES = (type(None), bool, int, float, complex, str)
 #: Attributes of plain objects are followed so far.
@@ -58,12 +58,25 @@ class SavedLeaf(_SavedLeaf, total=False):
     type: str
 
 
-class Snapshot(TypedDict):
-    """What a call left behind; `changed` and `grads` by label."""
+class SavedEffects(TypedDict):
+    """Python's state around a call."""
 
+    before: side_effects.State
+    after: side_effects.State
+
+
+class _Snapshot(TypedDict):
     leaves: List[SavedLeaf]
     changed: Dict[str, SavedTensor]
     grads: Dict[str, Optional[torch.Tensor]]
+
+
+class Snapshot(_Snapshot, total=False):
+    """What a call left behind; `changed` and `grads` by label. `effects` only where they were
+    noted.
+    """
+
+    effects: SavedEffects
 
 
 def load(path: str, device: Optional[str] = None) -> Any:
@@ -198,10 +211,12 @@ def take(
     before: Dict[str, Stamp],
     gradients: Optional[Dict[str, Optional[torch.Tensor]]] = None,
     after: Optional[Dict[str, torch.Tensor]] = None,
+    effects: Optional[SavedEffects] = None,
 ) -> Snapshot:
     """A snapshot that torch.save can hold. `before` are the stamps of `state` before the call.
 
     `after` is what can be reached after it: a buffer or an attribute may be another tensor by then.
+    `effects` is Python's state before and after.
     """
     owners: Dict[int, str] = {}
     for label, tensor in state.items():
@@ -239,7 +254,10 @@ def take(
         label: None if grad is None else plain_tensor(grad)
         for label, grad in (gradients or {}).items()
     }
-    return {"leaves": leaves, "changed": changed, "grads": grads}
+    snapshot: Snapshot = {"leaves": leaves, "changed": changed, "grads": grads}
+    if effects is not None:
+        snapshot["effects"] = effects
+    return snapshot
 
 
 def entry(tensor: torch.Tensor) -> SavedTensor:

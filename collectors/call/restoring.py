@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Set
 
 import torch
 
-from . import context, outputs
+from . import context, outputs, side_effects
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, collections.deque)
@@ -32,6 +32,7 @@ def keep_state(call: Any) -> Iterator[None]:
         for _, value in context.roots(call.function):
             undo += _objects(value, 4, seen)
     undo += _globals(call.function)
+    undo += side_effects.undo_steps(call.function, call.args, call.kwargs, _contents)
     try:
         yield
     finally:

@@ -18,7 +18,17 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from ..protocol import CallPhase, CompileOptions, ContextState, JsonObject, RunAnswer, Rung
-from . import bisection, context, failure, lost_writes, outputs, probe, restoring
+from . import (
+    bisection,
+    circumstances,
+    context,
+    failure,
+    lost_writes,
+    outputs,
+    probe,
+    restoring,
+    side_effects,
+)
 
 
 @dataclass
@@ -306,15 +316,20 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             with stage("forward"):
                 function = _function(call, rung)
             stamps = outputs.stamps(reachable)
+            noted = side_effects.note(call.function, call.args, call.kwargs)
             with _around(rung), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
+        effects: outputs.SavedEffects = {
+            "before": noted,
+            "after": side_effects.note(call.function, call.args, call.kwargs),
+        }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
             gradients = _gradients(result, reachable, rung.get("grads"))
         after = context.reachable(call.function, call.args, call.kwargs)
-        snapshot = outputs.take(result, reachable, stamps, gradients, after)
+        snapshot = outputs.take(result, reachable, stamps, gradients, after, effects)
         torch.save(snapshot, rung["snapshot"] + ".part")
     except BaseException as error:
         seconds = time.time() - started
@@ -352,7 +367,7 @@ class _Stage:
 
 def _around(rung: Rung) -> Any:
     """What an eager run happens in: everything in float64, fresh memory filled, what is undefined
-    changed, or nothing special.
+    changed, at another time and place, or nothing special.
     """
     if rung.get("fp64"):
         return promote()
@@ -360,6 +375,8 @@ def _around(rung: Rung) -> Any:
         return probe.Filled() if rung.get("fill") else probe.Recast()
     if rung.get("reorder"):
         return lost_writes.Reordered()
+    if rung.get("elsewhere"):
+        return circumstances.changed()
     return contextlib.nullcontext()
 
 

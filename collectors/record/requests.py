@@ -76,6 +76,7 @@ def _compare(call: rungs.RecordedCall, request: CompareRequest) -> CompareAnswer
         context.reachable(call.function, call.args, call.kwargs),
         load(request.get("ties")),
         bool(request.get("random")),
+        [load(path) for path in request.get("again") or ()],
     )
     return {"outcome": "ok", "comparison": result}
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
 
 import torch
 
-from ..call import context, outputs, process_groups, rungs
+from ..call import context, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
 from ..protocol import RecorderSpec
@@ -63,6 +63,7 @@ class WatchedCall:
         self.checked = False
         self._before: Dict[str, torch.Tensor] = {}
         self._stamps: Dict[str, outputs.Stamp] = {}
+        self._noted: side_effects.State = {}
 
     def unsupported(self, is_forked: bool) -> Optional[Literal["CUDA", "ranks"]]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
@@ -101,6 +102,7 @@ class WatchedCall:
         """Notes what the call can change, as it is before."""
         self._before = self._reachable()
         self._stamps = outputs.stamps(self._before)
+        self._noted = self._note()
         self.checked = True
 
     def synchronize(self) -> None:
@@ -127,7 +129,11 @@ class WatchedCall:
         are not checked.
         """
         after = self._reachable()
-        torch.save(outputs.take(result, self._before, self._stamps, None, after), path)
+        effects: outputs.SavedEffects = {"before": self._noted, "after": self._note()}
+        torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
+
+    def _note(self) -> side_effects.State:
+        return side_effects.note(self.call.watched.function, self.call.args, self.call.kwargs)
 
     def _reachable(self) -> Dict[str, torch.Tensor]:
         return context.reachable(self.call.watched.function, self.call.args, self.call.kwargs)

@@ -6,6 +6,8 @@ A difference is a bug only when nothing excuses it; an excuse counts only with i
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collectors.protocol import Comparison
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
@@ -36,6 +38,7 @@ from reporter.diagnose.measuring import (
     steadiness,
 )
 from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.side_effects import is_state, without_state
 
 _SUMMARIES = {
     Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",
@@ -46,6 +49,8 @@ _SUMMARIES = {
         " is right"
     ),
 }
+
+_LOST_EFFECT = "The compiled call does not leave Python's state as eager does"
 
 
 def difference(climber: Climber) -> Diagnosis:
@@ -91,7 +96,7 @@ def _wrong(
     assert comparison is not None
     layer = first_bad(climber, differs)
     seen = seen or steadiness(climber, differs)
-    kind, name = _kind(comparison)
+    kind, name = _kind(climber, compiled)
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
     if kind == Kind.WRONG_RESULT and climber.finding.replay and not climber.finding.grads:
         cited.append("fresh compile")
@@ -106,7 +111,7 @@ def _wrong(
         climber,
         kind,
         layer,
-        f"{_SUMMARIES[kind]} ({compiled.detail or describe(comparison)}){often(seen)}.",
+        f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){often(seen)}.",
         cited,
         signature=Signature(kind, layer, property=name, undefined=_undefined(climber)),
         comparison=comparison,
@@ -120,10 +125,27 @@ def _undefined(climber: Climber) -> tuple[str, ...]:
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
 
 
-def _kind(comparison: Comparison) -> tuple[Kind, str | None]:
-    """The kind of a difference, and for metadata the property."""
+def _summary(kind: Kind, comparison: Comparison) -> str:
+    if kind == Kind.WRONG_METADATA and is_state(gravest(comparison)):
+        return _LOST_EFFECT
+    return _SUMMARIES[kind]
+
+
+def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
+    """The kind of a difference, and for metadata the property.
+
+    Side effects stand behind values that nothing excuses.
+    """
+    comparison = compiled.comparison
+    assert comparison is not None
     wrong = minded(comparison)
-    if comparison["metadata"]:
+    metadata = comparison["metadata"]
+    if metadata and wrong and all(map(is_state, metadata)):
+        beside = without_state(comparison)
+        values = replace(compiled, comparison=beside, detail=describe(beside))
+        if excuse(climber, values, OF_VALUES) is None:
+            metadata = []
+    if metadata:
         return Kind.WRONG_METADATA, gravest(comparison)["property"]
     if wrong and all(item["property"] == "gradient" for item in wrong):
         return Kind.WRONG_GRADIENT, None

@@ -30,6 +30,7 @@ from reporter.diagnose.ladder import (
 )
 from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.side_effects import SIDE_EFFECT
 
 #: Eager must move by so much of the compiled error, by itself or with its inputs' last bits, to
 #: excuse it.
@@ -40,6 +41,9 @@ _FAR_OFF = 0.1
 VALUES = frozenset(("value", "changed input", "gradient", "python value"))
 #: The same, and sizes that may depend on values, as those of `nonzero` and `unique` do.
 VALUES_AND_SIZES = VALUES | {"shape", "structure"}
+#: The same, and what the program does to Python's state: with eager's random numbers all of it must
+#: be gone.
+ALL_DRAWN = VALUES_AND_SIZES | {SIDE_EFFECT}
 
 #: What raised, by the class of its exception.
 EXCEPTIONS = frozenset(("exception",))
@@ -421,8 +425,8 @@ OF_EAGER = (
 OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _raised_for_memory),)
 #: Other random numbers.
 OF_RANDOM_NUMBERS = (
-    Excuse(Kind.RNG, (NUMPY,), VALUES_AND_SIZES, _numpy),
-    Excuse(Kind.RNG, ("fallback_random",), VALUES_AND_SIZES, _random),
+    Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
+    Excuse(Kind.RNG, ("fallback_random",), ALL_DRAWN, _random),
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (

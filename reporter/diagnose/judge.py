@@ -118,7 +118,8 @@ def _all_agree(recording: Recording) -> str:
         return (
             f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees"
             " with eager on the same inputs: what fails is not the result of a compiled call."
-            " Side effects on Python objects (attributes, lists, globals) were not compared."
+            " Of Python's state, the program's own attributes, containers, globals and closures"
+            " that these calls can reach were compared; what is printed was not."
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""

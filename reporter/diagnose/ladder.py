@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ from collectors.protocol import (
     ValueDifference,
 )
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, RungOutcome, Symptom
-from reporter.recording import questions
+from reporter.recording import questions, side_effects
 from reporter.recording.findings import Finding
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
@@ -36,6 +36,8 @@ NUDGED = tuple(f"eager mode one ulp off at random {seed}" for seed in (1, 2, 3))
 FILLED = "eager mode with memory filled"
 RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
+#: With other clocks and addresses: what a side effect must not depend on.
+ELSEWHERE = "eager mode at another time"
 NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
 IN_PARTS = "fullgraph=False"
@@ -53,6 +55,7 @@ RUNGS: Mapping[str, Rung] = {
     FILLED: {"how": "eager", "fill": True},
     RECAST: {"how": "eager", "recast": True},
     REORDERED: {"how": "eager", "reorder": True},
+    ELSEWHERE: {"how": "eager", "elsewhere": True},
     "compiled": {"how": "reused"},
     **{backend.value: {"how": "compiled", "backend": backend.value} for backend in BELOW_INDUCTOR},
     Backend.INDUCTOR.value: {"how": "compiled"},
@@ -262,15 +265,20 @@ class Climber:
         reference = self.ladder[EAGER]
         if not (rung.good and reference.good):
             return rung
-        question = questions.compare(
-            reference.snapshot,
-            rung.snapshot,
-            exact=self._exact,
-            coarse=bool(self.ladder.facts.get("coarse")),
-            ties=self._ties,
-            random=self.ladder.draws,
-        )
-        comparison = self.finding.live_call.request(question, self.timeout).get("comparison")
+
+        def ask(again: Sequence[str]) -> Comparison | None:
+            question = questions.compare(
+                reference.snapshot,
+                rung.snapshot,
+                exact=self._exact,
+                coarse=bool(self.ladder.facts.get("coarse")),
+                ties=self._ties,
+                random=self.ladder.draws,
+                again=again,
+            )
+            return self.finding.live_call.request(question, self.timeout).get("comparison")
+
+        comparison = side_effects.settle(ask(()), self._others, ask)
         same = comparison is None or comparison["same"]
         judged = MeasuredRung(
             rung.name,
@@ -284,6 +292,13 @@ class Climber:
         )
         self.ladder.rungs[rung.name] = judged
         return judged
+
+    def _others(self) -> tuple[str, ...] | None:
+        """The snapshots of the other eager runs; None if one of them fails."""
+        rungs = self.ladder.rungs
+        runs = [rungs.get(name) or self._run(name) for name in (AGAIN, ELSEWHERE)]
+        snapshots = tuple(run.snapshot for run in runs if run.snapshot)
+        return snapshots if len(snapshots) == len(runs) else None
 
 
 def reference(ladder: Ladder) -> str:
@@ -303,6 +318,8 @@ def describe(comparison: Comparison | None) -> str:
         return ""
     if comparison["metadata"]:
         first = gravest(comparison)
+        if side_effects.is_state(first):
+            return f"{first['where']}: {first['eager']} in eager, {first['compiled']} compiled"
         return (
             f"{first['where']}: {first['property']} {first['eager']} in eager, {first['compiled']}"
             " compiled"
@@ -330,7 +347,10 @@ def describe(comparison: Comparison | None) -> str:
 
 
 #: Properties beside values, the gravest first: what comes earlier makes the later ones unclear.
-_GRAVITY = ("structure", "type", "shape", "dtype", "python value", "alias", "stride")
+_GRAVITY = (
+    *("structure", "type", "shape", "dtype"),
+    *(side_effects.SIDE_EFFECT, "python value", "alias", "stride"),
+)
 
 
 def gravest(comparison: Comparison) -> MetadataDifference:

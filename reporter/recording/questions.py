@@ -18,6 +18,7 @@ from collectors.protocol import (
     CaptureAnswer,
     CaptureWay,
     CompareAnswer,
+    CompareRequest,
     ComplaintsAnswer,
     DivergenceAnswer,
     DivergenceRequest,
@@ -60,23 +61,26 @@ def compare(
     coarse: bool = False,
     ties: str | None = None,
     random: bool = False,
+    again: Sequence[str] = (),
 ) -> CallQuestion[CompareAnswer]:
     """Two snapshots of the call held against each other, given as paths of their files.
 
     `exact` is the snapshot of float64, `ties` what index outputs index; `coarse` says that the
-    program computes in half precision somewhere, `random` that it draws random numbers.
+    program computes in half precision somewhere, `random` that it draws random numbers. `again` are
+    snapshots of other eager runs: side effects that they do not share are left out.
     """
-    return CallQuestion(
-        {
-            "op": "compare",
-            "reference": reference,
-            "actual": actual,
-            "exact": exact,
-            "origin": "torch.bfloat16" if coarse else None,
-            "ties": ties,
-            "random": random,
-        }
-    )
+    message: CompareRequest = {
+        "op": "compare",
+        "reference": reference,
+        "actual": actual,
+        "exact": exact,
+        "origin": "torch.bfloat16" if coarse else None,
+        "ties": ties,
+        "random": random,
+    }
+    if again:
+        message["again"] = list(again)
+    return CallQuestion(message)
 
 
 def tensors() -> CallQuestion[TensorsAnswer]:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -40,7 +40,7 @@ from collectors.protocol import (
 from reporter.core.kinds import Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
-from reporter.recording import questions
+from reporter.recording import questions, side_effects
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
@@ -115,6 +115,7 @@ class RecordingSession:
         )
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
+        self._other_runs: dict[int, tuple[str, ...] | None] = {}
         self.open_call: int | None = None
         self.open_since = 0.0
         self.finished = threading.Event()
@@ -331,8 +332,24 @@ class RecordingSession:
     def _compare(
         self, call: int, reference: str, actual: str, exact: str | None = None
     ) -> Comparison | None:
-        question = questions.compare(reference, actual, exact=exact)
-        return self.standbys.live_call(call).request(question, 120).get("comparison")
+        def ask(again: Sequence[str]) -> Comparison | None:
+            question = questions.compare(reference, actual, exact=exact, again=again)
+            return self.standbys.live_call(call).request(question, 120).get("comparison")
+
+        return side_effects.settle(ask(()), lambda: self._others(call), ask)
+
+    def _others(self, call: int) -> tuple[str, ...] | None:
+        """Snapshots of two more eager runs of a call, the second at another time; None if one
+        fails.
+        """
+        if call not in self._other_runs:
+            runs = [
+                self._run(call, "eager-again", {"how": "eager"}),
+                self._run(call, "eager-elsewhere", {"how": "eager", "elsewhere": True}),
+            ]
+            good = all(run["outcome"] == "ok" for run in runs)
+            self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None
+        return self._other_runs[call]
 
     def _judged(
         self, call: int, name: str, eager: RunAnswer, actual: str, grads: str | None = None

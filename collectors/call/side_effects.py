@@ -1,0 +1,495 @@
+"""What a call did to Python's state: attributes, containers, globals and closure cells that it can
+reach, noted before and after.
+
+Only what the program itself defines is looked into: its functions, classes, modules and their
+instances, and plain containers. A note holds plain values, lengths and types, never an object; the
+labels are private and stay on this machine. Tensors are for `outputs`, here only their dtype and
+shape count.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import os
+import re
+import sys
+import sysconfig
+import types
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Set, Tuple
+
+import torch
+
+from .. import FOLDER
+
+#: The value of one field, in a form that can be compared and saved: its kind, then what counts.
+Leaf = Tuple[Any, ...]
+#: By the label of an object, and by field: attribute, key, index, `length`.
+State = Dict[str, Dict[str, Leaf]]
+
+#: Objects that are looked into; a walk that ends here leaves the same ones out each time, since it
+#: goes by distance.
+_MOST_OBJECTS = 4000
+#: Items of one container: the first and the last ones.
+_MOST_ITEMS = 64
+_DEEP_TUPLE = 3
+#: Larger integers are addresses, hashes or clocks.
+_LARGE = 1 << 40
+_CONTAINERS = (list, dict, set, collections.deque)
+#: Nothing is inside of these that counts here.
+_LEAVES = (torch.Tensor, str, bytes, int, float, complex, type(None))
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_DIGITS = re.compile(r"\d+")
+#: What every module has; torch's own book-keeping.
+_OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training"}
+_INTERNAL = ("__", "_torchdynamo", "_dynamo", "_abc_", "_generation", "_is_fsdp")
+#: What a function that names one of these does depends on addresses, references or its callers,
+#: which compiling may change.
+_CIRCUMSTANTIAL = frozenset(
+    "id data_ptr _cdata getrefcount getsizeof weakref ref WeakKeyDictionary WeakValueDictionary"
+    " WeakSet finalize _getframe currentframe extract_stack get_ident current_thread gc".split()
+)
+_TOPS = frozenset(("torch", "functorch", "numpy", "builtins"))
+_STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
+
+
+class Walk:
+    """Visits what a callable and its arguments can reach, nearest first.
+
+    `state` is the note; `owners` are the objects that it tells of, by label.
+    """
+
+    def __init__(self, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        self.state: State = {}
+        self.owners: Dict[str, Any] = {}
+        self._queue: collections.deque = collections.deque()  # type: ignore[type-arg]
+        self._labels: Dict[Any, str] = {}
+        self._ignored: Set[Any] = set()
+        self._push("function", function)
+        for index, value in enumerate(args):
+            self._push("argument {}".format(index), value)
+        for name, value in kwargs.items():
+            self._push("argument " + name, value)
+        while self._queue and len(self._labels) < _MOST_OBJECTS:
+            label, value = self._queue.popleft()
+            with contextlib.suppress(Exception):  # objects may refuse to be looked at
+                self._visit(label, value)
+        self._forget_ignored()
+
+    # -- what is visited --------------------------------------------------------------------------
+
+    def _push(self, label: str, value: Any) -> None:
+        """Puts an object in line, unless it is known or nothing can be in it."""
+        if issubclass(type(value), _LEAVES):
+            return
+        if id(value) not in self._labels:
+            self._labels[id(value)] = label
+            self.owners[label] = value  # alive, so that its number is not given out again
+            self._queue.append((label, value))
+
+    def _visit(self, label: str, value: Any) -> None:
+        kind = type(value)
+        if kind is types.MethodType:
+            self._push(label + "()", value.__func__)
+            self._push(label + ".self", value.__self__)
+        elif kind is functools.partial:
+            self._push(label + "()", value.func)
+            self._push(label + ".args", value.args)
+            self._push(label + ".keywords", value.keywords)
+        elif kind is types.FunctionType:
+            self._function(label, value)
+        elif kind in (staticmethod, classmethod):
+            self._push(label + "()", value.__func__)
+        elif kind is property:
+            for name in ("fget", "fset", "fdel"):
+                self._push(label + "." + name, getattr(value, name))
+        elif issubclass(kind, type):
+            self._class(label, value)
+        elif issubclass(kind, torch.nn.Module):
+            self._module(label, value)
+        elif issubclass(kind, _CONTAINERS):
+            self._container(label, value)
+            if is_own(kind):
+                self._object(label + ".", value)
+        elif issubclass(kind, (tuple, frozenset)):
+            for index, item in enumerate(list(value)[:_MOST_ITEMS]):
+                self._push("{}[{}]".format(label, index), item)
+        elif is_own(kind):
+            self._object(label, value)
+        else:
+            self._wrapper(label, value)
+
+    def _wrapper(self, label: str, value: Any) -> None:
+        """A library's object around a function of the program's, such as `functools.lru_cache`,
+        whose cache Dynamo says that it ignores.
+        """
+        wrapped = vars(value).get("__wrapped__")
+        if type(wrapped) is types.FunctionType:
+            if type(value) is functools._lru_cache_wrapper:
+                self._ignore(wrapped)
+            self._push(label + "()", wrapped)
+
+    def _function(self, label: str, function: Any) -> None:
+        wrapped = vars(function).get("__wrapped__")
+        self._push(label + ".wrapped", wrapped)
+        names = function.__globals__
+        if not _is_own_name(names.get("__name__")):
+            return
+        found = set(_names(function.__code__))
+        if _is_circumstantial(function):
+            self._ignore(function)
+        fields: Dict[str, Leaf] = {}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if id(cell) not in self._labels:
+                self._labels[id(cell)] = label + "/" + name
+                self.owners[label + "/" + name] = cell
+                with contextlib.suppress(ValueError):  # it is empty
+                    self._field(fields, label, name, cell.cell_contents)
+        for name in sorted(found):
+            if name in names and (id(names), name) not in self._labels:
+                self._labels[(id(names), name)] = label + "/" + name
+                self._field(fields, label, name, names[name])
+                self._attributes_of_file(label, names[name], found)
+        for name, value in self._plain(vars(function)):
+            self._field(fields, label, "." + name, value)
+        self._push(label + ".defaults", function.__defaults__)
+        self._push(label + ".kwdefaults", function.__kwdefaults__)
+        self.state[label] = fields
+
+    def _attributes_of_file(self, label: str, value: Any, found: Set[str]) -> None:
+        """Attributes of a file of the program's that a function may name: `settings.steps`."""
+        if type(value) is types.ModuleType and _is_own_name(value.__name__):
+            fields = self.state.setdefault("file " + value.__name__, {})
+            for name in sorted(found):
+                if name in vars(value):
+                    self._field(fields, "file " + value.__name__, name, vars(value)[name])
+
+    def _class(self, label: str, value: Any) -> None:
+        if not is_own(value) or not _is_ordinary(value):
+            return
+        fields: Dict[str, Leaf] = {}
+        for name, item in list(vars(value).items()):
+            if type(item) is types.FunctionType:
+                self._push(label + "." + name, item)
+                if name == "__del__" or _is_circumstantial(item):
+                    self._ignored.add(id(value))
+            elif type(item) is functools._lru_cache_wrapper:
+                self._ignored.add(id(value))
+        for name, item in self._plain(vars(value)):
+            self._field(fields, label, name, item)
+        self.state[label] = fields
+        for index, base in enumerate((*value.__bases__, type(value))):
+            self._push("{}.base{}".format(label, index), base)
+
+    def _module(self, label: str, value: Any) -> None:
+        kind = type(value)
+        if is_own(kind):
+            fields: Dict[str, Leaf] = {}
+            for name, item in self._plain(vars(value)):
+                if name not in _OF_MODULES:
+                    self._field(fields, label, name, item)
+            self.state[label] = fields
+            self._push(label + ".class", kind)
+        for name, child in value._modules.items():
+            self._push(label + "." + name, child)
+
+    def _object(self, label: str, value: Any) -> None:
+        kind = type(value)
+        if not _is_ordinary(kind):
+            return
+        fields: Dict[str, Leaf] = {}
+        for name, item in self._plain(getattr(value, "__dict__", {})):
+            self._field(fields, label, name, item)
+        for name in slots(kind):
+            with contextlib.suppress(AttributeError):  # never set
+                self._field(fields, label, name, object.__getattribute__(value, name))
+        self.state[label] = fields
+        self._push(label + ".class", kind)
+
+    def _container(self, label: str, value: Any) -> None:
+        """The length and the items at both ends."""
+        fields: Dict[str, Leaf] = {}
+        if issubclass(type(value), dict):
+            self._items(fields, label, value)
+            length = dict.__len__(value)
+        elif issubclass(type(value), set):
+            items = list(set.__iter__(value))
+            length = len(items)
+            if length <= _MOST_ITEMS:
+                fields["elements"] = ("elements", tuple(sorted(repr(leaf(item)) for item in items)))
+        else:
+            base = list if issubclass(type(value), list) else collections.deque
+            items = list(base.__iter__(value))
+            length = len(items)
+            for index in _ends(length):
+                self._field(fields, label, "[{}]".format(index), items[index])
+        fields["length"] = ("length", length)
+        self.state[label] = fields
+
+    def _items(self, fields: Dict[str, Leaf], label: str, value: Any) -> None:
+        keys = list(dict.__iter__(value))
+        for index in _ends(len(keys)):
+            key = leaf(keys[index])
+            if key[0] in ("object", "large") or "ADDRESS" in repr(key):
+                continue
+            self._field(fields, label, "[{!r}]".format(key), dict.__getitem__(value, keys[index]))
+
+    @staticmethod
+    def _plain(attributes: Any) -> List[Tuple[str, Any]]:
+        """Attributes that hold data of the program's."""
+        return [
+            (name, item)
+            for name, item in list(attributes.items())
+            if isinstance(name, str)
+            and not name.startswith(_INTERNAL)
+            and type(item) not in (types.FunctionType, types.MemberDescriptorType)
+        ]
+
+    def _field(self, fields: Dict[str, Leaf], label: str, name: str, value: Any) -> None:
+        fields[name] = leaf(value)
+        self._push("{}/{}".format(label, name), value)
+
+    # -- what is left out -------------------------------------------------------------------------
+
+    def _ignore(self, function: Any) -> None:
+        """Leaves out what a function names: how often it runs is not the compiler's promise."""
+        for cell in function.__closure__ or ():
+            self._ignored.add(id(cell))
+            with contextlib.suppress(ValueError):
+                self._ignored.add(id(cell.cell_contents))
+        names = function.__globals__
+        for name in _names(function.__code__):
+            if name in names:
+                self._ignored.update((id(names[name]), (id(names), name)))
+
+    def _forget_ignored(self) -> None:
+        out = {self._labels[key] for key in self._ignored if key in self._labels}
+        out |= {
+            label
+            for label, value in self.owners.items()
+            # instances of a class that is left out
+            if any(id(base) in self._ignored for base in type(value).__mro__)
+        }
+        if not out:
+            return
+        below = tuple(one + end for one in out for end in ("/", ".", "[", "("))
+        for label in list(self.state):
+            if label in out or label.startswith(below):
+                del self.state[label]
+                continue
+            for name in list(self.state[label]):
+                if label + "/" + name in out:
+                    del self.state[label][name]
+
+
+def note(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> State:
+    """The plain state that a call can reach.
+
+    Args:
+        function: what is called, not compiled.
+
+    Returns:
+        nothing at all where the program cannot be looked at; it never raises.
+    """
+    try:
+        return Walk(function, args, kwargs).state
+    except Exception:
+        return {}
+
+
+def leaf(value: Any, depth: int = _DEEP_TUPLE) -> Leaf:
+    """What counts of a value."""
+    kind = type(value)
+    if value is None or kind in (bool, float, complex):
+        return (kind.__name__, value)
+    if kind is int:
+        return ("int", value) if abs(value) < _LARGE else ("large",)
+    if kind is str:
+        return ("str", _DIGITS.sub("N", _ADDRESS.sub("ADDRESS", value))[:200])
+    if issubclass(kind, torch.Tensor):
+        return ("tensor", str(value.dtype), tuple(int(size) for size in value.shape))
+    if issubclass(kind, tuple):
+        if depth <= 0 or len(value) > _MOST_ITEMS:
+            return ("tuple", len(value))
+        return ("tuple", tuple(leaf(item, depth - 1) for item in tuple.__iter__(value)))
+    if kind.__module__ == "numpy":
+        return ("number",) if hasattr(value, "__array_interface__") else ("object", kind.__name__)
+    if kind in (types.FunctionType, types.MethodType, functools.partial):
+        return ("object", "function")
+    return ("object", kind.__name__)
+
+
+def slots(kind: type) -> List[str]:
+    """The slots of a class and its bases, by the names that attributes have."""
+    found: List[str] = []
+    for base in kind.__mro__:
+        given = vars(base).get("__slots__", ())
+        for name in (given,) if isinstance(given, str) else tuple(given):
+            mangled = name.startswith("__") and not name.endswith("__")
+            found.append("_{}{}".format(base.__name__.lstrip("_"), name) if mangled else name)
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
+
+
+def _ends(length: int) -> Iterable[int]:
+    if length <= 2 * _MOST_ITEMS:
+        return range(length)
+    return [*range(_MOST_ITEMS), *range(length - _MOST_ITEMS, length)]
+
+
+def _names(code: Any) -> Iterator[str]:
+    """Names that a code object and those inside it use: of globals and of attributes."""
+    for name in code.co_names:
+        yield name
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            for name in _names(constant):
+                yield name
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class is the program's own, and not a library's."""
+    return _is_own_name(getattr(kind, "__module__", None))
+
+
+def own_modules() -> List[Any]:
+    """The loaded modules of the program's own."""
+    return [module for name, module in list(sys.modules.items()) if _is_own_name(name) and module]
+
+
+@functools.cache
+def _is_own_name(module: Any) -> bool:
+    """Whether a module is the program's own: neither Python's, nor torch's, nor installed."""
+    if not isinstance(module, str):
+        return False
+    if module == "__main__":
+        return True
+    top = module.split(".")[0]
+    if top in _TOPS or top in getattr(sys, "stdlib_module_names", sys.builtin_module_names):
+        return False
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(path, str):
+        return False
+    real = os.path.realpath(path)
+    installed = "site-packages" in real or "dist-packages" in real
+    return not (installed or real.startswith((FOLDER, _STDLIB)))
+
+
+def _is_ordinary(kind: type) -> bool:
+    """Whether a class has state of its own that a compiled call has to keep.
+
+    Classes made from torch's other than modules (autograd functions, modes that watch operators)
+    run in other places when compiled; members of an enumeration have no state.
+    """
+    return not any(
+        base.__module__.split(".")[0] in ("torch", "enum", "threading", "logging")
+        and base not in (torch.nn.Module,)
+        and not issubclass(base, torch.nn.Module)
+        for base in kind.__mro__
+    )
+
+
+def _is_circumstantial(function: Any) -> bool:
+    """Whether compiling may change how often a function runs, or what it sees around it: it depends
+    on addresses or references, or Dynamo was told not to look into it.
+    """
+    return bool(_CIRCUMSTANTIAL.intersection(_names(function.__code__))) or _is_opaque(function)
+
+
+def _is_opaque(function: Any) -> bool:
+    """Whether Dynamo was told not to look into a function: it may run once, when compiling."""
+    if getattr(function, "_dynamo_marked_constant", False):
+        return True
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    for name in ("_allowed_callable_ids", "_nonstrict_trace_callable_ids", "_leaf_function_ids"):
+        with contextlib.suppress(Exception):
+            if id(function) in getattr(rules, name)():
+                return True
+            if id(function) in getattr(rules, name).function_ids:
+                return True
+    return False
+
+
+# -- putting it back -------------------------------------------------------------------------------
+
+
+def undo_steps(
+    function: Any,
+    args: Tuple[Any, ...],
+    kwargs: Dict[str, Any],
+    contents: Callable[[Any], Callable[[], None]],
+) -> List[Callable[[], None]]:
+    """Steps that put back what a call can reach, as it is now.
+
+    Args:
+        contents: makes the step for one container.
+    """
+    steps: List[Callable[[], None]] = []
+    with contextlib.suppress(Exception):
+        walk = Walk(function, args, kwargs)
+        for label, owner in list(walk.owners.items()):
+            if isinstance(owner, types.CellType):
+                steps.append(_cell(owner))
+            elif isinstance(owner, _CONTAINERS):
+                steps.append(contents(owner))
+            elif label in walk.state and isinstance(owner, types.FunctionType):
+                steps.append(_global_names(owner))
+            elif label in walk.state:
+                steps.append(_attributes(owner))
+    return steps
+
+
+def _cell(cell: Any) -> Callable[[], None]:
+    try:
+        kept = cell.cell_contents
+    except ValueError:
+        return lambda: None
+
+    def restore() -> None:
+        if cell.cell_contents is not kept:
+            cell.cell_contents = kept
+
+    return restore
+
+
+def _global_names(function: Any) -> Callable[[], None]:
+    names = function.__globals__
+    kept = {name: names[name] for name in set(_names(function.__code__)) if name in names}
+
+    def restore() -> None:
+        for name, value in kept.items():
+            if names.get(name) is not value:
+                names[name] = value
+
+    return restore
+
+
+def _attributes(owner: Any) -> Callable[[], None]:
+    """For a class, or an object with slots or attributes; a dictionary is left as it is where
+    nothing has changed, since guards look at its version.
+    """
+    kept = dict(getattr(owner, "__dict__", {}))
+    held = {} if isinstance(owner, type) else _slot_values(owner)
+
+    def restore() -> None:
+        now = getattr(owner, "__dict__", {})
+        for name in [name for name in now if name not in kept and not name.startswith("__")]:
+            type.__delattr__(owner, name) if isinstance(owner, type) else now.pop(name)
+        for name, value in kept.items():
+            if name not in now or now[name] is not value:
+                if isinstance(owner, type):
+                    type.__setattr__(owner, name, value)
+                else:
+                    now[name] = value
+        for name, value in held.items():
+            object.__setattr__(owner, name, value)
+
+    return restore
+
+
+def _slot_values(owner: Any) -> Dict[str, Any]:
+    found = {}
+    for name in slots(type(owner)):
+        with contextlib.suppress(AttributeError):
+            found[name] = object.__getattribute__(owner, name)
+    return found
