@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass, replace
 
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+#: The property of what a call writes to Python's state.
+SIDE_EFFECT = "side effect"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class ReproCheck:
 class ReproBody:
     """The program inside a harness: definitions, the callable's expression, the lines of `inputs`
     and its sizes.
+
+    With `state_calls` the expression gives the callable and a function that reads Python's state,
+    which is compared after so many calls.
     """
 
     definitions: str
@@ -56,6 +61,7 @@ class ReproBody:
     is_module: bool
     sizes: tuple[tuple[str, int], ...] = ()
     imports: tuple[str, ...] = ()
+    state_calls: int = 0
 
 
 def render(body: ReproBody, check: ReproCheck) -> str:
@@ -142,6 +148,8 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
     """`run(compile, double)`: one seeded run, on fresh state, that returns what is to be compared
     as a list.
     """
+    if body.state_calls:
+        return _run_for_state(body, check)
     double = check.double and check.kind in VALUE_KINDS
     sizes = "" if not check.calls else ", calls"
     lines = [
@@ -180,6 +188,24 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
         indent += "    "
     lines.append(f"{indent}out = {function}(*args)")
     return lines + _results(body, check)
+
+
+def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
+    """`run(compile)`, which returns Python's state as texts."""
+    lines = [
+        "def run(compile):",
+        "    torch.manual_seed(0)",
+        f"    model, state = {body.callable}",
+        "    function = compile(model)",
+    ]
+    indent = "    "
+    for context in check.contexts:
+        lines.append(f"{indent}with {context}:")
+        indent += "    "
+    if body.state_calls > 1:
+        lines.append(f"{indent}for _ in range({body.state_calls}):")
+        indent += "    "
+    return [*lines, f"{indent}function(*inputs())", "    return [str(value) for value in state()]"]
 
 
 def _widened(check: ReproCheck) -> str:
@@ -302,6 +328,16 @@ def _compare_values(check: ReproCheck, compiled: str, calls: str) -> list[str]:
 def _compare_metadata(check: ReproCheck, compiled: str) -> list[str]:
     name = check.property or "dtype"
     lines = [f"    actual = {compiled}"]
+    if name == SIDE_EFFECT:
+        return [
+            *lines,
+            "    assert expected == actual, (",
+            (
+                '        f"wrong metadata: side effect: the state is {expected} in eager, {actual}'
+                ' compiled"'
+            ),
+            "    )",
+        ]
     if name == "structure":
         return [
             *lines,

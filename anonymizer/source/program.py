@@ -30,7 +30,9 @@ class SourceProgram:
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
-    `tensors` are those of `source_paths`, for the program as it was first written.
+    `tensors` are those of `source_paths`, for the program as it was first written. Where
+    `state_calls` is not 0, the callable's expression gives the callable and a function that reads
+    Python's state, which is looked at after so many calls.
     """
 
     definitions: ast.Module
@@ -41,6 +43,7 @@ class SourceProgram:
     reverse: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     tensors: tuple[tuple[str, str], ...] = ()
+    state_calls: int = 0
 
     def definitions_text(self) -> str:
         """The definitions without imports."""

@@ -227,7 +227,9 @@ def of_assertion(message: str, wanted: Signature | None = None) -> Signature | N
 
 def _property(text: str) -> str | None:
     found = re.match(
-        r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value)\b", text
+        r"(dtype|shape|stride|requires_grad|alias|device|structure|type|python value"
+        r"|side effect)\b",
+        text,
     )
     return found.group(1) if found else None
 

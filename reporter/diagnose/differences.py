@@ -38,7 +38,7 @@ from reporter.diagnose.measuring import (
     steadiness,
 )
 from reporter.diagnose.verdict import Diagnosis
-from reporter.recording.side_effects import is_state, without_state
+from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
 
 _SUMMARIES = {
     Kind.WRONG_METADATA: "The compiled result has other metadata than eager's",
@@ -97,6 +97,11 @@ def _wrong(
     layer = first_bad(climber, differs)
     seen = seen or steadiness(climber, differs)
     kind, name = _kind(climber, compiled)
+    if name == SIDE_EFFECT and climber.ladder[climber.own_name()].good:
+        layer = Layer.DYNAMO  # a graph that is reused for other state: what writes it is Dynamo's
+    elif kind != Kind.WRONG_METADATA:
+        comparison = without_state(comparison)
+        compiled = replace(compiled, detail=describe(comparison))
     cited = [EAGER, AGAIN, EXACT, "compiled", climber.own_name()]
     if kind == Kind.WRONG_RESULT and climber.finding.replay and not climber.finding.grads:
         cited.append("fresh compile")
@@ -126,7 +131,7 @@ def _undefined(climber: Climber) -> tuple[str, ...]:
 
 
 def _summary(kind: Kind, comparison: Comparison) -> str:
-    if kind == Kind.WRONG_METADATA and is_state(gravest(comparison)):
+    if comparison["metadata"] and is_state(gravest(comparison)):
         return _LOST_EFFECT
     return _SUMMARIES[kind]
 
@@ -146,7 +151,8 @@ def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
         if excuse(climber, values, OF_VALUES) is None:
             metadata = []
     if metadata:
-        return Kind.WRONG_METADATA, gravest(comparison)["property"]
+        worst = gravest(comparison)
+        return Kind.WRONG_METADATA, SIDE_EFFECT if is_state(worst) else worst["property"]
     if wrong and all(item["property"] == "gradient" for item in wrong):
         return Kind.WRONG_GRADIENT, None
     return Kind.WRONG_RESULT, None

@@ -38,12 +38,13 @@ from reporter.core.kinds import (
 )
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_crash, same_crash
-from reporter.diagnose.ladder import EAGER, EXACT
+from reporter.diagnose.ladder import EAGER, EXACT, OTHER_RUNS
 from reporter.diagnose.switches import UNSET, ConfigSwitch, Settings
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
+from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
 
 _RANDOM = "torch._inductor.config.fallback_random"
 
@@ -128,6 +129,10 @@ def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
     eager = ladder[EAGER]
     forced = ladder["fallback_random"].outcome == RungOutcome.DIFFERS
 
+    runs = [ladder[name] for name in OTHER_RUNS]
+    snapshots = [run.snapshot for run in runs if run.snapshot]
+    others = snapshots if len(snapshots) == len(runs) else []  # else no side effect was seen
+
     def experiment(variation: Variation) -> Future[Trial]:
         path = finding.live_call.folder / f"vary-{finding.call}-{next(numbers)}-{id(ladder)}.pt"
         rung: Rung = {
@@ -145,6 +150,7 @@ def call_experiment(diagnosis: Diagnosis, timeout: float) -> Experiment:
             exact=ladder[EXACT].snapshot if ladder[EXACT].good else None,
             coarse=bool(ladder.facts.get("coarse")),
             random=ladder.draws,
+            again=others,
         )
         trial: Future[Trial] = Future()
         started = time.monotonic()
@@ -191,6 +197,8 @@ def judge_run(
                 return True, "accepts the call"
             if comparison is None:
                 return None, "not compared"
+            if wanted.property != SIDE_EFFECT:
+                comparison = without_state(comparison)
             if comparison["same"]:
                 return False, "agrees with eager"
             return _difference(wanted, comparison)
@@ -210,6 +218,10 @@ def _exception(
 
 
 def _difference(wanted: Signature, comparison: Comparison) -> tuple[bool | None, str]:
+    """What a varied call says that returned; its `comparison` is not the same as eager's."""
+    if wanted.property == SIDE_EFFECT:
+        same = any(map(is_state, comparison["metadata"]))
+        return (True, "differs") if same else (None, "differs in another way")
     properties = {item["property"] for item in comparison["metadata"]}
     minded = [item for item in comparison["values"] if not item["same"]]
     if wanted.kind == Kind.WRONG_METADATA:

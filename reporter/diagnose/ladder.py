@@ -38,6 +38,8 @@ RECAST = "eager mode with undefined casts changed"
 REORDERED = "eager mode with colliding writes reordered"
 #: With other clocks and addresses: what a side effect must not depend on.
 ELSEWHERE = "eager mode at another time"
+#: The eager runs that tell which side effects can be compared.
+OTHER_RUNS = (AGAIN, ELSEWHERE)
 NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
 IN_PARTS = "fullgraph=False"
@@ -296,7 +298,7 @@ class Climber:
     def _others(self) -> tuple[str, ...] | None:
         """The snapshots of the other eager runs; None if one of them fails."""
         rungs = self.ladder.rungs
-        runs = [rungs.get(name) or self._run(name) for name in (AGAIN, ELSEWHERE)]
+        runs = [rungs.get(name) or self._run(name) for name in OTHER_RUNS]
         snapshots = tuple(run.snapshot for run in runs if run.snapshot)
         return snapshots if len(snapshots) == len(runs) else None
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
@@ -315,6 +315,8 @@ class ReproBuilder:
     def _slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
         check = self._check()
+        if check.property == SIDE_EFFECT:
+            return None
         if self._comes_early(check):
             self.ask.overrides = early_end.ENDS_AT_COMPILER
         for captured, way in self.recorded.captures:
@@ -356,16 +358,17 @@ class ReproBuilder:
 
     def _graphs(self) -> Iterator[Candidate]:
         check = self._check()
+        if check.property == SIDE_EFFECT:
+            return  # a graph holds tensors alone
         for graph, way in self.recorded.captures:
             yield from initial_candidates.graph_candidates(graph, way, check, self.recorded.layer)
 
     def _rewritten(self) -> Iterator[Candidate]:
         say = self.progress.note if self.options.verbose else lambda _: None
         content = source_candidates.program(self.recorded, say=say)
-        if content is not None:
-            yield from initial_candidates.source_candidates(
-                content, self._check(), self.recorded.layer
-            )
+        check = self._check()
+        for shown in source_candidates.shown(content, check) if content is not None else ():
+            yield from initial_candidates.source_candidates(shown, check, self.recorded.layer)
 
     # -- reduction and verification ----------------------------------------------------------------
 

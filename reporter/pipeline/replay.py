@@ -112,5 +112,5 @@ def _candidates(recorded: Recorded) -> Iterator[Candidate]:
                 graph, way, recorded.check, recorded.layer
             )
     content = source_candidates.program(recorded, say=lambda _: None)
-    if content is not None:
-        yield from initial_candidates.source_candidates(content, recorded.check, recorded.layer)
+    for shown in source_candidates.shown(content, recorded.check) if content is not None else ():
+        yield from initial_candidates.source_candidates(shown, recorded.check, recorded.layer)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import ReproBody
-from anonymizer.source import reduce, rewrite
+from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.source import reduce, rewrite, state
 from anonymizer.source.rewrite import SourceError, SourceProgram
 from anonymizer.source.symbols.imports import import_lines
 from reporter.core.candidate import Candidate
@@ -37,6 +37,7 @@ class Rewritten:
             inputs=tuple(program.inputs_lines()),
             is_module="(" in program.callable_expression,
             imports=tuple(line for line in program.imports() if line),
+            state_calls=program.state_calls,
         )
 
 
@@ -62,6 +63,14 @@ def program(
             f" {Path(place.filename).name}"
         )
     return None
+
+
+def shown(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
+    """The program as the check can judge it: where a side effect is lost, with its state."""
+    if check.property == SIDE_EFFECT:
+        yield from map(Rewritten, state.observed(content.program))
+    else:
+        yield content
 
 
 def backend(recorded: Recorded) -> SourceProgram | None:

@@ -1,0 +1,118 @@
+"""A rewritten program that shows what it does to Python's state.
+
+The definitions move into a function, so that each run has state of its own and what was a closure
+is one again; beside the callable it returns a function that reads the state. A repro compares what
+that reads after an eager run and after a compiled one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from anonymizer.source.program import SourceProgram
+
+#: The function that makes the callable and its state.
+FACTORY = "program"
+_MODEL = "model"
+_CONTAINERS = frozenset("list dict set deque defaultdict OrderedDict Counter bytearray".split())
+_LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+
+def observed(program: SourceProgram) -> Iterator[SourceProgram]:
+    """The program with its state beside it: lengths of containers before their contents, and one
+    call before two. Nothing where it has no state to be seen.
+    """
+    names = {node.id for node in ast.walk(program.definitions) if isinstance(node, ast.Name)}
+    if FACTORY in names or program.backend is not None:
+        return
+    for calls in (1, 2):
+        for lengths in (True, False):
+            read = list(_expressions(program, lengths))
+            if read and (lengths or read != list(_expressions(program, True))):
+                yield _wrapped(program, read, calls)
+
+
+def _wrapped(program: SourceProgram, read: list[str], calls: int) -> SourceProgram:
+    body = [_Nonlocal(_assigned(program)).visit(_copy(node)) for node in program.definitions.body]
+    model = program.callable_expression
+    if not model.isidentifier():
+        body += ast.parse(f"{_MODEL} = {model}").body
+        model = _MODEL
+    body += ast.parse(f"({model}, lambda: [{', '.join(read)}])").body
+    returned = body.pop()
+    assert isinstance(returned, ast.Expr)
+    body.append(ast.Return(returned.value))
+    factory = ast.parse(f"def {FACTORY}():\n    pass").body[0]
+    assert isinstance(factory, ast.FunctionDef)
+    factory.body = body
+    return replace(
+        program,
+        definitions=ast.Module([factory], []),
+        callable_expression=f"{FACTORY}()",
+        state_calls=calls,
+    )
+
+
+def _copy(node: ast.stmt) -> ast.stmt:
+    return ast.parse(ast.unparse(ast.fix_missing_locations(node))).body[0]
+
+
+def _assigned(program: SourceProgram) -> set[str]:
+    """Names of variables that the definitions assign at their top level."""
+    return {name for name, _ in _variables(program.definitions.body)}
+
+
+def _variables(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                yield target.id, node.value
+
+
+class _Nonlocal(ast.NodeTransformer):
+    """Global variables of the program are the factory's now."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Global(self, node: ast.Global) -> ast.stmt:
+        return ast.Nonlocal(node.names) if set(node.names) <= self.names else node
+
+
+def _expressions(program: SourceProgram, lengths: bool) -> Iterator[str]:
+    """What reads the state, one expression for each variable, class attribute and object."""
+    classes = {
+        node.name: node for node in program.definitions.body if isinstance(node, ast.ClassDef)
+    }
+    for name, value in _variables(program.definitions.body):
+        yield from _reading(name, value, lengths, set(classes))
+    for owner, definition in classes.items():
+        for name, value in _variables(definition.body):
+            if not name.startswith("__"):
+                yield from _reading(f"{owner}.{name}", value, lengths, set(classes))
+    if "(" in program.callable_expression and not lengths:
+        yield f'{{k: v for k, v in vars({_MODEL}).items() if k[0] != "_"}}'
+
+
+def _reading(name: str, value: ast.expr, lengths: bool, classes: set[str]) -> Iterator[str]:
+    if _is_container(value):
+        yield f"len({name})" if lengths else name
+    elif isinstance(value, ast.Constant):
+        yield name
+    elif isinstance(value, ast.Call) and _called(value) in classes:
+        yield f"vars({name})"
+
+
+def _is_container(value: ast.expr) -> bool:
+    return isinstance(value, _LITERALS) or (
+        isinstance(value, ast.Call) and _called(value) in _CONTAINERS
+    )
+
+
+def _called(value: ast.Call) -> str:
+    if isinstance(value.func, ast.Attribute):
+        return value.func.attr
+    return value.func.id if isinstance(value.func, ast.Name) else ""
