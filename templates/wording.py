@@ -43,6 +43,7 @@ _WHAT = {
     "wrong_result": "`torch.compile` gives a wrong result without any error",
     "wrong_gradient": "`torch.compile` gives a wrong gradient without any error",
     "wrong_metadata": "`torch.compile` gives an output whose metadata is not that of eager mode",
+    "side_effect": "`torch.compile` does not leave Python's state as eager mode does",
     "accepts_invalid": "`torch.compile` accepts a program that eager mode rejects with an error",
     "process_death": "the compiled program kills the Python process with {exception}",
     "hang": "`torch.compile` does not come to an end",
@@ -57,6 +58,7 @@ SUMMARIES = {
     "wrong_result": "The compiled call returns wrong values without an error.",
     "wrong_gradient": "The compiled backward pass returns wrong gradients.",
     "wrong_metadata": "The compiled result has another {property} than eager's.",
+    "side_effect": "The compiled call does not leave Python's state as eager does.",
     "accepts_invalid": (
         "Eager refuses the call with {exception}; the compiled call returns a result."
     ),
@@ -73,6 +75,7 @@ _TITLES = {
     "wrong_result": "torch.compile: wrong result with {operators}",
     "wrong_gradient": "torch.compile: wrong gradient with {operators}",
     "wrong_metadata": "torch.compile: output metadata differs from eager with {operators}",
+    "side_effect": "torch.compile: a side effect on Python's state is lost with {operators}",
     "accepts_invalid": "torch.compile accepts {operators} that eager rejects",
     "process_death": "torch.compile: {exception} kills the process with {operators}: {message}",
     "hang": "torch.compile hangs with {operators}",
@@ -93,7 +96,7 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     if kernel.is_kernel(report):
         return kernel.title(report)
     verdict = report["verdict"]
-    pattern = _TITLES.get(verdict["kind"], verdict["summary"].replace("{", "(").replace("}", ")"))
+    pattern = _TITLES.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
         place = raised_in(log)
@@ -105,6 +108,12 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         operators=(_operators(report, 3) or "a small program") + _condition(report),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+
+
+def _kind(verdict: Mapping[str, Any]) -> str:
+    """The kind of a verdict; a lost side effect is a kind of its own in words."""
+    is_effect = verdict["summary"] == SUMMARIES["side_effect"]
+    return "side_effect" if is_effect else str(verdict["kind"])
 
 
 def neighbour_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -171,7 +180,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
     place = raised_in(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
-    what = _WHAT.get(verdict["kind"], one_line(verdict["summary"]).rstrip(".")).format(
+    what = _WHAT.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
         exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
@@ -270,6 +279,8 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "hang":
         return "the program comes to an end, as in eager mode", "it does not"
     actual = code(verdict["message"]) if verdict["message"] else one_line(verdict["summary"], 300)
+    if _kind(verdict) == "side_effect":
+        return "the same state as eager mode leaves", actual
     if kind == "wrong_metadata":
         return "dtype, shape, strides and aliasing as in eager mode", actual
     shown = describe_elements(report)

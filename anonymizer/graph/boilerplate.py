@@ -191,7 +191,7 @@ def _run(body: ReproBody, check: ReproCheck) -> list[str]:
 
 
 def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
-    """`run(compile)`, which returns Python's state as texts."""
+    """`run(compile)`, which returns Python's state as text."""
     lines = [
         "def run(compile):",
         "    torch.manual_seed(0)",
@@ -205,7 +205,7 @@ def _run_for_state(body: ReproBody, check: ReproCheck) -> list[str]:
     if body.state_calls > 1:
         lines.append(f"{indent}for _ in range({body.state_calls}):")
         indent += "    "
-    return [*lines, f"{indent}function(*inputs())", "    return [str(value) for value in state()]"]
+    return [*lines, f"{indent}function(*inputs())", "    return str(state())"]
 
 
 def _widened(check: ReproCheck) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
+from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
 
 #: Most characters of a line with arguments written where they are used.
@@ -96,6 +97,8 @@ def render_plain(
     Raises:
         ValueError: the form does not fit the program.
     """
+    if body.state_calls:
+        return render_effect(body, check)
     return _Writer(read_script(body, check, keeps_names), check, form).text()
 
 

@@ -316,14 +316,14 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
             with stage("forward"):
                 function = _function(call, rung)
             stamps = outputs.stamps(reachable)
-            noted = side_effects.note(call.function, call.args, call.kwargs)
+            noted = _note(call)
             with _around(rung), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
         effects: outputs.SavedEffects = {
             "before": noted,
-            "after": side_effects.note(call.function, call.args, call.kwargs),
+            "after": _note(call),
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
@@ -346,6 +346,11 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         }
     os.replace(rung["snapshot"] + ".part", rung["snapshot"])
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
+
+
+def _note(call: RecordedCall) -> side_effects.State:
+    backend = call.options.get("backend")
+    return side_effects.note(call.function, call.args, call.kwargs, backend)
 
 
 class _Stage:

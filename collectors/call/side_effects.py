@@ -57,10 +57,17 @@ _STDLIB = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
 class Walk:
     """Visits what a callable and its arguments can reach, nearest first.
 
-    `state` is the note; `owners` are the objects that it tells of, by label.
+    `state` is the note; `owners` are the objects that it tells of, by label. What a compiler of the
+    program's own, the `backend`, reaches is left out: it runs at its own times.
     """
 
-    def __init__(self, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Any,
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        backend: Any = None,
+    ) -> None:
         self.state: State = {}
         self.owners: Dict[str, Any] = {}
         self._queue: collections.deque = collections.deque()  # type: ignore[type-arg]
@@ -75,6 +82,8 @@ class Walk:
             label, value = self._queue.popleft()
             with contextlib.suppress(Exception):  # objects may refuse to be looked at
                 self._visit(label, value)
+        if callable(backend):
+            self._ignored.update(Walk(backend, (), {})._labels)
         self._forget_ignored()
 
     # -- what is visited --------------------------------------------------------------------------
@@ -283,17 +292,20 @@ class Walk:
                     del self.state[label][name]
 
 
-def note(function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> State:
+def note(
+    function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any], backend: Any = None
+) -> State:
     """The plain state that a call can reach.
 
     Args:
         function: what is called, not compiled.
+        backend: the argument of torch.compile.
 
     Returns:
         nothing at all where the program cannot be looked at; it never raises.
     """
     try:
-        return Walk(function, args, kwargs).state
+        return Walk(function, args, kwargs, backend).state
     except Exception:
         return {}
 

@@ -133,7 +133,8 @@ class WatchedCall:
         torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
 
     def _note(self) -> side_effects.State:
-        return side_effects.note(self.call.watched.function, self.call.args, self.call.kwargs)
+        watched, _, args, kwargs = self.call
+        return side_effects.note(watched.function, args, kwargs, watched.options.get("backend"))
 
     def _reachable(self) -> Dict[str, torch.Tensor]:
         return context.reachable(self.call.watched.function, self.call.args, self.call.kwargs)

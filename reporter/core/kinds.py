@@ -57,7 +57,8 @@ class Kind(_Word):
     WRONG_RESULT = "wrong_result"
     #: The forward pass agrees, the compiled backward pass returns other gradients.
     WRONG_GRADIENT = "wrong_gradient"
-    #: Shape, dtype, stride, aliasing or requires_grad of a result is not eager's.
+    #: Shape, dtype, stride, aliasing or requires_grad of a result is not eager's, or a side effect
+    #: on Python's state is lost.
     WRONG_METADATA = "wrong_metadata"
     #: Right when compiled afresh, wrong when an earlier compile is reused: a missing guard.
     STALE_GRAPH = "stale_graph"

@@ -31,8 +31,9 @@ _EXPLANATIONS: Mapping[Kind, str] = {
         " pass returns others than eager's. Training with it goes wrong without an error."
     ),
     Kind.WRONG_METADATA: (
-        "A property of a result (shape, dtype, stride, aliasing, requires_grad) is another than in"
-        " eager mode, so code that relies on it breaks later."
+        "A property of a result (shape, dtype, stride, aliasing, requires_grad), or what the call"
+        " leaves in Python's state, is another than in eager mode, so code that relies on it breaks"
+        " later."
     ),
     Kind.ACCEPTS_INVALID: (
         "Eager mode refuses these inputs with an error; the compiled call skips the check and"

@@ -447,4 +447,5 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
         "property": recorded.signature.property if recorded.signature else "metadata",
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
-    return SUMMARIES[recorded.kind].format(**values)
+    is_effect = recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT
+    return SUMMARIES["side_effect" if is_effect else recorded.kind].format(**values)
