@@ -58,7 +58,6 @@ SUMMARIES = {
     "wrong_result": "The compiled call returns wrong values without an error.",
     "wrong_gradient": "The compiled backward pass returns wrong gradients.",
     "wrong_metadata": "The compiled result has another {property} than eager's.",
-    "side_effect": "The compiled call does not leave Python's state as eager does.",
     "accepts_invalid": (
         "Eager refuses the call with {exception}; the compiled call returns a result."
     ),
@@ -69,6 +68,8 @@ SUMMARIES = {
         " is right."
     ),
 }
+#: The same for wrong metadata that is no output's.
+EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
 _TITLES = {
     "crash": "torch.compile raises {exception}: {message}",
     "crash_on_recompile": "torch.compile raises {exception} on the second compile: {message}",
@@ -110,9 +111,9 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
 
 
-def _kind(verdict: Mapping[str, Any]) -> str:
+def _kind(verdict: Mapping[str, object]) -> str:
     """The kind of a verdict; a lost side effect is a kind of its own in words."""
-    is_effect = verdict["summary"] == SUMMARIES["side_effect"]
+    is_effect = verdict["summary"] == EFFECT_SUMMARY
     return "side_effect" if is_effect else str(verdict["kind"])
 
 

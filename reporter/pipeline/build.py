@@ -43,7 +43,7 @@ from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
-from templates.wording import SUMMARIES
+from templates.wording import EFFECT_SUMMARY, SUMMARIES
 
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
@@ -447,5 +447,6 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
         "property": recorded.signature.property if recorded.signature else "metadata",
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
-    is_effect = recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT
-    return SUMMARIES["side_effect" if is_effect else recorded.kind].format(**values)
+    if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
+        return EFFECT_SUMMARY
+    return SUMMARIES[recorded.kind].format(**values)

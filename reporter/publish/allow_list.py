@@ -16,7 +16,7 @@ from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.lint.run import RULES
 from templates import own_text
-from templates.wording import SUMMARIES
+from templates.wording import EFFECT_SUMMARY, SUMMARIES
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
@@ -60,7 +60,7 @@ def check_outgoing(
         allowed: public values that look like credentials or addresses (see `public_values`).
     """
     ours = OwnText(
-        code="\n".join((own_text(code=True), boilerplate_text(), *SUMMARIES.values())),
+        code="\n".join((own_text(code=True), boilerplate_text(), EFFECT_SUMMARY, *SUMMARIES.values())),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot

@@ -449,13 +449,15 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
             {"exit": 1, "script_exception": {"class": "A", "place": "test_x"}},
             "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
             "what fails is not the result of a compiled call."
-            " Side effects on Python objects (attributes, lists, globals) were not compared.",
+            " Of Python's state, the program's own attributes, containers, globals and closures that"
+            " these calls can reach were compared; what is printed was not.",
         ),
         (
             {"exit": 1},
             "The script fails, but what 1 compiled call returned agrees with eager on the same inputs: "
             "what fails is not the result of a compiled call."
-            " Side effects on Python objects (attributes, lists, globals) were not compared.",
+            " Of Python's state, the program's own attributes, containers, globals and closures that"
+            " these calls can reach were compared; what is printed was not.",
         ),
     ],
 )
