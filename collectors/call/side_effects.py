@@ -152,7 +152,7 @@ class Walk:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if id(cell) not in self._labels:
                 self._labels[id(cell)] = label + "/" + name
-                self.owners[label + "/" + name] = cell
+                self.owners[label + "/" + name + " cell"] = cell
                 with contextlib.suppress(ValueError):  # it is empty
                     self._field(fields, label, name, cell.cell_contents)
         for name in sorted(found):

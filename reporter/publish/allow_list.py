@@ -60,7 +60,9 @@ def check_outgoing(
         allowed: public values that look like credentials or addresses (see `public_values`).
     """
     ours = OwnText(
-        code="\n".join((own_text(code=True), boilerplate_text(), EFFECT_SUMMARY, *SUMMARIES.values())),
+        code="\n".join(
+            (own_text(code=True), boilerplate_text(), EFFECT_SUMMARY, *SUMMARIES.values())
+        ),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot

@@ -163,6 +163,20 @@ CASES: dict[str, Case] = {
     "floor_divide_transposed_strides": _bug(
         "wrong_metadata", "inductor", "floor_divide_transposed_strides"
     ),
+    # -- side effects on Python's state
+    # --------------------------------------------------------------------------------
+    "effect_lost_in_a_method": _bug("wrong_metadata", "dynamo", live=True),
+    "effect_lost_in_a_scope": _bug("wrong_metadata", "dynamo"),
+    "effect_wrong_in_a_full_deque": _bug("wrong_metadata", "dynamo"),
+    "effect_lost_in_a_set": _bug("wrong_metadata", "dynamo"),
+    "effect_lost_in_a_metaclass": _bug("wrong_metadata", "dynamo"),
+    "effect_lost_in_a_key": _bug("wrong_metadata", "dynamo"),
+    "right_clock_in_a_log": _fine("not_reproduced", "none", live=True),
+    "right_effects_that_compiling_changes": _fine("not_reproduced", "none", live=True),
+    "right_effects_of_random_numbers": _fine("not_reproduced", "none"),
+    "right_addresses_as_keys": _fine("not_reproduced", "none"),
+    "right_numbers_out_of_tensors": _fine("not_reproduced", "none"),
+    "right_caches_that_grow": _fine("not_reproduced", "none"),
     # -- eager refuses
     # ------------------------------------------------------------------------------------------------
     "returns_where_eager_raises": _bug("accepts_invalid", "backend", live=True),

@@ -11,7 +11,11 @@ from reporter.diagnose.experiment import judge_run
 
 SAME: Json = {"same": True, "metadata": [], "values": []}
 WRONG: Json = {"same": False, "metadata": [], "values": [{"property": "value", "same": False}]}
-STRIDE: Json = {"same": False, "metadata": [{"where": "output 0", "property": "stride"}], "values": []}
+STRIDE: Json = {
+    "same": False,
+    "metadata": [{"where": "output 0", "property": "stride"}],
+    "values": [],
+}
 RAISED: Json = {"exception": "ValueError", "first_line": "bad", "message": "bad", "frames": []}
 RUNS: list[tuple[str, Signature, Json, Json | None, bool | None]] = [
     ("gone", Signature(Kind.WRONG_RESULT), {"outcome": "ok"}, SAME, False),

@@ -1,0 +1,20 @@
+import torch
+
+
+class Seen(set):
+    def add(self, value):
+        self.asked += 1
+        super().add(value)
+
+
+seen = Seen()
+seen.asked = 0
+
+
+@torch.compile(backend="eager")
+def program(x):
+    seen.add(x.dim())
+    return x + 1
+
+
+program(torch.ones(3))

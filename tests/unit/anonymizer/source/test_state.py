@@ -1,0 +1,94 @@
+"""A rewritten program with its state beside it, and the repros that compare it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck, render
+from anonymizer.plain.forms import PlainForm, render_plain
+from anonymizer.source.program import SourceProgram
+from anonymizer.source.state import observed
+
+CHECK = ReproCheck("wrong_metadata", property=SIDE_EFFECT)
+
+
+def program(definitions: str, callable_expression: str = "repro") -> SourceProgram:
+    inputs = ast.parse("def inputs():\n    x = torch.ones(2)\n    return (x,)").body[0]
+    assert isinstance(inputs, ast.FunctionDef)
+    return SourceProgram(ast.parse(definitions), callable_expression, ast.Module(inputs.body, []))
+
+
+STATE = """
+state1 = []
+state2 = 0
+class Thing1:
+    items = {}
+thing1 = Thing1()
+def repro(x):
+    global state2
+    state2 += 1
+    state1.append(1)
+    return x
+"""
+
+
+def body_of(one: SourceProgram) -> ReproBody:
+    return ReproBody(
+        one.definitions_text(),
+        one.callable_expression,
+        tuple(one.inputs_lines()),
+        is_module=False,
+        state_calls=one.state_calls,
+    )
+
+
+def test_lengths_come_before_contents_and_one_call_before_two() -> None:
+    read = [
+        (one.state_calls, one.definitions_text().rpartition("lambda: ")[2])
+        for one in observed(program(STATE))
+    ]
+    lengths = "[len(state1), state2, vars(thing1), len(Thing1.items)])"
+    contents = "[state1, state2, vars(thing1), Thing1.items])"
+    assert read == [(1, lengths), (1, contents), (2, lengths), (2, contents)]
+
+
+def test_global_variables_are_those_of_the_factory() -> None:
+    text = next(observed(program(STATE))).definitions_text()
+    namespace: dict[str, object] = {}
+    exec(text, namespace)
+    make = namespace["program"]
+    (repro, state), (_, other) = make(), make()  # type: ignore[operator]
+    repro(1)
+    assert state()[:2] == [1, 1] and other()[:2] == [0, 0]
+
+
+def test_a_program_without_state_is_not_wrapped() -> None:
+    assert list(observed(program("def repro(x):\n    return x"))) == []
+
+
+def test_a_module_shows_its_attributes() -> None:
+    source = (
+        "class Net(nn.Module):\n    def forward(self, x):\n        self.n = 1\n        return x"
+    )
+    once, twice = observed(program(source, "Net()"))
+    assert "model = Net()" in once.definitions_text() and "vars(model)" in once.definitions_text()
+    assert (once.state_calls, twice.state_calls) == (1, 2)
+
+
+@pytest.mark.parametrize("at", (0, 2))
+def test_the_repros_are_programs(at: int) -> None:
+    one = list(observed(program(STATE)))[at]
+    harness, plain = render(body_of(one), CHECK), render_plain(body_of(one), CHECK, PlainForm())
+    for text in (harness, plain):
+        ast.parse(text)
+        assert "torch.compile(" in text
+    assert "wrong metadata: side effect" in harness
+    assert plain.rstrip().endswith("assert actual() == expected(), (actual(), expected())")
+
+
+def test_what_needs_more_than_the_call_has_no_plain_form() -> None:
+    one = next(observed(program(STATE)))
+    with pytest.raises(ValueError):
+        render_plain(body_of(one), ReproCheck("wrong_metadata", prelude="x = 1"), PlainForm())
