@@ -11,6 +11,7 @@ import pytest
 from reporter.diagnose.ladder import (
     AGAIN,
     EAGER,
+    ELSEWHERE,
     EXACT,
     FILLED,
     NUDGED,
@@ -620,3 +621,62 @@ def test_a_graph_that_only_the_program_itself_reuses_wrongly_lacks_a_guard_of_dy
     assert (found.kind, found.layer) == ("stale_graph", "dynamo")
     found, _ = verdict({"compiled": WRONG, "inductor": WRONG}, replay=True)
     assert (found.kind, found.layer) == ("stale_graph", "inductor")
+
+
+# -- side effects
+# ---------------------------------------------------------------------------------------
+
+EFFECT = {
+    "where": "Python state 3",
+    "property": "side effect",
+    "eager": "1 item",
+    "compiled": "0 items (as before the call)",
+}
+LOST = compared(metadata=(EFFECT,))
+LOST_EVERYWHERE = dict.fromkeys(EVERYWHERE, LOST)
+
+
+def test_a_lost_side_effect_is_wrong_metadata_of_the_lowest_layer_that_loses_it() -> None:
+    found, live_call = verdict(LOST_EVERYWHERE, comparison=LOST)
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_metadata", "dynamo", True)
+    assert found.signature is not None and found.signature.property == "side effect"
+    assert found.summary == (
+        "The compiled call does not leave Python's state as eager does (Python state 3: 1 item in"
+        " eager, 0 items (as before the call) compiled)."
+    )
+    assert ELSEWHERE in live_call.measured()
+
+
+def test_no_value_excuse_explains_a_side_effect() -> None:
+    facts = {"uninitialized": ["empty"], "undefined_casts": [{"elements": 1}], "coarse": True}
+    rungs = {**LOST_EVERYWHERE, PERTURBED: WRONG, OTHERWISE: WRONG, FILLED: WRONG, RECAST: WRONG}
+    found, _ = verdict(rungs, facts=facts, comparison=LOST)
+    assert (found.kind, found.layer) == ("wrong_metadata", "dynamo")
+
+
+def test_a_side_effect_that_only_a_reused_graph_loses_is_dynamos() -> None:
+    found, _ = verdict({"compiled": LOST}, comparison=LOST)
+    assert (found.kind, found.layer) == ("wrong_metadata", "dynamo")
+
+
+def test_other_random_numbers_explain_a_side_effect_that_is_gone_with_eagers() -> None:
+    rungs = {"compiled": LOST, "inductor": LOST}
+    found, _ = verdict(rungs, facts={"random": ["rand"]}, comparison=LOST)
+    assert found.kind == "rng"
+    found, _ = verdict({**rungs, "fallback_random": LOST}, facts={"random": ["rand"]}, comparison=LOST)
+    assert found.kind == "wrong_metadata"
+
+
+def test_values_that_nothing_excuses_come_before_a_side_effect() -> None:
+    both = compared(value(), metadata=(EFFECT,))
+    found, _ = verdict(dict.fromkeys(EVERYWHERE, both), comparison=both)
+    assert (found.kind, found.comparison) == ("wrong_result", WRONG)
+    assert "max abs error" in found.summary
+    rungs = {**dict.fromkeys(("compiled", "inductor"), both), PERTURBED: WRONG}
+    found, _ = verdict(rungs, comparison=both)
+    assert found.kind == "wrong_metadata"
+
+
+def test_where_another_eager_run_fails_nothing_is_said_of_side_effects() -> None:
+    found, _ = verdict({**LOST_EVERYWHERE, ELSEWHERE: raises()}, comparison=LOST)
+    assert not found.is_bug
