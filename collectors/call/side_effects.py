@@ -32,7 +32,7 @@ State = Dict[str, Dict[str, Leaf]]
 #: goes by distance.
 _MOST_OBJECTS = 4000
 #: Items of one container: the first and the last ones.
-_MOST_ITEMS = 64
+_MOST_ITEMS = 32
 _DEEP_TUPLE = 3
 #: Larger integers are addresses, hashes or clocks.
 _LARGE = 1 << 40

@@ -283,7 +283,9 @@ class ReproBuilder:
         more = f" ({'; '.join(reasons)})" if reasons else ""
         small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
         # what fails before a value is read needs none
-        is_of_values = self.recorded.kind not in (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
+        crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
+        is_effect = self.wanted.property == SIDE_EFFECT
+        is_of_values = self.recorded.kind not in crashes and not is_effect
         if small and is_of_values and not self.options.allow_values:
             names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
             hint = (

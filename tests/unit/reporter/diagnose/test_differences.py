@@ -663,7 +663,9 @@ def test_other_random_numbers_explain_a_side_effect_that_is_gone_with_eagers() -
     rungs = {"compiled": LOST, "inductor": LOST}
     found, _ = verdict(rungs, facts={"random": ["rand"]}, comparison=LOST)
     assert found.kind == "rng"
-    found, _ = verdict({**rungs, "fallback_random": LOST}, facts={"random": ["rand"]}, comparison=LOST)
+    found, _ = verdict(
+        {**rungs, "fallback_random": LOST}, facts={"random": ["rand"]}, comparison=LOST
+    )
     assert found.kind == "wrong_metadata"
 
 
