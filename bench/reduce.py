@@ -199,14 +199,19 @@ def ours(task: Task, script: Path, folder: Path) -> Row:
         task.name,
         OURS,
         (ran,),
-        sum(parts.get(name, 0.0) for name in ("script", "ladder", "details")) or None,
-        sum(parts.get(name, 0.0) for name in ("rewrite", "reduce")) or ran.seconds,
+        _wall(parts, "record", "diagnose", "capture") or None,
+        _wall(parts, "rewrite", "reduce") or ran.seconds,
         repro.get("candidates"),
         repro.get("statements"),
         lines(path),
         "yes" if alone else "no",
         "" if repro or ran.code is None else _ending(document, ran),
     )
+
+
+def _wall(stages: dict[str, dict[str, float]], *names: str) -> float:
+    """Wall seconds of stages of report.json."""
+    return sum(stages[name]["wall"] for name in names if name in stages)
 
 
 def minifier(task: Task, mode: str, script: Path, folder: Path) -> Row:

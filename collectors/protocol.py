@@ -365,6 +365,8 @@ class FinishedEvent(ProgramEnding):
     #: Seconds that the watching took in the program.
     overhead: float
     complaints: ComplaintCounts
+    #: Frames that Dynamo compiled, or tried to.
+    compilations: int
 
 
 #: What a recorder tells of one call, and waits for a `HostReply` to.
@@ -617,6 +619,10 @@ class CallAnswer(_CallAnswer, total=False):
     signal: str
     #: Why there is no result; for a death or a time-out the end of the log with Python's stacks.
     detail: str
+    #: Seconds of processors that the fork and what it waited for have used.
+    cpu: float
+    #: Frames that Dynamo compiled, or tried to.
+    compilations: int
 
 
 class RunRequest(_Sent):
@@ -1091,6 +1097,8 @@ class ScriptEvidenceAnswer(EvidenceAnswer, total=False):
     #: Exit code.
     exit: int
     failure: Failure
+    #: Frames that Dynamo compiled, or tried to.
+    compilations: int
 
 
 class EnvironmentRequest(_Sent):
@@ -1272,6 +1280,8 @@ class WorkerWarmth(TypedDict):
     #: The backend that compiled, or `import`.
     warm: str
     seconds: float
+    #: Seconds of processors.
+    cpu: float
 
 
 class ReadyMessage(TypedDict):
@@ -1306,6 +1316,8 @@ class CandidateEnding(_CandidateEnding, total=False):
     bisect: BisectCount
     #: What a program with wrong values has in it that torch leaves undefined: casts, writes.
     undefined: List[str]
+    #: Frames that Dynamo compiled, or tried to.
+    compilations: int
 
 
 class CandidateAnswer(CandidateEnding):
@@ -1317,6 +1329,8 @@ class CandidateAnswer(CandidateEnding):
     stdout: str
     stderr: str
     seconds: float
+    #: Seconds of processors that it and what it waited for have used.
+    cpu: float
 
 
 class ErrorElement(TypedDict):

@@ -11,6 +11,7 @@ import sys
 from typing import Any, Dict, List
 
 from ..call import context, failure, restoring, rungs
+from ..dynamo import counters
 from .inductor import InductorFolder
 from .logs import Logs
 from .one_function import OneFunction
@@ -72,6 +73,7 @@ def of_script(spec: Dict[str, Any]) -> Dict[str, Any]:
     except BaseException as error:
         ending.update(exit=1, raised=type(error).__name__)
         ending["failure"] = failure.describe(error)
+    ending["compilations"] = counters.count_compilations()
     return {"outcome": "ok", "found": tools.stop(), **ending}
 
 

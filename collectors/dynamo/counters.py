@@ -56,6 +56,16 @@ def count() -> ComplaintCounts:
     return found
 
 
+def count_compilations() -> int:
+    """How many frames Dynamo has compiled in this process, or tried to (`counters["frames"]` of
+    `torch/_dynamo/convert_frame.py`, from 2.0 on).
+    """
+    utils = sys.modules.get("torch._dynamo.utils")
+    with contextlib.suppress(Exception):
+        return int(utils.counters["frames"]["total"]) if utils is not None else 0
+    return 0
+
+
 def recompile_limit() -> int:
     """How many compiles of one function torch allows; what the setting is called depends on the
     release.

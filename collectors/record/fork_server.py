@@ -23,6 +23,7 @@ import traceback
 from typing import Any, Dict, List, Optional, Union
 
 from ..call import process_groups, rungs, stopping
+from ..dynamo import counters
 from ..protocol import CallAnswer, CallRequest, ForkServerGreeting, StopRequest
 from . import requests
 from .channel import Channel
@@ -146,11 +147,13 @@ class ForkServer:
         os.dup2(log, 1)
         os.dup2(log, 2)
         stopping.prepare()
+        before = counters.count_compilations()
         try:
             process_groups.revive()
             answer = requests.perform(self.call, request)
         except BaseException:
             answer = {"outcome": "error", "detail": traceback.format_exc()[-4000:]}
+        answer["compilations"] = counters.count_compilations() - before
         with open(path + ".part", "w") as out:
             json.dump(answer, out)
         os.replace(path + ".part", path)
@@ -160,25 +163,26 @@ class ForkServer:
         it is.
         """
         for pid, child in list(self.children.items()):
-            done, status = os.waitpid(pid, os.WNOHANG)
+            done, status, used = os.wait4(pid, os.WNOHANG)
             now = time.monotonic()
             if done and child.stopped is None:
-                self._answered(pid, self._answer(child, status))
+                self._answered(pid, self._answer(child, status), used)
             elif done or child.stopped is not None and now > child.stopped + stopping.PATIENCE:
                 if not done:
                     _kill_group(pid)
-                    os.waitpid(pid, 0)
+                    used = os.wait4(pid, 0)[2]
                 # The compilers that it has started as well. Its own number may be another process's
                 # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)})
+                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
                 child.stopped = now
                 stopping.stop(pid)
 
-    def _answered(self, pid: int, answer: CallAnswer) -> None:
-        self.channel.send({"answer": self.children.pop(pid).id, **answer})
+    def _answered(self, pid: int, answer: CallAnswer, used: Any) -> None:
+        cpu = round(used.ru_utime + used.ru_stime, 3)
+        self.channel.send({"answer": self.children.pop(pid).id, **answer, "cpu": cpu})
 
     def _answer(self, child: _Child, status: int) -> CallAnswer:
         """What a child that ended by itself has written, or how it died."""

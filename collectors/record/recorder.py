@@ -256,6 +256,7 @@ class Recorder(CallWatcher):
                 "compiles": self.compiles,
                 "overhead": round(self.overhead, 3),
                 "complaints": counters.count(),
+                "compilations": counters.count_compilations(),
                 **ending,
             }
             self.channel.send(finished)

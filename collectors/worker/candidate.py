@@ -25,6 +25,7 @@ import types
 from typing import Any, Callable, cast
 
 from ..call import bisection, failure
+from ..dynamo import counters
 from ..protocol import (
     CallVariation,
     CandidateEnding,
@@ -129,6 +130,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
     answer: CandidateEnding
     counter: Any = None
+    before = counters.count_compilations()
     try:
         counter = _apply(request.get("overrides") or {})
         if request.get("exhibit"):
@@ -155,6 +157,7 @@ def run(request: CandidateRequest, folder: str) -> int:
         answer = {"outcome": "broken" if broken else "fails", "failure": account, "exit": 1}
         sys.stderr.write(account.get("traceback", ""))
     faulthandler.cancel_dump_traceback_later()
+    answer["compilations"] = counters.count_compilations() - before
     if counter is not None:
         answer["bisect"] = counter.answer()
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):

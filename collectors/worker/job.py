@@ -29,6 +29,7 @@ class Job:
         self.reaped = False
         self.started = time.time()
         self.seconds = 0.0
+        self.cpu = 0.0
         self.announced = False
         self.timed_out = False
         self.cancelled = False
@@ -47,7 +48,8 @@ class Job:
         with self.lock:
             if hasattr(os, "waitid"):
                 kill_group(self.pid)
-            self.status = os.waitpid(self.pid, 0)[1]
+            _, self.status, used = os.wait4(self.pid, 0)
+            self.cpu = used.ru_utime + used.ru_stime
             self.reaped = True
         self.seconds = time.time() - self.started
 
@@ -76,6 +78,7 @@ def read_answer(job: Job) -> CandidateAnswer:
         "stdout": tail(os.path.join(out, "stdout")),
         "stderr": tail(os.path.join(out, "stderr")),
         "seconds": round(job.seconds, 3),
+        "cpu": round(job.cpu, 3),
     }
     signalled = os.WIFSIGNALED(job.status)
     if signalled and job.timed_out:

@@ -23,6 +23,7 @@ import gc
 import json
 import os
 import queue
+import resource
 import select
 import subprocess
 import sys
@@ -64,7 +65,8 @@ class Worker:
         warm = warm_up(self.options.warm)
         gc.collect()
         gc.freeze()
-        self.send({"ready": {"warm": warm, "seconds": round(time.time() - started, 2)}})
+        seconds, cpu = round(time.time() - started, 2), round(_processor_seconds(), 2)
+        self.send({"ready": {"warm": warm, "seconds": seconds, "cpu": cpu}})
         try:
             while self._step():
                 pass
@@ -227,6 +229,12 @@ class Worker:
             self.published += job.slot.produced(job.started)
         self.free.append(job.slot)
         self.send(answer)
+
+
+def _processor_seconds() -> float:
+    """What this process and the ones that it has waited for have used."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def once(options: argparse.Namespace) -> int:

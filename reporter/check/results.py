@@ -16,7 +16,7 @@ from reporter.check.work import CheckResult
 from reporter.core.kinds import CheckOutcome
 from reporter.core.plain import Json
 from reporter.report.sections import (
-    SCHEMA_VERSION,
+    CHECK_VERSION,
     ChangeRow,
     CheckDocument,
     CheckRow,
@@ -83,7 +83,7 @@ class Checked:
         """The document of `check --json`."""
         comments = self.told
         return CheckDocument(
-            schema_version=SCHEMA_VERSION,
+            schema_version=CHECK_VERSION,
             results=tuple(section(CheckRow, check.to_json()) for check in self.results),
             changes=tuple(change.section() for change in self.changes),
             comments=(

@@ -30,6 +30,7 @@ from reporter.evidence.interface import Collected, Excerpt, read_answer, trim
 from reporter.evidence.trace import public_trace
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import COLLECTORS, kill_group
+from reporter.execution.usage import METER
 from reporter.report.sections import CollectorRow, EvidenceSection, PublicBreak, section
 
 TOOLS = ("logs", "trace", "inductor", "phases", "explain")
@@ -180,6 +181,7 @@ def _run(
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    METER.add(processes=1)
     ended = "ended"
     try:
         process.wait(budget)
@@ -197,6 +199,7 @@ def _run(
     ):  # the program took the process down; what was written so far is there
         reason = "the process died" if ended else f"not done within {budget:g} s"
         return {name: {"skipped": reason} for name in tools}, ended
+    METER.add(compilations=answer["compilations"])
     return answer["found"], ended
 
 

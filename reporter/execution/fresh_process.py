@@ -27,6 +27,7 @@ from reporter.core.answer import (
 )
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import kill_group
+from reporter.execution.usage import METER
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
 _RUNNING: set[int] = set()
@@ -123,6 +124,7 @@ def _run(
             stderr=stderr,
             start_new_session=True,
         )
+        METER.add(processes=1)
         _RUNNING.add(process.pid)
         try:
             process.communicate(request.encode(), timeout)
@@ -150,6 +152,7 @@ def _answer(out: Path, code: int, timed_out: bool, seconds: float) -> Answer:
         written = json.loads((out / "answer.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         written = {"outcome": _ENDINGS.get(code, "fails"), "exit": code}
+    METER.add(compilations=written.get("compilations", 0))
     return Answer.from_json({**written, **texts})
 
 

@@ -31,6 +31,7 @@ from reporter.core.plain import Json
 from reporter.execution.compiler_cache import WarmCache
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.launch import kill_group
+from reporter.execution.usage import METER
 
 __all__ = ["Answer", "Isolation", "WorkerPool", "run_cold"]
 
@@ -73,6 +74,8 @@ class _Process:
     log: Path
     deadline: float
     ready: bool = field(default=False, init=False)
+    #: Seconds of processors that it and its candidates have told of.
+    cpu: float = field(default=0.0, init=False)
     inbox: bytes = field(default=b"", init=False)
     outbox: bytearray = field(default_factory=bytearray, init=False)
 
@@ -306,6 +309,7 @@ class WorkerPool:
                 os.close(their_answers)
         os.set_blocking(requests, False)
         self.starts += 1
+        METER.add(processes=1)
         deadline = time.monotonic() + _START_LIMIT
         self._process = _Process(popen, requests, answers, log, deadline)
         self._selector.register(answers, selectors.EVENT_READ)
@@ -348,6 +352,8 @@ class WorkerPool:
     def _take(self, process: _Process, message: Json) -> None:
         if "ready" in message:
             process.ready = True
+            process.cpu = float(message["ready"]["cpu"])
+            METER.add(process.cpu)
             self._warm_cache.release()
             self._wanted = False
             self._failed_starts = 0
@@ -355,6 +361,8 @@ class WorkerPool:
         if "pid" in message:
             self._flying[message["id"]].pid = int(message["pid"])
             return
+        METER.add(message["cpu"], message.get("compilations", 0), processes=1)
+        process.cpu += message["cpu"]
         answer = Answer.from_json(message)
         job = self._flying.pop(message["id"])
         if self.first_seconds is None and answer.outcome not in ("cancelled", "timeout"):
@@ -415,6 +423,7 @@ class WorkerPool:
             pass
         kill_group(process.popen.pid)
         process.popen.wait()
+        METER.add(-process.cpu)  # now the system counts it
         for job in self._flying.values():  # the candidates it left, where they did not end with it
             if job.pid:
                 kill_group(job.pid)

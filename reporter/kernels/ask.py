@@ -13,6 +13,7 @@ from pathlib import Path
 
 from collectors.protocol import KernelsAnswer, KernelSpec
 from reporter.execution.launch import COLLECTORS, environment, kill_group
+from reporter.execution.usage import METER
 
 _IMPORT = re.compile(rb"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
 
@@ -52,6 +53,7 @@ def ask(python: Path, spec: KernelSpec, cwd: Path, timeout: float) -> KernelsAns
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        METER.add(processes=1)
         try:
             _, said = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:

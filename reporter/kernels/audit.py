@@ -71,6 +71,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
         audit=AuditSummary(True, count_terms(terms, identity), ()),
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).section(),
+        timing=to.timing or None,
     )
     evidence = Evidence(
         repro=finished.repro,

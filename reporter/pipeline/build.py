@@ -98,7 +98,6 @@ class ReproBuilder:
         self.size = ""
         self.refusals = Refusals(self.places, judge(self.wanted))
         self.started = time.monotonic()
-        self.stages: list[tuple[str, float]] = []
         self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             self.pool,
@@ -131,17 +130,17 @@ class ReproBuilder:
 
         Raises CannotJudgeError if no public program shows it.
         """
-        self._stage("rewrite", "rebuilding the failing program from stock layers")
+        self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
         seed = self._seed()
         self._end_early(seed)
-        self._stage("sizes" if self.as_whole else "reduce", f"from {rounds.size_of(seed)}")
+        self.progress.stage("sizes" if self.as_whole else "reduce", f"from {rounds.size_of(seed)}")
         reduced = (
             traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         )
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
-            self._stage("ingredients", "what the model needs beside stock layers to fail")
+            self.progress.stage("ingredients", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
         return Reduced(reduced, different)
 
@@ -151,10 +150,10 @@ class ReproBuilder:
         Raises CannotJudgeError if none of them shows the failure here.
         """
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
-        self._stage("plain form", "the statements that people write")
+        self.progress.stage("plain form", "the statements that people write")
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
         found = search.find(reduced.candidate)
-        self._stage("verify", f"{FRESH_PROCESSES} fresh processes")
+        self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text, hits = harness, 0
         cold: tuple[Answer, ...] = ()
         if found is not None:
@@ -196,8 +195,9 @@ class ReproBuilder:
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.harness
         check = reduced.candidate.check
-        self._stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
+        self.progress.stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
         rows = tuple(ablation(self.pool, harness, check, self.wanted))
+        self.progress.stage("culprit", "the pass or operator at fault")
         culprit = self._culprit(harness, check)
         near = () if self.as_whole else tuple(self._neighbours(verified.parts))
         summary = public_summary(self.recorded, cold)
@@ -218,7 +218,6 @@ class ReproBuilder:
             others=tuple(replace(other, text=format_program(other.text)) for other in others),
             unverified=self.others.all(),
             seconds=round(time.monotonic() - self.started, 1),
-            timing=self._timing(),
             differs_from=verified.differs_from,
             different=reduced.different,
             history=(
@@ -235,7 +234,7 @@ class ReproBuilder:
         program.
         """
         seconds = max(answer.seconds for answer in verified.cold)
-        self._stage("exhibits", "the regression test and the pictures, from the final text")
+        self.progress.stage("exhibits", "the regression test and the pictures, from the final text")
         verdict = {
             "kind": str(self.wanted.kind),
             "layer": str(self.recorded.layer),
@@ -252,15 +251,6 @@ class ReproBuilder:
             judge(self.wanted),
         )
         return measure(subject, self._limit(), seconds, self.options.jobs)
-
-    def _stage(self, name: str, detail: str) -> None:
-        self.stages.append((name, time.monotonic()))
-        self.progress.stage(name, detail)
-
-    def _timing(self) -> dict[str, float]:
-        """Wall seconds of each stage so far."""
-        ends = [start for _, start in self.stages[1:]] + [time.monotonic()]
-        return {name: round(end - start, 2) for (name, start), end in zip(self.stages, ends)}
 
     # -- seeds -------------------------------------------------------------------------------------
 
@@ -415,7 +405,7 @@ class ReproBuilder:
         """What else fails in the same way; of what hangs each answer would take the whole limit."""
         if self.recorded.kind == Kind.HANG or self.backend is not None:
             return iter(())
-        self._stage("neighbours", "other dtypes, sizes, layouts and operators")
+        self.progress.stage("neighbours", "other dtypes, sizes, layouts and operators")
         return find_neighbours(self.pool, judge(self.wanted), repro, NEIGHBOURS_BUDGET)
 
     def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:

@@ -14,13 +14,14 @@ from typing import Protocol, TypeVar
 
 from reporter.core.errors import CannotJudgeError, Interrupted
 from reporter.core.settings import Options
-from reporter.execution import interpreter
+from reporter.execution import interpreter, usage
 from reporter.pipeline.run import Run, open_run
 from reporter.pipeline.torch_program import TorchProgram, attached_program
 from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
 from reporter.publish.result import NO_BUG, RECORDING, RunResult
 from reporter.publish.write import Outgoing, publish
+from reporter.recording.attached import Attached
 from reporter.recording.entry_points import check_early
 
 
@@ -46,20 +47,28 @@ def diagnose(options: Options) -> RunResult:
 
 
 def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunResult:
-    """The result for the first kind of program that has something to say."""
+    """The result, and for who asked for it what each stage used."""
     with attached_program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())
         with open_run(options, output, as_whole) as run:
-            if TritonProgram.fits(run):
-                found = go_through_stages(TritonProgram(run), run)
-                if found is not None:
-                    return found
-            with TorchProgram(run, seen) as program:
-                result = _resumable(program, run)
-                assert result is not None
-                return result
+            result = _first_result(run, seen)
+            for line in usage.table(run.progress.rows()) if options.verbose else ():
+                run.progress.note(line)
+            return result
+
+
+def _first_result(run: Run, seen: Attached | None) -> RunResult:
+    """The result for the first kind of program that has something to say."""
+    if TritonProgram.fits(run):
+        found = go_through_stages(TritonProgram(run), run)
+        if found is not None:
+            return found
+    with TorchProgram(run, seen) as program:
+        result = _resumable(program, run)
+        assert result is not None
+        return result
 
 
 def _resumable(program: TorchProgram, run: Run) -> RunResult | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,14 +59,13 @@ _UNSUPPORTED = {
 class Diagnosed:
     """The verdict on a recorded run and what is known beside it.
 
-    `doubtful` asks for a closer look at parts of the graph. `timing` is in wall seconds.
+    `doubtful` asks for a closer look at parts of the graph.
     """
 
     recording: Recording
     diagnosis: Diagnosis
     details: DiagnosisDetails
     doubtful: bool
-    timing: dict[str, float]
 
 
 def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recording:
@@ -98,10 +96,8 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
     progress.stage("diagnose", f"{calls}, {watching}")
     say = progress.note if options.verbose else lambda _: None
     limit = options.timeout / 2
-    clock = [time.monotonic()]
     diagnosis = judge(recording, limit, say, options.rungs)
     doubtful = _doubtful(diagnosis, recording)
-    clock.append(time.monotonic())
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     details = gather(
         diagnosis,
@@ -112,9 +108,7 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
         thorough=not (run.output is not None or doubtful),
         checked=_checks(way_of(options, run.info.path)),
     )
-    clock.append(time.monotonic())
-    timing = _timing(recording, diagnosis, details, clock)
-    return Diagnosed(recording, diagnosis, details, doubtful, timing)
+    return Diagnosed(recording, diagnosis, details, doubtful)
 
 
 def capture_call(run: Run, found: Diagnosed) -> Recorded:
@@ -231,7 +225,7 @@ def _collect(
         output=recording.output,
         reproduced=diagnosis.reproduced,
         command=command(run.options, diagnosis.cited),
-        details=replace_section(found.details.sections, timing=found.timing),
+        details=replace_section(found.details.sections, timing=run.progress.rows()),
         remarks=(*_place(found.diagnosis), *found.details.lines),
         tensors=material.tensors,
         script={"exit": recording.exit, "calls": recording.calls, "compiles": recording.compiles},
@@ -334,23 +328,6 @@ def _ends_itself(text: str) -> bool:
 
 def _last(node: ast.Name | ast.Attribute) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr
-
-
-def _timing(
-    recording: Recording, diagnosis: Diagnosis, details: DiagnosisDetails, clock: list[float]
-) -> dict[str, float]:
-    """Wall seconds of the stages, and what their measurements would have taken one after
-    another.
-    """
-    rungs = diagnosis.ladder.rungs.values() if diagnosis.ladder is not None else ()
-    culprit = details.sections.culprit
-    variants = culprit.measured_seconds if culprit else 0.0
-    return {
-        "script": round(recording.seconds, 2),
-        "ladder": round(clock[1] - clock[0], 2),
-        "details": round(clock[2] - clock[1], 2),
-        "measured": round(sum(rung.seconds for rung in rungs) + variants, 2),
-    }
 
 
 def rungs_json(ladder: Ladder | None) -> list[Json]:

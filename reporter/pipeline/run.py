@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reporter.core.errors import UsageError
-from reporter.core.progress import Progress, open_progress
+from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.diagnose.ladder import RUNGS
 from reporter.execution import interpreter
+from reporter.execution.usage import MeteredProgress
 from reporter.publish.result import RECORDING
 from reporter.recording.entry_points import way_of
 from reporter.report.recorded_call import Recorded
@@ -35,7 +36,7 @@ class Run:
     options: Options
     info: interpreter.InterpreterInfo
     others: tuple[interpreter.InterpreterInfo, ...]
-    progress: Progress
+    progress: MeteredProgress
     folder: Path
     output: Path | None = None
     as_whole: bool = False
@@ -54,7 +55,7 @@ def open_run(options: Options, output: Path | None, as_whole: bool = False) -> I
         info = prepare(options)
     else:
         info, others = interpreters(options, resumed)
-    with open_progress(options) as progress, working_folder() as name:
+    with MeteredProgress(open_progress(options)) as progress, working_folder() as name:
         warning = interpreter.check_compiler()
         if warning:
             progress.note(warning)

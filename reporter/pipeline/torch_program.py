@@ -150,7 +150,7 @@ class TorchProgram:
         assert run.output is not None
         run.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - run.started
-        to = Destination(run.options, run.info, run.output, seconds)
+        to = Destination(run.options, run.info, run.output, seconds, run.progress.rows())
         return audit(to, measured.recorded, measured.built, measured.tools, run.progress.note)
 
     def conclude(self, recorded: Recorded, reason: CannotJudgeError | None = None) -> RunResult:

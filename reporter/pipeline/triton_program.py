@@ -237,7 +237,7 @@ class TritonProgram:
         assert self.run.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - self.run.started
-        to = Destination(self.options, self.info, self.run.output, seconds)
+        to = Destination(self.options, self.info, self.run.output, seconds, self.progress.rows())
         return audit(to, finished, self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:

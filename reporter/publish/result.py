@@ -67,7 +67,6 @@ class BuiltRepro:
     others: tuple[Other, ...]
     unverified: tuple[Other, ...]
     seconds: float
-    timing: dict[str, float]
     differs_from: tuple[Json, ...] = ()
     different: Difference | None = None
     #: Candidates settled, tensor operations and lines, each time the program got smaller.

@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ from reporter.report.sections import (
     ReproInfo,
     Requires,
     RungRow,
+    StageRow,
     StockDifference,
     Verdict,
     section,
@@ -80,13 +81,14 @@ from templates.text import tidy_log
 @dataclass(frozen=True)
 class Destination:
     """Where a report goes: the folder, the options of its run, the interpreter, the wall seconds
-    that the run took.
+    that the run took, and what its stages used.
     """
 
     options: Options
     info: InterpreterInfo
     output: Path
     seconds: float
+    timing: dict[str, StageRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,7 @@ def audit(
     allowing = AllowList(terms, recorded.internals, public)
     form = chosen(options, recorded.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
-        report = _report(
-            recorded, built, info, run.seconds, count_terms(terms, identity), form, shown
-        )
+        report = _report(recorded, built, run, count_terms(terms, identity), form, shown)
         evidence = _evidence(options, recorded, built, report, form, shown)
         report, files = _files(built, report, evidence, form, note)
         if shown and shown.trace:
@@ -173,12 +173,12 @@ def publish(outgoing: Outgoing, overwrite: bool) -> RunResult:
 def _report(
     recorded: Recorded,
     built: BuiltRepro,
-    info: InterpreterInfo,
-    seconds: float,
+    run: Destination,
     terms: int,
     form: IssueForm,
     found: ReproEvidence | None,
 ) -> Report:
+    info = run.info
     count = statements(built.candidate)
     repro = ReproInfo(
         path="repro.py",
@@ -187,7 +187,7 @@ def _report(
         operators=name_operators(built.harness, recorded.layer),
         verified_cold=built.reproduced[0] > 0,
         candidates=built.counts.settled,
-        seconds=round(seconds, 1),
+        seconds=round(run.seconds, 1),
         neighbours=tuple(
             NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.neighbours
         ),
@@ -198,7 +198,6 @@ def _report(
     ]
     shown, measured = _shown(recorded, built), built.measured
     whole, stock = recorded.whole is not None, built.different
-    timing = recorded.details.timing or {}
     return Report(
         verdict=_verdict(recorded, built),
         ladder=tuple(section(RungRow, row) for row in built.ablation),
@@ -221,7 +220,8 @@ def _report(
         evidence=found.section() if found else None,
         exhibit=measured.numbers if measured else None,
         test=measured.shown if measured else None,
-        timing={**timing, **built.timing},
+        # an interrupted run had stages that this one has not gone through
+        timing={**(recorded.details.timing or {}), **run.timing},
     )
 
 

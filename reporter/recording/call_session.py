@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 
 from collectors.protocol import CallAnswer
 from reporter.core.plain import Json
+from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
 
 
@@ -89,6 +90,7 @@ class ForkedCallSession:
 
     def handle(self, answer: CallAnswer) -> None:
         """Takes an answer of the fork server."""
+        METER.add(answer.get("cpu", 0.0), answer.get("compilations", 0), processes=1)
         with self._lock:
             future = self._waiting.pop(answer["answer"], None)
         if future is not None:

@@ -26,6 +26,7 @@ from typing import Any, cast
 from collectors.protocol import CallAnswer, CallRequest, ProgramStart, RecorderSpec, RerunSpec
 from reporter.core.plain import Json
 from reporter.execution import launch
+from reporter.execution.usage import METER
 from reporter.recording.call_session import Connection
 from reporter.recording.questions import Answered, CallQuestion
 
@@ -59,6 +60,7 @@ class RerunProgram:
         `options` go to Popen.
         """
         spec.write_text(json.dumps({**self.way, **facts}))
+        METER.add(processes=1)
         return subprocess.Popen(
             [
                 str(self.python),

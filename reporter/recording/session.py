@@ -40,6 +40,7 @@ from collectors.protocol import (
 from reporter.core.kinds import Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
+from reporter.execution.usage import METER
 from reporter.recording import questions, side_effects
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
@@ -286,6 +287,7 @@ class RecordingSession:
                 self._judging += self.clock() - since
 
     def _finished(self, message: FinishedEvent) -> None:
+        METER.add(compilations=message["compilations"])
         recording = self.recording
         recording.calls = message["calls"]
         recording.compiles = message["compiles"]

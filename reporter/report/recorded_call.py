@@ -25,7 +25,7 @@ from reporter.core.signature import Signature
 from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, section
 
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 A run ends in a `Report`, and everything else in its folder (issue, page, test) is rendered from
 that, so no two of them can disagree. These types are what a reader may rely on: documents are
 written from them and read into them, and the JSON Schemas beside this module are made from them.
-Keys that a release does not know are passed over, so a reader of version 1 reads all of version 1.
+Keys that a release does not know are passed over, so a reader of a version reads all of it.
 Errors are absolute; times are wall seconds; `seconds` is of what the section describes.
 """
 
@@ -21,7 +21,10 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 
-SCHEMA_VERSION: Literal[1] = 1
+#: Of report.json. Version 1 had wall seconds alone in `timing`; it is read as version 2.
+SCHEMA_VERSION: Literal[2] = 2
+#: Of the document of `check`.
+CHECK_VERSION: Literal[1] = 1
 #: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
 ErrorValue = float | str | None
 _D = TypeVar("_D")
@@ -509,6 +512,19 @@ class GraphBreakSection(Section, frozen=True, kw_only=True):
     recompiled: int = 0
 
 
+class StageRow(Section, frozen=True, kw_only=True):
+    """What one stage of a run used; a report of schema version 1 tells the wall seconds alone.
+
+    `wall` and `cpu` are seconds, `cpu` those of all processors together; `compilations` counts the
+    frames that Dynamo compiled or tried to.
+    """
+
+    wall: float
+    cpu: float | None = None
+    compilations: int | None = None
+    processes: int | None = None
+
+
 class DiagnosisSections(Section, frozen=True, kw_only=True):
     """What was measured beside a verdict; what does not apply is None."""
 
@@ -519,8 +535,8 @@ class DiagnosisSections(Section, frozen=True, kw_only=True):
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
     complaints: GraphBreakSection | None = None
-    #: wall seconds of each stage
-    timing: dict[str, float] | None = None
+    #: what each stage used, in the order in which they began
+    timing: dict[str, StageRow] | None = None
 
 
 class Report(Section, frozen=True):
@@ -562,11 +578,11 @@ class Report(Section, frozen=True):
     evidence: EvidenceSection | None = None
     exhibit: PictureSection | None = None
     test: TestSection | None = None
-    #: wall seconds of each stage, and what all measurements would take one after another
-    timing: dict[str, float] | None = None
+    #: what each stage used, in the order in which they began; there is no time between them
+    timing: dict[str, StageRow] | None = None
     issue: IssueSection | None = None
     lint: LintSection | None = None
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
 
     def to_json(self) -> Json:
         """Plain JSON values, `schema_version` first, without the sections that are None."""
@@ -623,7 +639,7 @@ class CommentRow(Section, frozen=True, kw_only=True):
 class CheckDocument(Section, frozen=True, kw_only=True):
     """The document of `check --json`; `comments` are there if issues were to be told."""
 
-    schema_version: Literal[1]
+    schema_version: Literal[1] = CHECK_VERSION
     results: tuple[CheckRow, ...]
     changes: tuple[ChangeRow, ...] = ()
     comments: tuple[CommentRow, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -640,12 +656,21 @@ def read_report(document: object, place: str) -> Report:
         UsageError: it is no report, or not of this schema.
     """
     try:
-        return _convert(document, Report)
+        return _convert(_upgraded(document), Report)
     except msgspec.ValidationError as error:
         raise UsageError(
             f"{place} was not written by this version of bugreport ({error}); update it, or"
             " write the report anew"
         ) from None
+
+
+def _upgraded(document: object) -> object:
+    """A document of version 1 as version 2 has it; anything else as it is."""
+    if not isinstance(document, Mapping) or document.get("schema_version") != 1:
+        return document
+    stages = document.get("timing")
+    timing = {name: {"wall": wall} for name, wall in stages.items()} if stages else None
+    return {**document, "schema_version": SCHEMA_VERSION, "timing": timing}
 
 
 def validate(document: object, name: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 from reporter.core.candidate import judge
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
+from reporter.execution.usage import METER
 from reporter.execution.worker_pool import WorkerPool, WorkerSettings, run_cold
 from tests.support import interpreter
 from tests.support.places import ROOT
@@ -105,6 +106,15 @@ def test_each_ending_is_told_apart(pool: WorkerPool, name: str) -> None:
         account = answer.failure
         assert said in "{exception}: {message}".format(**account)
     assert answer.stdout == ("hello\n" if name == "passes" else "")
+
+
+def test_what_a_candidate_uses_is_counted(pool: WorkerPool) -> None:
+    pool.submit("pass").result(PATIENCE)  # the worker has started
+    before = METER.read()
+    pool.submit(compiled(41)).result(PATIENCE)
+    used = METER.read() - before
+    assert (used.compilations, used.processes) == (1, 1)
+    assert used.cpu > 0
 
 
 def test_the_account_of_a_failure_survives_a_broken_exception(pool: WorkerPool) -> None:

@@ -49,7 +49,15 @@ def test_a_report_of_the_first_version_needs_no_more_than_a_verdict() -> None:
     assert read.repro is None and read.ladder == ()
 
 
-@pytest.mark.parametrize("odd", [{}, [], {"schema_version": 2, "verdict": {}}, "text"])
+def test_the_first_version_told_the_wall_seconds_of_a_stage_alone() -> None:
+    verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
+    old = {"schema_version": 1, "verdict": verdict, "timing": {"script": 1.5}}
+    read = sections.read_report(old, "here")
+    assert read.timing == {"script": sections.StageRow(wall=1.5)}
+    assert read.to_json()["schema_version"] == 2
+
+
+@pytest.mark.parametrize("odd", [{}, [], {"schema_version": 3, "verdict": {}}, "text"])
 def test_what_is_no_report_is_refused_with_its_place(odd: object) -> None:
     with pytest.raises(UsageError, match="/somewhere was not written by this version"):
         sections.read_report(odd, "/somewhere")
