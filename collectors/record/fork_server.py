@@ -15,6 +15,7 @@ import contextlib
 import json
 import logging
 import os
+import resource
 import select
 import signal
 import sys
@@ -180,7 +181,7 @@ class ForkServer:
                 child.stopped = now
                 stopping.stop(pid)
 
-    def _answered(self, pid: int, answer: CallAnswer, used: Any) -> None:
+    def _answered(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
         cpu = round(used.ru_utime + used.ru_stime, 3)
         self.channel.send({"answer": self.children.pop(pid).id, **answer, "cpu": cpu})
 
