@@ -88,6 +88,7 @@ def values(
         "not_needed": not_needed,
         "releases": releases,
         "turning": turning(releases),
+        "not_measured": report.get("not_measured") or (),
         "libraries": wording.libraries(report, evidence.environment),
         "log": log,
         "versions": versions,

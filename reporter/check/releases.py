@@ -29,7 +29,8 @@ def try_releases(result: RunResult, options: Options) -> RunResult:
     Those of `options.releases` are installed where that is needed; without any it is tried in the
     environments that are cached. Nothing is downloaded unasked.
     """
-    if result.folder is None or options.releases == (NOWHERE,):
+    is_in_a_hurry = options.quick or options.budget > 0 and not options.releases
+    if result.folder is None or is_in_a_hurry or options.releases == (NOWHERE,):
         return result
     selection = _selection(result.report.torch, options)
     if selection is None:

@@ -197,6 +197,19 @@ class WorkOptions:
         metavar="N",
         help="Seed of everything random.  [default: 0]",
     )
+    quick: bool = _option(
+        False,
+        setting_readers.switch,
+        "--quick",
+        help="Verdict, smallest program and fresh processes; nothing that only says more of them.",
+    )
+    budget: float = _option(
+        0.0,
+        setting_readers.budget,
+        "--budget",
+        metavar="SECONDS",
+        help="Longest that the whole answer may take, 0: as long as it needs.  [default: 0]",
+    )
     evidence: float = _option(
         60.0,
         setting_readers.budget,

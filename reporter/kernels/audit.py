@@ -50,6 +50,7 @@ class Finished:
     source: str
     compiled: Mapping[str, object]
     private: Mapping[str, str]
+    left_out: tuple[str, ...] = ()
 
 
 def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> Outgoing:
@@ -72,6 +73,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).section(),
         timing=to.timing or None,
+        not_measured=to.not_measured or None,
     )
     evidence = Evidence(
         repro=finished.repro,

@@ -27,6 +27,7 @@ from reporter.diagnose.switches import SWITCHES as LAYERS
 from reporter.execution.control import needs_control, run_control
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.journal import Journal
+from reporter.pipeline.extras import Extras
 from reporter.pipeline.measurements import FinalText, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import BuiltRepro, Measurements
@@ -34,7 +35,7 @@ from reporter.reduce import early_end, initial_candidates, rounds, source_candid
 from reporter.reduce.ablation import ablation
 from reporter.reduce.contrast import Refusals, verify
 from reporter.reduce.neighbours import NeighbourResult, find_neighbours
-from reporter.reduce.other_failures import Others
+from reporter.reduce.other_failures import Other, Others
 from reporter.reduce.plain import PlainSearch
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
@@ -45,6 +46,9 @@ from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
 from templates.wording import EFFECT_SUMMARY, SUMMARIES
 
+#: Of the time that is left to a run with a budget: what the search may take. Verification comes
+#: after it.
+_SHARE_OF_SEARCH = 0.6
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
 #: Seconds for the programs next to the repro.
@@ -107,7 +111,9 @@ class ReproBuilder:
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
                 self.options.seed,
-                max_seconds=max(600.0, 4 * self.options.timeout) * (1 + len(self.places)),
+                max_seconds=run.within(
+                    max(600.0, 4 * self.options.timeout) * (1 + len(self.places)), _SHARE_OF_SEARCH
+                ),
             ),
         )
         self.ask = Questions(self.scheduler, self._shrunk)
@@ -189,22 +195,51 @@ class ReproBuilder:
             hits = hits if alone.outcome == "passes" else 0
         return cold, hits
 
-    def measure(self, verified: Verified) -> BuiltRepro:
+    def measure(self, verified: Verified, extras: Extras) -> BuiltRepro:
         """What the report says beside the repro, all of it measured on the final text."""
         text, cold, reduced = verified.text, verified.cold, verified.reduced
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.harness
         check = reduced.candidate.check
-        self.progress.stage("ablation", f"seen in {verified.hits} of {FRESH_PROCESSES}")
-        rows = tuple(ablation(self.pool, harness, check, self.wanted))
-        self.progress.stage("culprit", "the pass or operator at fault")
-        culprit = self._culprit(harness, check)
-        near = () if self.as_whole else tuple(self._neighbours(verified.parts))
-        summary = public_summary(self.recorded, cold)
-        shown = self._measurements(verified, summary)
-        others = self.others.shown_again(
-            Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
+        rows: tuple[Json, ...] = ()
+        rows = extras.measure(
+            "ablation",
+            f"seen in {verified.hits} of {FRESH_PROCESSES}",
+            lambda: tuple(ablation(self.pool, harness, check, self.wanted)),
+            (),
         )
+        culprit = extras.measure(
+            "culprit", "the pass or operator at fault", lambda: self._culprit(harness, check), None
+        )
+        near: tuple[NeighbourResult, ...] = ()
+        if self._has_neighbours():
+            near = extras.measure(
+                "neighbours",
+                "other dtypes, sizes, layouts and operators",
+                lambda: tuple(
+                    find_neighbours(
+                        self.pool, judge(self.wanted), verified.parts, NEIGHBOURS_BUDGET
+                    )
+                ),
+                (),
+            )
+        summary = public_summary(self.recorded, cold)
+        shown = extras.measure(
+            "test and pictures",
+            "from the final text",
+            lambda: self._measurements(verified, summary),
+            None,
+        )
+        others: tuple[Other, ...] = ()
+        if self.others.all():
+            others = extras.measure(
+                "other findings",
+                "fresh processes",
+                lambda: self.others.shown_again(
+                    Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
+                ),
+                (),
+            )
         return BuiltRepro(
             candidate=reduced.candidate,
             text=text,
@@ -234,7 +269,6 @@ class ReproBuilder:
         program.
         """
         seconds = max(answer.seconds for answer in verified.cold)
-        self.progress.stage("exhibits", "the regression test and the pictures, from the final text")
         verdict = {
             "kind": str(self.wanted.kind),
             "layer": str(self.recorded.layer),
@@ -401,12 +435,10 @@ class ReproBuilder:
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
         return ample if self.recorded.kind != Kind.HANG else min(ample, 3 * self.pool.time_limit)
 
-    def _neighbours(self, repro: tuple[ReproBody, ReproCheck]) -> Iterator[NeighbourResult]:
-        """What else fails in the same way; of what hangs each answer would take the whole limit."""
-        if self.recorded.kind == Kind.HANG or self.backend is not None:
-            return iter(())
-        self.progress.stage("neighbours", "other dtypes, sizes, layouts and operators")
-        return find_neighbours(self.pool, judge(self.wanted), repro, NEIGHBOURS_BUDGET)
+    def _has_neighbours(self) -> bool:
+        """Whether other programs are tried; of what hangs each would take the whole limit."""
+        is_hang = self.recorded.kind == Kind.HANG
+        return not (self.as_whole or is_hang or self.backend is not None)
 
     def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro

@@ -46,6 +46,8 @@ from reporter.report.recorded_call import Recorded
 from reporter.whole_model import source_model, traced_model
 
 _MAX_SOURCE = 2_000_000
+#: Of the time that is left to a run with a budget: what the script may take, and one rung.
+_SHARE_OF_SCRIPT, _SHARE_OF_RUNG = 0.4, 0.2
 #: Why calls cannot be repeated, by what the recorder names.
 _UNSUPPORTED = {
     "ranks": (
@@ -77,7 +79,8 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     prefill((run.folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
-    recording = seen or record(run.options, way, run.info.path, run.folder, run.progress)
+    options = replace(run.options, timeout=run.within(run.options.timeout, _SHARE_OF_SCRIPT))
+    recording = seen or record(options, way, run.info.path, run.folder, run.progress)
     try:
         refuse_run(way, recording)
     except BaseException:
@@ -95,7 +98,7 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
     watching = f"watching added {recording.overhead:.1f} s of {recording.seconds:.1f} s"
     progress.stage("diagnose", f"{calls}, {watching}")
     say = progress.note if options.verbose else lambda _: None
-    limit = options.timeout / 2
+    limit = run.within(options.timeout / 2, _SHARE_OF_RUNG)
     diagnosis = judge(recording, limit, say, options.rungs)
     doubtful = _doubtful(diagnosis, recording)
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)

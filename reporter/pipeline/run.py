@@ -43,6 +43,17 @@ class Run:
     resumed: Recorded | None = None
     started: float = 0.0
 
+    @property
+    def end(self) -> float | None:
+        """When the whole answer is due, by the monotonic clock; None: when it is done."""
+        return self.started + self.options.budget if self.options.budget else None
+
+    def within(self, seconds: float, share: float = 1.0) -> float:
+        """A limit in seconds, cut to a share of what is left of the budget; at least one second."""
+        if self.end is None:
+            return seconds
+        return max(1.0, min(seconds, share * (self.end - time.monotonic())))
+
 
 @contextlib.contextmanager
 def open_run(options: Options, output: Path | None, as_whole: bool = False) -> Iterator[Run]:

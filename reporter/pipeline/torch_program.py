@@ -28,6 +28,7 @@ from reporter.pipeline.diagnose_script import (
     diagnose_recording,
     record_program,
 )
+from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import Run
 from reporter.publish.result import (
     EVIDENCE,
@@ -63,11 +64,14 @@ def attached_program(options: Options) -> Iterator[Attached | None]:
 
 @dataclass(frozen=True)
 class Measured:
-    """The repro with all that was measured of it, and what torch's own tools say of its text."""
+    """The repro with all that was measured of it, what torch's own tools say of its text, and what
+    was not measured.
+    """
 
     recorded: Recorded
     built: BuiltRepro
     tools: ReproEvidence | None
+    left_out: tuple[str, ...] = ()
 
 
 class TorchProgram:
@@ -141,8 +145,10 @@ class TorchProgram:
 
     def measure(self, verified: Verified) -> Measured:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
-        built = self.builder.measure(verified)
-        return Measured(self.builder.recorded, built, self._tools(built))
+        extras = Extras(self.run.progress, not self.run.options.quick, self.run.end)
+        built = self.builder.measure(verified, extras)
+        tools = self._tools(built, extras) if self.run.options.evidence else None
+        return Measured(self.builder.recorded, built, tools, tuple(extras.left_out))
 
     def audit(self, measured: Measured) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
@@ -150,7 +156,9 @@ class TorchProgram:
         assert run.output is not None
         run.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - run.started
-        to = Destination(run.options, run.info, run.output, seconds, run.progress.rows())
+        to = Destination(
+            run.options, run.info, run.output, seconds, run.progress.rows(), measured.left_out
+        )
         return audit(to, measured.recorded, measured.built, measured.tools, run.progress.note)
 
     def conclude(self, recorded: Recorded, reason: CannotJudgeError | None = None) -> RunResult:
@@ -183,36 +191,40 @@ class TorchProgram:
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return recorded
 
-    def _tools(self, built: BuiltRepro) -> ReproEvidence | None:
-        """What torch's tools say of the final text; None where nobody wants to know."""
-        run, recorded = self.run, self.builder.recorded
-        if not run.options.evidence:
-            return None
-        assert run.output is not None
-        run.progress.stage("evidence", "torch's own tools on the repro, in one more fresh process")
-        failure = next((answer.failure for answer in built.cold if answer.failure), None)
-        error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
-        private = run.output / "private" / EVIDENCE
-        found = of_repro(
-            run.info.path,
-            built.text,
-            ShownFailure(
-                recorded.kind,
-                recorded.layer,
-                _suspects(built),
-                error,
-            ),
-            run.options.evidence,
-            keep=private / "repro",
-            warm=self.workers.warm,
+    def _tools(self, built: BuiltRepro, extras: Extras) -> ReproEvidence | None:
+        """What torch's tools say of the final text."""
+        assert self.run.output is not None
+        private = self.run.output / "private" / EVIDENCE
+        found = extras.measure(
+            "evidence",
+            "torch's own tools on the repro, in one more fresh process",
+            lambda: self._evidence(built, private / "repro"),
+            None,
         )
-        if recorded.layer not in INDUCTOR_LAYERS:
+        if found is None or self.builder.recorded.layer not in INDUCTOR_LAYERS:
             return found
-        run.progress.stage("triton", "inductor's kernels, compiled for GPUs that need not be there")
-        kernels = generated.of_repro(
-            run.info.path, built.text, run.options.evidence, private / "triton"
+        kernels = extras.measure(
+            "triton",
+            "inductor's kernels, compiled for GPUs that need not be there",
+            lambda: generated.of_repro(
+                self.run.info.path, built.text, self.run.options.evidence, private / "triton"
+            ),
+            None,
         )
         return replace(found, generated=kernels)
+
+    def _evidence(self, built: BuiltRepro, keep: Path) -> ReproEvidence:
+        recorded = self.builder.recorded
+        failure = next((answer.failure for answer in built.cold if answer.failure), None)
+        error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
+        return of_repro(
+            self.run.info.path,
+            built.text,
+            ShownFailure(recorded.kind, recorded.layer, _suspects(built), error),
+            self.run.options.evidence,
+            keep=keep,
+            warm=self.workers.warm,
+        )
 
 
 def _private_folder(output: Path) -> Path:

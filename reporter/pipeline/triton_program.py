@@ -24,6 +24,7 @@ from reporter.kernels.ask import ask, defines_kernels, has_gpu
 from reporter.kernels.audit import Finished, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
+from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import NO_BUG, RunResult
 from reporter.publish.write import Destination, Outgoing
@@ -196,11 +197,18 @@ class TritonProgram:
         """The other targets and the regression test, on the final text."""
         found, kernel = verified.reduced.found, verified.reduced.kernel
         seen = (len(verified.hits), len(verified.cold))
-        self.progress.stage("ablation", f"seen in {seen[0]} of {seen[1]}; every other target")
-        ladder = self._ablation(found.report, kernel)
-        self.progress.stage("exhibits", "the regression test")
+        extras = Extras(self.progress, not self.options.quick, self.run.end)
+        ladder: tuple[RungRow, ...] = ()
+        ladder = extras.measure(
+            "ablation",
+            f"seen in {seen[0]} of {seen[1]}; every other target",
+            lambda: self._ablation(found.report, kernel),
+            (),
+        )
         test = self._text(render_kernel_test, kernel)
-        fails = self._shows(self._cold(test))
+        fails = extras.measure(
+            "test", "the regression test", lambda: self._shows(self._cold(test)), False
+        )
         lines = len([line for line in verified.text.splitlines() if line.strip()])
         seconds = round(time.monotonic() - self.run.started, 1)
         repro = ReproInfo("repro.py", kernel.statements, lines, (), True, self.tried, seconds)
@@ -230,14 +238,23 @@ class TritonProgram:
             "kernels.json": launch_text(compiled["launches"]),
         }
         log, source = verified.hits[0].stderr, found.answers.source
-        return Finished(report, verified.text, test, log, source, compiled, private)
+        return Finished(
+            report, verified.text, test, log, source, compiled, private, tuple(extras.left_out)
+        )
 
     def audit(self, finished: Finished) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         assert self.run.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")
         seconds = time.monotonic() - self.run.started
-        to = Destination(self.options, self.info, self.run.output, seconds, self.progress.rows())
+        to = Destination(
+            self.options,
+            self.info,
+            self.run.output,
+            seconds,
+            self.progress.rows(),
+            finished.left_out,
+        )
         return audit(to, finished, self.progress.note)
 
     def _ask(self, spec: KernelSpec) -> KernelsAnswer:

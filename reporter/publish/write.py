@@ -81,7 +81,7 @@ from templates.text import tidy_log
 @dataclass(frozen=True)
 class Destination:
     """Where a report goes: the folder, the options of its run, the interpreter, the wall seconds
-    that the run took, and what its stages used.
+    that the run took, what its stages used, and those that it left out.
     """
 
     options: Options
@@ -89,6 +89,7 @@ class Destination:
     output: Path
     seconds: float
     timing: dict[str, StageRow] = field(default_factory=dict)
+    not_measured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,7 @@ def _report(
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
         timing={**(recorded.details.timing or {}), **run.timing},
+        not_measured=run.not_measured or None,
     )
 
 

@@ -580,6 +580,8 @@ class Report(Section, frozen=True):
     test: TestSection | None = None
     #: what each stage used, in the order in which they began; there is no time between them
     timing: dict[str, StageRow] | None = None
+    #: stages that were left out, since the run was cut short
+    not_measured: tuple[str, ...] | None = None
     issue: IssueSection | None = None
     lint: LintSection | None = None
     schema_version: Literal[2] = SCHEMA_VERSION

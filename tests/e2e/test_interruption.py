@@ -56,6 +56,46 @@ def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> N
     assert len(keys) == len(set(keys))  # nothing was asked twice
 
 
+def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(tmp_path: Path) -> None:
+    program = tmp_path / "script.py"
+    program.write_text(text("toy"))
+    folder = tmp_path / "report"
+    words = ["create", "--no-input", "--python", str(interpreter.WARM), "-o", str(folder)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "reporter", *words, str(program)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "] ablation: " in line:
+                process.send_signal(signal.SIGINT)
+                break
+        _, talk = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, talk
+    report = json.loads((folder / "report.json").read_text())
+    assert report["repro"]["verified_cold"] and "ablation" in report["not_measured"]
+    assert (
+        "Not measured, since the run was cut short: ablation" in (folder / "issue.md").read_text()
+    )
+
+
+def test_a_quick_report_has_no_more_than_verdict_and_repro(tmp_path: Path) -> None:
+    program = tmp_path / "script.py"
+    program.write_text(text("toy"))
+    folder = tmp_path / "report"
+    words = ("--no-input", "--python", interpreter.WARM, "-o", folder)
+    done = bugreport("create", "--quick", "--json", *words, program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["verdict"]["reproduced"] == [3, 3]
+    assert {"ablation", "test and pictures"} <= set(report["not_measured"])
+    assert report["ladder"] == [] and "culprit" not in report
+
+
 def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 

@@ -1,0 +1,42 @@
+"""What a report can do without, and how it is cut short."""
+
+from __future__ import annotations
+
+import io
+
+from reporter.core.progress import PlainProgress
+from reporter.pipeline.extras import Extras
+
+
+def _interrupted() -> str:
+    raise KeyboardInterrupt
+
+
+def test_all_is_measured_where_there_is_time() -> None:
+    extras = Extras(PlainProgress(io.StringIO()))
+    assert extras.measure("culprit", "", lambda: "found", "none") == "found"
+    assert extras.left_out == []
+
+
+def test_ctrl_c_ends_this_measurement_and_all_that_come_after() -> None:
+    talk = io.StringIO()
+    extras = Extras(PlainProgress(talk))
+    assert extras.measure("ablation", "", lambda: "rows", "none") == "rows"
+    assert extras.measure("culprit", "", _interrupted, "none") == "none"
+    assert extras.measure("neighbours", "", lambda: "rows", "none") == "none"
+    assert extras.left_out == ["culprit", "neighbours"]
+    assert "the report is written" in talk.getvalue()
+
+
+def test_nothing_begins_after_the_end_of_the_budget() -> None:
+    seconds = iter((1.0, 9.0, 11.0))
+    extras = Extras(PlainProgress(io.StringIO()), end=10.0, clock=lambda: next(seconds))
+    for name in ("ablation", "culprit", "neighbours"):
+        extras.measure(name, "", lambda: True, False)
+    assert extras.left_out == ["neighbours"]
+
+
+def test_a_quick_run_measures_nothing_and_says_what() -> None:
+    extras = Extras(PlainProgress(io.StringIO()), wanted=False)
+    assert extras.measure("culprit", "", _interrupted, None) is None
+    assert extras.left_out == ["culprit"]
