@@ -1268,6 +1268,21 @@ class CandidateRequest(_CandidateRequest, total=False):
     error: str
 
 
+class ForkRequest(TypedDict):
+    """A candidate for a fork of a preloaded process, and the folder with `run`, `out` and `cache`."""
+
+    folder: str
+    candidate: CandidateRequest
+
+
+class ForkStatus(TypedDict):
+    """How a fork of a preloaded process ended: its exit code, or minus the number of the signal."""
+
+    exit: int
+    #: Seconds of processors that it and what it waited for have used.
+    cpu: float
+
+
 class CancelRequest(TypedDict):
     """A candidate that nobody waits for any more; `cancel` is its number."""
 

@@ -62,7 +62,7 @@ def count_compilations() -> int:
     """
     utils = sys.modules.get("torch._dynamo.utils")
     with contextlib.suppress(Exception):
-        return int(utils.counters["frames"]["total"]) if utils is not None else 0
+        return int(utils.counters.get("frames", {}).get("total", 0)) if utils is not None else 0
     return 0
 
 

@@ -40,7 +40,7 @@ from ..protocol import (
     ReadyMessage,
     StartedMessage,
 )
-from . import candidate
+from . import candidate, preloaded
 from .job import Job, kill_group, read_answer
 from .slot import Slot
 from .warm_up import settle, warm_up
@@ -273,6 +273,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     serve.add_argument("--isolation", choices=("fork", "spawn"), default="fork")
     single = modes.add_parser("once")
     single.add_argument("--folder", required=True)
+    forks = modes.add_parser("preloaded")
+    forks.add_argument("--socket", required=True)
     for mode in (serve, single):
         mode.add_argument("--warm", default="")
         mode.add_argument("--memory", type=int, default=0)
@@ -284,6 +286,8 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     if options.mode == "once":
         return once(options)
+    if options.mode == "preloaded":
+        return preloaded.serve(options.socket)
     os.set_inheritable(options.requests, False)
     os.set_inheritable(options.answers, False)
     return Worker(options).serve()

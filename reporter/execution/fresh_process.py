@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest
+from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest, Overrides
 from reporter.core.answer import (
     MAIN,
     Answer,
@@ -27,6 +27,7 @@ from reporter.core.answer import (
 )
 from reporter.execution.compiler_cache import lend_headers, prefill
 from reporter.execution.launch import kill_group
+from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.usage import METER
 
 #: Leaders of the process groups that run now; a thread blocked in one cannot end it.
@@ -75,12 +76,49 @@ def look_cold(
             "exhibit": wanted,
         }
         _run(command, json.dumps(request) + "\n", folder, base, timeout)
-        lines: list[MeasurementLine] = []
-        with contextlib.suppress(OSError):
-            for line in (folder / "out" / "exhibit.jsonl").read_text("utf-8").splitlines():
-                with contextlib.suppress(ValueError):  # the process ended while writing
-                    lines.append(json.loads(line))
-        return lines
+        return _measured(folder)
+
+
+def run_forked(
+    preloaded: PreloadedProcess,
+    text: str,
+    timeout: float,
+    warm: Path,
+    overrides: Overrides | None = None,
+) -> Answer:
+    """The same in a fork of a preloaded process, with ``describe``.
+
+    Raises OSError where that cannot fork.
+    """
+    with _fresh(None, None, warm) as (folder, _):
+        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
+        return _fork(preloaded, folder, {**described, "overrides": overrides or {}})
+
+
+def look_forked(
+    preloaded: PreloadedProcess, text: str, timeout: float, wanted: MeasurementRequest, warm: Path
+) -> list[MeasurementLine]:
+    """`look_cold` in a fork of a preloaded process. Raises OSError where that cannot fork."""
+    with _fresh(None, None, warm) as (folder, _):
+        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
+        _fork(preloaded, folder, {**described, "exhibit": wanted})
+        return _measured(folder)
+
+
+def _fork(preloaded: PreloadedProcess, folder: Path, request: CandidateRequest) -> Answer:
+    started = time.monotonic()
+    code = preloaded.run(folder, request, request["timeout"])
+    seconds = round(time.monotonic() - started, 3)
+    return _answer(folder / "out", -signal.SIGKILL if code is None else code, code is None, seconds)
+
+
+def _measured(folder: Path) -> list[MeasurementLine]:
+    lines: list[MeasurementLine] = []
+    with contextlib.suppress(OSError):
+        for line in (folder / "out" / "exhibit.jsonl").read_text("utf-8").splitlines():
+            with contextlib.suppress(ValueError):  # the process ended while writing
+                lines.append(json.loads(line))
+    return lines
 
 
 @contextlib.contextmanager

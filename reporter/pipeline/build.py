@@ -24,8 +24,7 @@ from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.experiment import pool_experiment
 from reporter.diagnose.suspect import Culprit
 from reporter.diagnose.switches import SWITCHES as LAYERS
-from reporter.execution.control import needs_control, run_control
-from reporter.execution.fresh_process import run_cold
+from reporter.execution.control import needs_control
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.measurements import FinalText, measure
@@ -92,6 +91,7 @@ class ReproBuilder:
         self.progress = run.progress
         self.pool = workers.pool
         self.warm = workers.warm
+        self.fresh = workers.fresh
         self.places = workers.places
         self.as_whole = recorded.whole is not None
         self.wanted = recorded.signature
@@ -157,6 +157,7 @@ class ReproBuilder:
         """
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
+        self.fresh.prepare()
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
         found = search.find(reduced.candidate)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
@@ -191,7 +192,7 @@ class ReproBuilder:
         cold = self._cold(text)
         hits = sum(judge(self.wanted)(answer) for answer in cold)
         if hits and needs_control(text):
-            alone = run_control(Path(self.recorded.python), text, self._limit(), self.warm)
+            alone = self.fresh.control(text, self._limit())
             hits = hits if alone.outcome == "passes" else 0
         return cold, hits
 
@@ -278,9 +279,8 @@ class ReproBuilder:
             verified.text,
             verified.harness,
             {"verdict": verdict, "repro": {"operators": operators(verified.harness)}},
-            Path(self.recorded.python),
+            self.fresh,
             self.pool,
-            self.warm,
             tuple(self.places),
             judge(self.wanted),
         )
@@ -413,7 +413,6 @@ class ReproBuilder:
 
     def _cold(self, text: str) -> tuple[Answer, ...]:
         limit = self._limit()
-        python = Path(self.recorded.python)
         # what hangs is waited for, and that costs the same for three
         jobs = (
             FRESH_PROCESSES
@@ -421,10 +420,10 @@ class ReproBuilder:
             else min(FRESH_PROCESSES, self.options.jobs)
         )
         with ThreadPoolExecutor(max_workers=jobs) as threads:
-            runs = [
-                threads.submit(run_cold, python, text, limit, None, True, None, self.warm)
-                for _ in range(FRESH_PROCESSES)
-            ]
+            # one is really cold
+            runs = [threads.submit(self.fresh.cold, text, limit)]
+            for _ in range(FRESH_PROCESSES - 1):
+                runs.append(threads.submit(self.fresh.again, text, limit))
             return tuple(run.result() for run in runs)
 
     def _limit(self) -> float:

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from collectors.protocol import MeasurementLine, MeasurementRequest, NumberedGraph
@@ -20,7 +19,7 @@ from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.core.kinds import WRONG_VALUES
 from reporter.core.plain import Json
-from reporter.execution.fresh_process import look_cold, run_cold
+from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.worker_pool import WorkerPool
 from reporter.publish.result import Measurements
 from reporter.reduce.contrast import ContrastInterpreter, passes
@@ -48,9 +47,8 @@ class FinalText:
     text: str
     harness: str
     report: Mapping[str, Any]
-    python: Path
+    fresh: FreshRuns
     pool: WorkerPool
-    warm: Path
     places: Sequence[ContrastInterpreter]
     shows: Callable[[Answer], bool]
 
@@ -71,7 +69,7 @@ def measure(repro: FinalText, timeout: float, seconds: float, jobs: int) -> Meas
         "seconds": 0.7 * limit,
     }
     with ThreadPoolExecutor(max_workers=2 if jobs > 1 else 1) as threads:
-        looking = threads.submit(look_cold, repro.python, repro.harness, limit, wanted, repro.warm)
+        looking = threads.submit(repro.fresh.look, repro.harness, limit, wanted)
         test, shown = _test(repro, timeout)
         lines = looking.result()
     numbers, cells = gather_lines(lines)
@@ -88,7 +86,7 @@ def _test(repro: FinalText, timeout: float) -> tuple[str, TestSection]:
         probe = failing_text(test, repro.report)
         if not repro.shows(repro.pool.submit(probe).result()):
             continue
-        answer = run_cold(repro.python, probe, timeout, None, True, None, repro.warm)
+        answer = repro.fresh.again(probe, timeout)
         fails = repro.shows(answer)
         right = [place.info.torch for place in repro.places if passes(place.cold(probe, 1, 1)[0])]
         shown = TestSection(path=TEST, fails_here=fails, passes_on=tuple(right))

@@ -11,6 +11,8 @@ from pathlib import Path
 from reporter.core.settings import WorkOptions
 from reporter.execution import interpreter, launch
 from reporter.execution.compiler_cache import warm_folder
+from reporter.execution.fresh_runs import FreshRuns
+from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.worker_pool import Isolation, WorkerPool, WorkerSettings
 from reporter.reduce.contrast import ContrastInterpreter
 
@@ -18,7 +20,8 @@ from reporter.reduce.contrast import ContrastInterpreter
 class WorkerSet:
     """The workers of one run and their compiler caches; made at once, started when first needed.
 
-    `places` are those of the other interpreters that a candidate must pass in.
+    `places` are those of the other interpreters that a candidate must pass in; `fresh` runs what
+    was found in processes of its own.
     """
 
     def __init__(
@@ -46,6 +49,11 @@ class WorkerSet:
                 warm = self._warm(info.path)
                 pool = stack.enter_context(self._pool(info.path, warm, f"workers-{kind}-{number}"))
                 self.places.append(ContrastInterpreter(info, pool, warm))
+            # a fork of a process that knows a GPU cannot use it
+            preloaded = (
+                stack.enter_context(PreloadedProcess(self.python)) if kind == "fork" else None
+            )
+            self.fresh = FreshRuns(self.python, self.warm, preloaded)
             self._pools = stack.pop_all()
 
     def suit(self, device: str) -> None:

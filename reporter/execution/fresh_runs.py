@@ -1,0 +1,63 @@
+"""Fresh processes of one interpreter, really cold or forks of a preloaded one, and the control
+run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from collectors.protocol import MeasurementLine, MeasurementRequest
+from reporter.core.answer import Answer
+from reporter.execution import control
+from reporter.execution.fresh_process import look_cold, look_forked, run_cold, run_forked
+from reporter.execution.preloaded import PreloadedProcess
+
+
+@dataclass(frozen=True)
+class FreshRuns:
+    """Runs repros of an interpreter; limits are in seconds.
+
+    `warm` is the cache of a warm-up, whose toolchain checks are used; without a `preloaded` every
+    process is really cold.
+    """
+
+    python: Path
+    warm: Path
+    preloaded: PreloadedProcess | None = None
+
+    def prepare(self) -> None:
+        """Starts what forks, so that it has imported torch when it is needed."""
+        if self.preloaded is not None:
+            self.preloaded.start()
+
+    def cold(self, text: str, limit: float) -> Answer:
+        """A really cold process, which says how it failed."""
+        return run_cold(self.python, text, limit, describe=True, warm=self.warm)
+
+    def again(self, text: str, limit: float) -> Answer:
+        """One more, beside a cold one: as good as fresh."""
+        if self.preloaded is not None:
+            try:
+                return run_forked(self.preloaded, text, limit, self.warm)
+            except OSError:
+                pass  # it cannot fork any more
+        return self.cold(text, limit)
+
+    def control(self, text: str, limit: float) -> Answer:
+        """The text without the compiler."""
+        if self.preloaded is not None:
+            try:
+                return run_forked(self.preloaded, text, limit, self.warm, control.WARM)
+            except OSError:
+                pass  # it cannot fork any more
+        return control.run_control(self.python, text, limit, self.warm)
+
+    def look(self, text: str, limit: float, wanted: MeasurementRequest) -> list[MeasurementLine]:
+        """What `collectors.dynamo.measurements` finds of a text, as far as it came."""
+        if self.preloaded is not None:
+            try:
+                return look_forked(self.preloaded, text, limit, wanted, self.warm)
+            except OSError:
+                pass  # it cannot fork any more
+        return look_cold(self.python, text, limit, wanted, self.warm)

@@ -1,0 +1,133 @@
+"""Processes as good as fresh for a third of the price: forks of one that has imported torch and
+used nothing of it.
+
+A fresh process spends four seconds of processor time on imports before it runs the first line of a
+repro. What is believed about a repro is never seen in forks alone: one run of three is really cold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from collectors.protocol import CandidateRequest, ForkRequest
+from reporter.core.answer import MAIN, clean_environment
+from reporter.core.plain import Json
+from reporter.execution.launch import end_session, kill_group
+from reporter.execution.usage import METER
+
+#: Seconds for the import of torch, on the busiest machine.
+_START_LIMIT = 600.0
+
+
+class PreloadedProcess:
+    """The process; it starts with the first question, or with `start`. A context manager."""
+
+    def __init__(self, python: Path, env: Mapping[str, str] | None = None) -> None:
+        self._python = python
+        self._env = clean_environment(os.environ if env is None else env)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._told = 0.0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> PreloadedProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Starts it, and does not wait for it."""
+        with self._lock:
+            if self._process is not None:
+                return
+            self._folder = tempfile.TemporaryDirectory(prefix="forks-", ignore_cleanup_errors=True)
+            METER.add(processes=1)
+            self._process = subprocess.Popen(
+                [str(self._python), str(MAIN), "preloaded", "--socket", str(self._socket())],
+                cwd=self._folder.name,
+                env=self._env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def run(self, folder: Path, request: CandidateRequest, timeout: float) -> int | None:
+        """Runs a candidate in a fork.
+
+        Args:
+            folder: with `run`, `out` and `cache`; the answer is in `out`.
+            timeout: seconds, after which the fork is killed.
+
+        Returns:
+            the exit code, or minus the number of a signal; None where it took too long.
+
+        Raises:
+            OSError: the process cannot fork, or has ended.
+        """
+        asked: ForkRequest = {"folder": str(folder), "candidate": request}
+        with self._connect() as connection:
+            connection.sendall(json.dumps(asked).encode() + b"\n")
+            answers = connection.makefile("rb")
+            pid = int(_line(answers.readline())["pid"])
+            connection.settimeout(timeout)
+            try:
+                ended = _line(answers.readline())
+            except TimeoutError:
+                kill_group(pid)
+                return None
+        cpu = float(ended["cpu"])
+        with self._lock:
+            self._told += cpu
+        METER.add(cpu, processes=1)
+        return int(ended["exit"])
+
+    def close(self) -> None:
+        """Ends it and whatever it runs."""
+        with self._lock:
+            process, self._process = self._process, None
+            folder, self._folder = self._folder, None
+        if process is not None:
+            assert process.stdin is not None
+            process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2.0)
+            end_session(process)
+            METER.add(-self._told)  # now the system counts it
+        if folder is not None:
+            folder.cleanup()
+
+    def _socket(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "socket"
+
+    def _connect(self) -> socket.socket:
+        self.start()
+        process, place = self._process, self._socket()
+        assert process is not None
+        end = time.monotonic() + _START_LIMIT
+        while not place.exists():
+            if process.poll() is not None or time.monotonic() > end:
+                raise OSError("the preloaded process did not start")
+            time.sleep(0.02)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(place))
+        return connection
+
+
+def _line(text: bytes) -> Json:
+    """A message; OSError where the process has ended instead."""
+    if not text:
+        raise OSError("the preloaded process has ended")
+    message: Json = json.loads(text)
+    return message

@@ -1,0 +1,91 @@
+"""Forks of a preloaded process show what a really cold process shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reporter.core.answer import Answer
+from reporter.execution.fresh_runs import FreshRuns
+from reporter.execution.preloaded import PreloadedProcess
+from tests.support import interpreter
+from tests.support.scripts import text
+from tests.support.waiting import PATIENCE, is_running, until
+
+#: Every way in which a program can end, and what depends on a process being new.
+PROGRAMS = {
+    "passes": "print('hello')",
+    "raises": "raise ValueError('mine')",
+    "assertion": "assert 1 == 2, 'wrong result: x'",
+    "segfault": "import ctypes; ctypes.string_at(0)",
+    "abort": "import os; os.abort()",
+    "cannot judge": "import sys; sys.exit(125)",
+    "exit 3": "import sys; sys.exit(3)",
+    "broken": "def",
+    "compiled": text("pool/compiled"),
+    "nothing of torch was used": text("fresh/unused_torch"),
+    "threads": "import torch; torch.ones(1 << 20).sum(); print(torch.get_num_threads())",
+    "main thread": "import threading as t; print(t.current_thread() is t.main_thread())",
+    "arguments": "import sys; print(__name__, __file__.rsplit('/')[-1], sys.argv)",
+}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
+    warm = tmp_path_factory.mktemp("warm")
+    with PreloadedProcess(interpreter.COLD) as preloaded:
+        yield FreshRuns(interpreter.COLD, warm, preloaded)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_fork_ends_as_a_cold_process_does(fresh: FreshRuns, name: str) -> None:
+    cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.cold, fresh.again))
+    assert facts(again) == facts(cold)
+
+
+def test_each_run_has_random_numbers_of_its_own(fresh: FreshRuns) -> None:
+    program = "import random, torch; print(random.random(), torch.rand(1).item())"
+    drawn = [fresh.again(program, PATIENCE).stdout.split() for _ in range(2)]
+    assert all(one != other for one, other in zip(*drawn, strict=True))
+
+
+def test_no_run_knows_of_another(fresh: FreshRuns) -> None:
+    leaves = "import builtins, os; builtins.left = 1; open('left', 'w'); os.environ['LEFT'] = '1'"
+    finds = (
+        "import builtins, os; assert not (hasattr(builtins, 'left') or os.listdir() != ['repro.py'])"
+        "; assert 'LEFT' not in os.environ"
+    )
+    assert fresh.again(leaves, PATIENCE).outcome == "passes"
+    assert fresh.again(finds, PATIENCE).outcome == "passes"
+
+
+def test_the_control_run_compiles_nothing(fresh: FreshRuns) -> None:
+    program = text("fresh/is_compiled")
+    assert fresh.control(program, PATIENCE).stdout == "False\n"
+    assert fresh.again(program, PATIENCE).stdout == "True\n"
+
+
+def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
+    fresh: FreshRuns,
+) -> None:
+    for limit in (1, 8, 64, 256):  # a busy machine may not get to the loop in time
+        answer = fresh.again(text("pool/endless"), limit)
+        assert answer.outcome == "timeout" and answer.signal is None
+        if answer.stdout:
+            break
+    until(lambda: not is_running(int(answer.stdout)), "the end of what it started")
+
+
+def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
+    with PreloadedProcess(Path(os.devnull)) as preloaded:  # which is no interpreter
+        runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)
+        assert runs.again("print('hello')", PATIENCE).stdout == "hello\n"
+
+
+def facts(answer: Answer) -> tuple[object, ...]:
+    account = answer.failure or {"exception": None, "message": None}
+    told = (account["exception"], account["message"])
+    return (answer.outcome, answer.signal, answer.exit, answer.stdout, *told)
