@@ -45,8 +45,8 @@ class Extras:
         if not self._wanted or self._end is not None and self._clock() >= self._end:
             self.left_out.append(name)
             return otherwise
-        self._progress.stage(name, detail)
         try:
+            self._progress.stage(name, detail)
             return ask()
         except KeyboardInterrupt:
             self._wanted = False
