@@ -1269,7 +1269,7 @@ class CandidateRequest(_CandidateRequest, total=False):
 
 
 class ForkRequest(TypedDict):
-    """A candidate for a fork of a preloaded process, and the folder with `run`, `out` and `cache`."""
+    """A candidate for a fork of a preloaded process; `folder` has `run`, `out` and `cache`."""
 
     folder: str
     candidate: CandidateRequest

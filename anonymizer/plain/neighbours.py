@@ -130,13 +130,17 @@ def _changed(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> Re
 
 def _method(value: ast.expr, text: str) -> ast.expr:
     """`value.text`, where the text is a chain of method calls."""
-    chain = ast.parse(f"_.{text}", mode="eval").body
+    return _filled(f"_.{text}", value)
 
-    class Filled(ast.NodeTransformer):
+
+def _filled(text: str, value: ast.expr) -> ast.expr:
+    """An expression with a copy of `value` wherever its text has `_`."""
+
+    class Filler(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
-            return value if node.id == "_" else node
+            return copy.deepcopy(value) if node.id == "_" else node
 
-    filled: ast.expr = Filled().visit(chain)
+    filled: ast.expr = Filler().visit(ast.parse(text, mode="eval").body)
     return filled
 
 
@@ -236,14 +240,7 @@ def _layouts(body: ReproBody) -> Iterator[Neighbour]:
     def strided(maker: ast.Call) -> ast.expr | None:
         if not _dimensions(maker):
             return None
-        pair = ast.parse("torch.stack([_, _], -1)[..., 0]", mode="eval").body
-
-        class Filled(ast.NodeTransformer):
-            def visit_Name(self, node: ast.Name) -> ast.AST:
-                return copy.deepcopy(maker) if node.id == "_" else node
-
-        filled: ast.expr = Filled().visit(pair)
-        return filled
+        return _filled("torch.stack([_, _], -1)[..., 0]", maker)
 
     for name, wrap in (("transposed", transposed), ("strided", strided)):
         made = _changed(body, wrap)

@@ -18,7 +18,7 @@ from reporter.report.sections import StageRow
 
 
 @dataclass(frozen=True)
-class Usage:
+class StageUsage:
     """`seconds` of the wall clock, `cpu` seconds of all processors together, and how many frames
     were compiled in how many processes.
     """
@@ -28,16 +28,16 @@ class Usage:
     compilations: int = 0
     processes: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: StageUsage) -> StageUsage:
+        return StageUsage(
             self.seconds + other.seconds,
             self.cpu + other.cpu,
             self.compilations + other.compilations,
             self.processes + other.processes,
         )
 
-    def __sub__(self, other: Usage) -> Usage:
-        return self + Usage(-other.seconds, -other.cpu, -other.compilations, -other.processes)
+    def __sub__(self, other: StageUsage) -> StageUsage:
+        return self + StageUsage(-other.seconds, -other.cpu, -other.compilations, -other.processes)
 
 
 def table(rows: Mapping[str, StageRow]) -> list[str]:
@@ -62,15 +62,15 @@ class Meter:
     """Counts what other processes say; threads may share it."""
 
     def __init__(self) -> None:
-        self._told = Usage()
+        self._told = StageUsage()
         self._lock = threading.Lock()
 
     def add(self, cpu: float = 0.0, compilations: int = 0, processes: int = 0) -> None:
         """More of it: what the system does not count, or, below 0, counts a second time."""
         with self._lock:
-            self._told += Usage(0.0, cpu, compilations, processes)
+            self._told += StageUsage(0.0, cpu, compilations, processes)
 
-    def read(self) -> Usage:
+    def read(self) -> StageUsage:
         """All so far; the differences of two readings count."""
         with self._lock:
             told = self._told
@@ -79,7 +79,7 @@ class Meter:
             for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
             for seconds in resource.getrusage(who)[:2]
         )
-        return told + Usage(time.monotonic(), system)
+        return told + StageUsage(time.monotonic(), system)
 
 
 #: There is one for this process, as the system has one.
@@ -89,12 +89,12 @@ METER = Meter()
 class MeteredProgress:
     """A display that also keeps what each stage used, without a rest between them."""
 
-    def __init__(self, progress: Progress, read: Callable[[], Usage] = METER.read) -> None:
+    def __init__(self, progress: Progress, read: Callable[[], StageUsage] = METER.read) -> None:
         self._progress = progress
         self._read = read
         self._name = "start"
         self._since = read()
-        self._stages: dict[str, Usage] = {}
+        self._stages: dict[str, StageUsage] = {}
 
     def rows(self) -> dict[str, StageRow]:
         """What each stage has used so far, in the order in which they began."""
@@ -118,7 +118,7 @@ class MeteredProgress:
     def _account(self) -> None:
         """Puts what was used since the last time down to the stage that goes on."""
         now = self._read()
-        kept = self._stages.get(self._name, Usage())
+        kept = self._stages.get(self._name, StageUsage())
         self._stages[self._name] = kept + now - self._since
         self._since = now
 

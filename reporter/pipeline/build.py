@@ -31,16 +31,16 @@ from reporter.pipeline.measurements import FinalText, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
-from reporter.reduce.ablation import ablation
 from reporter.reduce.contrast import Refusals, verify
-from reporter.reduce.neighbours import NeighbourResult, find_neighbours
 from reporter.reduce.other_failures import Other, Others
-from reporter.reduce.plain import PlainSearch
 from reporter.reduce.questions import Questions
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
+from reporter.verify.ablation import ablation
+from reporter.verify.neighbours import NeighbourResult, find_neighbours
+from reporter.verify.plain import PlainSearch
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
 from templates.wording import EFFECT_SUMMARY, SUMMARIES

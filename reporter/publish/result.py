@@ -16,11 +16,11 @@ from reporter.core.plain import Json
 from reporter.core.signature import Signature
 from reporter.diagnose.suspect import Culprit
 from reporter.publish.summary import Summary
-from reporter.reduce.neighbours import NeighbourResult
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.report.recorded_call import Recorded
 from reporter.report.sections import PictureSection, Report, TestSection
+from reporter.verify.neighbours import NeighbourResult
 from reporter.whole_model.source_model import Difference
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The search for the smallest program that still shows the signature, by nothing but complete
 candidate texts.
 
-The pipelines import `rounds`, `blockwise`, `ablation` and `contrast`. It never accepts a candidate
+The pipelines import `rounds`, `blockwise` and `contrast`. It never accepts a candidate
 that shows another failure.
 """

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reporter.check import bisect
+from reporter.bisect import bisect
 from reporter.check.check import carry_out
 from reporter.check.engine import Keep
 from reporter.check.plan import Plan

@@ -10,7 +10,7 @@ from reporter.cli import shell
 from reporter.cli.parameters import Word, taking
 from reporter.core.settings import Options
 
-#: What `bisect` alone has; the names are those of `reporter.check.bisect.BisectRequest`.
+#: What `bisect` alone has; the names are those of `reporter.bisect.bisect.BisectRequest`.
 WORDS = (
     Word("good", "--good", "V", "A release that is right.  [default: the oldest, or newest]"),
     Word("bad", "--bad", "V", "A release that fails.  [default: the report's]"),
@@ -41,7 +41,7 @@ def command(
     """
 
     def work() -> shell.CommandResult:
-        from reporter.check import bisect
+        from reporter.bisect import bisect
         from reporter.cli.prompt import Terminal
 
         given = {**words, "python": tuple(words["python"] or ())}

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reporter.core.progress import PlainProgress
-from reporter.execution.usage import Meter, MeteredProgress, Usage, table
+from reporter.execution.usage import Meter, MeteredProgress, StageUsage, table
 from reporter.report.sections import StageRow
 
 
-def _readings(*readings: Usage) -> Iterator[Usage]:
+def _readings(*readings: StageUsage) -> Iterator[StageUsage]:
     yield from readings
 
 
 def test_each_second_belongs_to_one_stage() -> None:
-    readings = _readings(Usage(0, 0), Usage(2, 1), Usage(5, 7, 3, 2), Usage(6, 8, 3, 3))
+    readings = _readings(
+        StageUsage(0, 0), StageUsage(2, 1), StageUsage(5, 7, 3, 2), StageUsage(6, 8, 3, 3)
+    )
     progress = MeteredProgress(PlainProgress(), lambda: next(readings))
     progress.stage("record")
     progress.stage("diagnose")
@@ -26,7 +28,7 @@ def test_each_second_belongs_to_one_stage() -> None:
 
 
 def test_a_stage_that_comes_again_goes_on_counting() -> None:
-    readings = _readings(*(Usage(seconds) for seconds in (0, 1, 3, 6, 10)))
+    readings = _readings(*(StageUsage(seconds) for seconds in (0, 1, 3, 6, 10)))
     progress = MeteredProgress(PlainProgress(), lambda: next(readings))
     for name in ("evidence", "reduce", "evidence"):
         progress.stage(name)

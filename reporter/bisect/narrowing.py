@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from reporter.bisect.search import Mark, bracket, probes
 from reporter.check.engine import Engine
 from reporter.check.result_sink import ResultSink
-from reporter.check.search import Mark, bracket, probes
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, Task
 from reporter.core.errors import CannotJudgeError

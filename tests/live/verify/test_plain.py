@@ -17,7 +17,7 @@ from reporter.core.signature import Signature
 from reporter.execution.control import needs_control, run_control
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.plain import PlainSearch
+from reporter.verify.plain import PlainSearch
 from tests.support import interpreter
 
 #: The repro's own backend: what it compiles is one off, or two where it has seen the sizes before.

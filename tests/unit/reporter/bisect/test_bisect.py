@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.check.bisect import Bisected, BisectRequest, bisect
+from reporter.bisect.bisect import Bisected, BisectRequest, bisect
 from reporter.check.engine import Keep
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError, UsageError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.check.search import Mark, between, bracket, probes, turns
+from reporter.bisect.search import Mark, between, bracket, probes, turns
 
 B, A, U = Mark.BEFORE, Mark.AFTER, Mark.UNKNOWN
 Oracle = Callable[[int], Mark]

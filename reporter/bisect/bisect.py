@@ -16,12 +16,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from reporter.bisect.narrowing import PointChecks, Search, What, describe
+from reporter.bisect.search import between, bracket, turns
 from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
-from reporter.check.narrowing import PointChecks, Search, What, describe
 from reporter.check.plan import with_references
 from reporter.check.result_sink import StoredResultSink
-from reporter.check.search import between, bracket, turns
 from reporter.check.subject import CheckSubject
 from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import CannotJudgeError, UsageError

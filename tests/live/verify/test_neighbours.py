@@ -13,7 +13,7 @@ from reporter.core.candidate import judge
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
 from reporter.execution.worker_pool import WorkerPool
-from reporter.reduce.neighbours import find_neighbours
+from reporter.verify.neighbours import find_neighbours
 from tests.support import interpreter
 
 #: Wrong for whole numbers from a size of 4 on, and only where the program asks for a minimum.
