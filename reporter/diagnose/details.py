@@ -37,8 +37,9 @@ from reporter.report.sections import (
     section,
 )
 
-#: Seconds for the culprit and for the divergence profile of one diagnosis.
-BUDGETS = (90.0, 60.0)
+#: Seconds for the culprit and for the divergence profile of one diagnosis, at most and at least, and
+#: how many times the program's own seconds lie between.
+MOST, LEAST, TIMES = (90.0, 60.0), 20.0, 2.0
 
 _NUMBERS = (
     "where",
@@ -87,6 +88,8 @@ class _Gatherer:
         self.jobs = jobs
         self.say = say
         self.lines: list[str] = []
+        ample = max(LEAST, TIMES * recording.seconds)
+        self.budgets = tuple(min(most, ample) for most in MOST)
 
     def stack(self) -> StackSection | None:
         place = self.diagnosis.place
@@ -132,7 +135,7 @@ class _Gatherer:
             backend=Backend.AOT_EAGER if diagnosis.layer == Layer.AOT_AUTOGRAD else None,
             config={"torch._inductor.config.fallback_random": True} if forced else {},
         )
-        effort = divergence.Effort(BUDGETS[1], self.timeout, self.jobs)
+        effort = divergence.Effort(self.budgets[1], self.timeout, self.jobs)
         found = divergence.profile(finding, settings, effort, self.say)
         if found is None:
             return None
@@ -150,7 +153,7 @@ class _Gatherer:
             culprit.SuspectedBug(
                 diagnosis.layer, diagnosis.kind, mode=mode if isinstance(mode, str) else None
             ),
-            culprit.SearchBudget(BUDGETS[0], self.jobs),
+            culprit.SearchBudget(self.budgets[0], self.jobs),
             self.say,
             call_abilities(diagnosis.finding.live_call, names, self.timeout),
         )

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.protocol import EvidenceOptions
+from collectors.protocol import EvidenceAnswer, EvidenceOptions
 from reporter.evidence.interface import Collected, read_answer, trim
 from reporter.recording import questions
 from reporter.recording.call_session import CallSession
 from reporter.report.folder import write_private
+
+#: Seconds after the budget in which a fork server has to say that there is no answer.
+_GRACE = 60.0
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,42 @@ class CallEvidence:
         ]
 
 
-def of_call(
+class PendingEvidence:
+    """What a fork server was asked for, and has not answered yet."""
+
+    def __init__(self, asked: Future[EvidenceAnswer], folder: Path, budget: float) -> None:
+        self._asked = asked
+        self._folder = folder
+        self._budget = budget
+        self._started = time.monotonic()
+
+    def result(self) -> CallEvidence:
+        """Waits for the answer, which comes within the budget."""
+        answer = self._asked.result(timeout=self._budget + _GRACE)
+        return _read(answer, self._folder, self._budget, time.monotonic() - self._started)
+
+
+def ask_of_call(
     live_call: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
-) -> CallEvidence:
+) -> PendingEvidence:
     """Asks the fork server of a recorded call for evidence, within `budget` seconds; `folder` must
     be private.
 
     Options: `function`, the one function to compile.
     """
-    started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    answer = live_call.request(questions.evidence(folder, options or {}), budget)
+    asked = live_call.submit(questions.evidence(folder, options or {}), budget)
+    return PendingEvidence(asked, folder, budget)
+
+
+def of_call(
+    live_call: CallSession, folder: Path, budget: float, options: EvidenceOptions | None = None
+) -> CallEvidence:
+    """The same, waiting for the answer."""
+    return ask_of_call(live_call, folder, budget, options).result()
+
+
+def _read(answer: EvidenceAnswer, folder: Path, budget: float, seconds: float) -> CallEvidence:
     found = answer.get("found")
     if found is None:
         outcome = answer.get("signal") or answer.get("outcome")
@@ -71,6 +100,4 @@ def of_call(
             {"collectors": rows, "left_out": gone, "raised": answer.get("raised")}, indent=2
         ),
     )
-    return CallEvidence(
-        collected, folder, round(time.monotonic() - started, 2), answer.get("raised")
-    )
+    return CallEvidence(collected, folder, round(seconds, 2), answer.get("raised"))

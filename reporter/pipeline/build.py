@@ -189,12 +189,10 @@ class ReproBuilder:
         """What fresh processes showed of a text, and how often it was the failure; never where its
         control run does not pass.
         """
-        cold = self._cold(text)
-        hits = sum(judge(self.wanted)(answer) for answer in cold)
-        if hits and needs_control(text):
-            alone = self.fresh.control(text, self._limit())
-            hits = hits if alone.outcome == "passes" else 0
-        return cold, hits
+        cold, control = self._cold(text)
+        if control is not None and control.outcome != "passes":
+            return cold, 0
+        return cold, sum(judge(self.wanted)(answer) for answer in cold)
 
     def measure(self, verified: Verified, extras: Extras) -> BuiltRepro:
         """What the report says beside the repro, all of it measured on the final text."""
@@ -411,20 +409,23 @@ class ReproBuilder:
             self.others.listening = True
         return reduced
 
-    def _cold(self, text: str) -> tuple[Answer, ...]:
+    def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
+        """What fresh processes show of a text, one of them really cold; and its control run, for a
+        text that needs one.
+        """
         limit = self._limit()
         # what hangs is waited for, and that costs the same for three
-        jobs = (
-            FRESH_PROCESSES
-            if self.recorded.kind == Kind.HANG
-            else min(FRESH_PROCESSES, self.options.jobs)
-        )
+        is_hang = self.recorded.kind == Kind.HANG
+        jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
-            # one is really cold
             runs = [threads.submit(self.fresh.cold, text, limit)]
             for _ in range(FRESH_PROCESSES - 1):
                 runs.append(threads.submit(self.fresh.again, text, limit))
-            return tuple(run.result() for run in runs)
+            control = None
+            if needs_control(text):
+                control = threads.submit(self.fresh.control, text, limit)
+            answers = tuple(run.result() for run in runs)
+            return answers, control.result() if control is not None else None
 
     def _limit(self) -> float:
         """Seconds for a fresh process.

@@ -9,6 +9,7 @@ import difflib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -33,10 +34,8 @@ from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, script_failed
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
 from reporter.diagnose.verdict import Diagnosis
-from reporter.evidence.call import of_call
 from reporter.execution.compiler_cache import prefill
 from reporter.pipeline.run import Run
-from reporter.publish.result import EVIDENCE
 from reporter.recording import questions
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
@@ -102,15 +101,20 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
     diagnosis = judge(recording, limit, say, options.rungs)
     doubtful = _doubtful(diagnosis, recording)
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
-    details = gather(
+    measure = partial(
+        gather,
         diagnosis,
         recording,
         limit,
         options.jobs,
         say,
-        thorough=not (run.output is not None or doubtful),
         checked=_checks(way_of(options, run.info.path)),
     )
+    try:
+        details = measure(thorough=not (run.output is not None or doubtful or options.quick))
+    except KeyboardInterrupt:
+        progress.note("interrupted: the verdict is said without what was still measured")
+        details = measure(thorough=False)
     return Diagnosed(recording, diagnosis, details, doubtful)
 
 
@@ -128,10 +132,6 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     recorded = _collect(run, found, answer, material)
     if run.as_whole and is_bug:
         recorded = _with_model(run, found, recorded)
-    finding = found.diagnosis.finding
-    if wanted and is_bug and finding is not None and run.options.evidence:
-        run.progress.stage("evidence", "torch's own tools, for the private folder")
-        of_call(finding.live_call, run.folder / EVIDENCE / "call", run.options.evidence)
     return recorded
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import INDUCTOR_LAYERS
 from reporter.core.settings import Options
 from reporter.diagnose.explain import explanation
+from reporter.evidence.call import ask_of_call
 from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
@@ -41,6 +41,7 @@ from reporter.publish.result import (
 )
 from reporter.publish.write import Destination, Outgoing, audit
 from reporter.recording.attached import Attached, attach
+from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
@@ -85,6 +86,7 @@ class TorchProgram:
         self.seen = seen
         self._open = contextlib.ExitStack()
         self._builder: ReproBuilder | None = None
+        self._live_call: CallSession | None = None
         self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
 
@@ -119,7 +121,11 @@ class TorchProgram:
     def capture(self, found: Diagnosed) -> Recorded:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
         recorded = capture_call(self.run, found)
-        found.recording.close()
+        finding = found.diagnosis.finding
+        if recorded.is_bug and self.run.output is not None and finding is not None:
+            self._live_call = finding.live_call  # torch's tools are asked when the rest is safe
+        else:
+            found.recording.close()
         self.workers.suit(device_of(recorded))
         if found.doubtful and recorded.check is not None:
             recorded = look_at_blocks(recorded, self.workers.pool, self.run.progress)
@@ -187,7 +193,6 @@ class TorchProgram:
         recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
         private = _private_folder(output)
         recorded.save(private / RECORDING)
-        _keep_evidence(self.run.folder / EVIDENCE, private / EVIDENCE)
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return recorded
 
@@ -197,8 +202,8 @@ class TorchProgram:
         private = self.run.output / "private" / EVIDENCE
         found = extras.measure(
             "evidence",
-            "torch's own tools on the repro, in one more fresh process",
-            lambda: self._evidence(built, private / "repro"),
+            "torch's own tools on the repro, in one more fresh process, and on the call",
+            lambda: self._evidence(built, private),
             None,
         )
         if found is None or self.builder.recorded.layer not in INDUCTOR_LAYERS:
@@ -213,18 +218,25 @@ class TorchProgram:
         )
         return replace(found, generated=kernels)
 
-    def _evidence(self, built: BuiltRepro, keep: Path) -> ReproEvidence:
-        recorded = self.builder.recorded
+    def _evidence(self, built: BuiltRepro, private: Path) -> ReproEvidence:
+        """What the tools say of the text; what they say of the call stays in `private`."""
+        recorded, budget = self.builder.recorded, self.run.options.evidence
+        of_call = None
+        if self._live_call is not None:
+            of_call = ask_of_call(self._live_call, private / "call", budget)
         failure = next((answer.failure for answer in built.cold if answer.failure), None)
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
-        return of_repro(
+        found = of_repro(
             self.run.info.path,
             built.text,
             ShownFailure(recorded.kind, recorded.layer, _suspects(built), error),
-            self.run.options.evidence,
-            keep=keep,
+            budget,
+            keep=private / "repro",
             warm=self.workers.warm,
         )
+        if of_call is not None:
+            of_call.result()
+        return found
 
 
 def _private_folder(output: Path) -> Path:
@@ -237,13 +249,6 @@ def _private_folder(output: Path) -> Path:
             f"{output} cannot be written ({error.strerror}); choose another folder with --output"
         ) from None
     return private
-
-
-def _keep_evidence(found: Path, private: Path) -> None:
-    """Moves what torch's tools wrote about the call out of the working folder, which goes away."""
-    if found.is_dir():
-        shutil.rmtree(private, ignore_errors=True)
-        shutil.copytree(found, private, symlinks=True)
 
 
 def _suspects(built: BuiltRepro) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from reporter.core.settings import Options
     "memory",
     "workers",
     "seed",
+    "quick",
+    "budget",
     "no_input",
     "rungs",
     "verbose",
