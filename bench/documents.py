@@ -94,7 +94,7 @@ def main() -> None:
 def _with_map(report: dict[str, Any]) -> dict[str, Any]:
     spread = {"output": 0, "of": 1, "shape": [64, 64], "step": [1, 1], "max": 1.0, "off": 1}
     more = {"error_map": {**spread, "elements": 4096, "reference": "float64"}}
-    return {**report, "exhibit": {**(report.get("exhibit") or {}), **more}}
+    return {**report, "pictures": {**(report.get("pictures") or {}), **more}}
 
 
 if __name__ == "__main__":

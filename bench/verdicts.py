@@ -128,9 +128,9 @@ def _summary(version: str, results: list[Result]) -> int:
     print(
         f"kinds {kinds}/{len(results)}, layers {layers}/{len(counted)}, false alarms called a bug {alarms}"
     )
-    ratios = sorted(
-        result.seconds / result.script for result in results if result.script
-    ) or [float("nan")]
+    ratios = sorted(result.seconds / result.script for result in results if result.script) or [
+        float("nan")
+    ]
     print(
         "wall time over the script's own recorded run: "
         f"median {ratios[len(ratios) // 2]:.2f}, worst {ratios[-1]:.2f}"

@@ -46,7 +46,7 @@ Operation = Literal[
     "divergence",
     "gather",
     "subsystems",
-    "complaints",
+    "graph_breaks",
     "guards",
     "evidence",
     "environment",
@@ -204,7 +204,7 @@ class ScriptGreeting(_ScriptGreeting, total=False):
 class ForkServerGreeting(TypedDict):
     """First message of the fork that waits to repeat a call."""
 
-    role: Literal["standby"]
+    role: Literal["fork_server"]
     #: Number of the call, from 0.
     call: int
     #: Of the fork.
@@ -343,7 +343,7 @@ class FailedGuard(TypedDict):
     line: int
 
 
-class ComplaintCounts(TypedDict):
+class DynamoCounts(TypedDict):
     """What torch itself counted in a program (`dynamo.counters.count`)."""
 
     graph_breaks: int
@@ -364,7 +364,7 @@ class FinishedEvent(ProgramEnding):
     compiles: int
     #: Seconds that the watching took in the program.
     overhead: float
-    complaints: ComplaintCounts
+    dynamo: DynamoCounts
     #: Frames that Dynamo compiled, or tried to.
     compilations: int
 
@@ -932,11 +932,11 @@ class SubsystemsAnswer(CallAnswer, total=False):
     settings: JsonObject
 
 
-class _ComplaintsRequest(_Sent):
-    op: Literal["complaints"]
+class _GraphBreaksRequest(_Sent):
+    op: Literal["graph_breaks"]
 
 
-class ComplaintsRequest(_ComplaintsRequest, total=False):
+class GraphBreaksRequest(_GraphBreaksRequest, total=False):
     """Graph breaks and recompiles of the call and those before it."""
 
     #: In place of the call's own.
@@ -973,7 +973,7 @@ class RecompileRecord(TypedDict):
     function: str
 
 
-class Complaints(TypedDict):
+class GraphBreaks(TypedDict):
     """What slows a compiled program down."""
 
     graphs: int
@@ -986,10 +986,10 @@ class Complaints(TypedDict):
     limit_hit: bool
 
 
-class ComplaintsAnswer(CallAnswer, total=False):
-    """The complaints."""
+class GraphBreaksAnswer(CallAnswer, total=False):
+    """Graph breaks and recompilations of one callable."""
 
-    complaints: Complaints
+    graph_breaks: GraphBreaks
     #: Class of what the last call raised.
     raised: Optional[str]
 
@@ -1229,7 +1229,7 @@ CallRequest = Union[
     DivergenceRequest,
     GatherRequest,
     SubsystemsRequest,
-    ComplaintsRequest,
+    GraphBreaksRequest,
     GuardsRequest,
     EvidenceRequest,
     EnvironmentRequest,
@@ -1262,8 +1262,8 @@ class CandidateRequest(_CandidateRequest, total=False):
     """A candidate to be run; a fresh process reads it from its standard input."""
 
     overrides: Overrides
-    #: Only in a fresh process: the findings are the lines of `exhibit.jsonl`.
-    exhibit: MeasurementRequest
+    #: Only in a fresh process: the findings are the lines of `measurements.jsonl`.
+    measure: MeasurementRequest
     #: Added by the worker: why the process could not be started.
     error: str
 
@@ -1386,7 +1386,7 @@ class BreakLine(TypedDict):
 
 
 class MeasurementLine(TypedDict, total=False):
-    """A line of `exhibit.jsonl`: a map, the graph breaks, a graph, or errors after one operation of
+    """A line of `measurements.jsonl`: a map, the graph breaks, a graph, or errors after one operation of
     it.
     """
 

@@ -28,7 +28,7 @@ def render_page(
         cells: the error in each cell of the worst output, which `report.json` does not hold.
     """
     expected, actual = wording.expected_and_actual(report)
-    measured = report.get("exhibit") or {}
+    measured = report.get("pictures") or {}
     log = tidy_log(evidence.error_log)
     error_map = {**measured["error_map"], "cells": cells} if measured.get("error_map") else None
     releases = release_rows(report, evidence.releases)

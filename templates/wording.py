@@ -188,7 +188,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     more = ", …" if len(operators) > 6 else ""
     used = f"; the program below does it with {_listed(operators[:6])}{more}" if operators else ""
     different = report.get("differs_from_stock") or {}
-    needed = different.get("ingredients")
+    needed = different.get("needs")
     source = (report.get("equivalence") or {}).get("rewritten_from") == "source"
     passes = different.get("skeleton") == "passes"
     if needed and source:
@@ -323,7 +323,7 @@ def describe_elements(report: Mapping[str, Any]) -> str:
 
     Of a large output the worst elements with their index; empty where nothing was measured.
     """
-    found = ((report.get("exhibit") or {}).get("error_map")) or {}
+    found = ((report.get("pictures") or {}).get("error_map")) or {}
     worst = found.get("worst") or ()
     if not worst:
         return ""

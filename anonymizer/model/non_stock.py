@@ -1,9 +1,9 @@
 """What a model has that stock layers have not, and the same model without some of it.
 
-An ingredient is an operation outside of stock layers that can be left out without changing any
-shape: the value goes on as it came in. Adding two streams of the model is no ingredient, that is
-what residual connections do; adding a bias that is computed from positions is one. What only an
-ingredient needed goes with it. Repeated blocks have the same ingredients.
+A non-stock operation stands outside of stock layers and can be left out without changing any shape:
+the value goes on as it came in. Adding two streams of the model is none, that is what residual
+connections do; adding a bias that is computed from positions is one. What only such an operation
+needed goes with it. Repeated blocks have the same ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NonStockOperation:
     instead: Mapping[str, str]
 
 
-def ingredients(program: TracedProgram, written: Written) -> list[NonStockOperation]:
+def non_stock_operations(program: TracedProgram, written: Written) -> list[NonStockOperation]:
     """All operations outside of stock layers that can be left out, in the order of the program.
 
     Args:
@@ -167,7 +167,7 @@ def short(target: str) -> str:
 
 
 def describe(program: TracedProgram, item: NonStockOperation) -> str:
-    """The ingredient in words, with public names only: "a bias built from `arange` with a symbolic
+    """The operation in words, with public names only: "a bias built from `arange` with a symbolic
     size, added to the attention scores".
     """
     words = _Words(program)

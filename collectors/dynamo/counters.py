@@ -12,7 +12,7 @@ import re
 import sys
 from typing import Any, List, Tuple
 
-from ..protocol import ComplaintCounts
+from ..protocol import DynamoCounts
 
 MOST_LISTED = 20
 #: Characters of a guard or a reason.
@@ -21,12 +21,12 @@ MOST_TEXT = 400
 _LIMIT = re.compile(r"cache_size_limit|recompile[_ ]limit", re.IGNORECASE)
 
 
-def count() -> ComplaintCounts:
+def count() -> DynamoCounts:
     """What this process has on record.
 
     Costs a look at a few dictionaries and never imports torch.
     """
-    found: ComplaintCounts = {
+    found: DynamoCounts = {
         "graph_breaks": 0,
         "recompiles": 0,
         "limit_hit": False,

@@ -20,13 +20,13 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 from ..call import context, rungs
-from ..protocol import BreakRecord, ComplaintsAnswer, ComplaintsRequest, RecompileRecord
+from ..protocol import BreakRecord, GraphBreaksAnswer, GraphBreaksRequest, RecompileRecord
 from . import guard_words
 from .counters import MOST_LISTED, MOST_TEXT, recompile_limit, split_reason
 from .observer import Observer, code_place, sequence
 
 
-def collect(call: Any, request: ComplaintsRequest) -> ComplaintsAnswer:
+def collect(call: Any, request: GraphBreaksRequest) -> GraphBreaksAnswer:
     """Compiles afresh in this (forked) process, replays the history and the call, and reports what
     Dynamo met.
     """
@@ -50,7 +50,7 @@ def collect(call: Any, request: ComplaintsRequest) -> ComplaintsAnswer:
     return {
         "outcome": "ok",
         "raised": raised,
-        "complaints": {
+        "graph_breaks": {
             "graphs": len(observer.graphs),
             "graph_breaks": breaks(observer),
             "recompiles": _recompiles(observer, call),

@@ -419,4 +419,4 @@ def run(request: Json, path: str, lines: str) -> None:
             file.write(json.dumps(line) + "\n")
             file.flush()
 
-        show(request["text"], path, request["exhibit"], tell)
+        show(request["text"], path, request["measure"], tell)

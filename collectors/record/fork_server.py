@@ -107,7 +107,7 @@ class ForkServer:
         self.call.adopt_settings()
         self.channel = Channel(self.socket_path)
         greeting: ForkServerGreeting = {
-            "role": "standby",
+            "role": "fork_server",
             "call": self.number,
             "pid": os.getpid(),
         }

@@ -43,7 +43,7 @@ class Recorder(CallWatcher):
         #: Calls whose outputs may still receive gradients.
         self.pending: List[OutputGradients] = []
         self.every = int(spec.get("every") or 0)
-        self.standbys: List[int] = []
+        self.fork_servers: List[int] = []
         self.finished = False
         self.found: Optional[Callable[[], None]] = None
 
@@ -182,7 +182,7 @@ class Recorder(CallWatcher):
         self.ask(begin)
         self._reap()
         if self.watching and is_forked:
-            self.standbys.append(seen.fork(recorded, self.spec))
+            self.fork_servers.append(seen.fork(recorded, self.spec))
         elif self.watching:
             seen.keep(recorded, self._file("kept", seen.number))
 
@@ -190,13 +190,13 @@ class Recorder(CallWatcher):
         """Takes leave of the fork servers that have ended: a long run must not collect dead
         processes.
         """
-        for pid in list(self.standbys):
+        for pid in list(self.fork_servers):
             try:
                 ended = os.waitpid(pid, os.WNOHANG)[0] != 0
             except OSError:  # the program waits for all its children itself
                 ended = True
             if ended:
-                self.standbys.remove(pid)
+                self.fork_servers.remove(pid)
 
     def _raised(self, number: int, error: BaseException, check: bool) -> None:
         described = failure.describe(error)
@@ -255,7 +255,7 @@ class Recorder(CallWatcher):
                 "calls": self.calls,
                 "compiles": self.compiles,
                 "overhead": round(self.overhead, 3),
-                "complaints": counters.count(),
+                "dynamo": counters.count(),
                 "compilations": counters.count_compilations(),
                 **ending,
             }

@@ -119,7 +119,7 @@ KINDS: Dict[Operation, _Doing] = {
     "divergence": _of("dynamo.divergence", "divergence"),
     "gather": _of("source.source", "of_call"),
     "subsystems": _subsystems,
-    "complaints": _of("dynamo.graph_breaks", "collect"),
+    "graph_breaks": _of("dynamo.graph_breaks", "collect"),
     "guards": _of("dynamo.guards", "find"),
     "evidence": _of("debugtools.run", "of_call"),
     "environment": _environment,

@@ -229,12 +229,12 @@ class ObjectRecords:
         base = next(each for each in type(value).__mro__ if is_foreign(each.__module__))
         if base is nn.Module:
             return set()
-        twin, arguments = values.twin(value, base)
-        if twin is None:
+        stock, arguments = values.stock_layer(value, base)
+        if stock is None:
             self.opaque("a subclass of the layer " + base.__name__)
             return set()
         record["stock"] = {"args": {name: self.ref(each) for name, each in arguments.items()}}
-        tables = (twin.__dict__, twin._parameters, twin._buffers, twin._modules)
+        tables = (stock.__dict__, stock._parameters, stock._buffers, stock._modules)
         return {name for table in tables for name in table}
 
     def _stock(self, value: nn.Module, record: Dict[str, Any]) -> None:

@@ -107,14 +107,14 @@ def _pattern(wide: torch.Tensor) -> Optional[str]:
 
 def stock_arguments(module: nn.Module) -> Optional[Dict[str, Any]]:
     """Constructor arguments that build the same stock layer, or None if that cannot be told."""
-    made, arguments = twin(module, type(module))
+    made, arguments = stock_layer(module, type(module))
     if made is None:
         return None
     same = _layout(made) == _layout(module) and made.extra_repr() == module.extra_repr()
     return arguments if same else None
 
 
-def twin(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
+def stock_layer(module: nn.Module, layer: type) -> Tuple[Optional[nn.Module], Dict[str, Any]]:
     """A layer of the stock class with the module's settings, on the meta device where it can be;
     and its arguments.
     """

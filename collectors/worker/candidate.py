@@ -133,9 +133,9 @@ def run(request: CandidateRequest, folder: str) -> int:
     before = counters.count_compilations()
     try:
         counter = _apply(request.get("overrides") or {})
-        if request.get("exhibit"):
+        if request.get("measure"):
             importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
-                request, path, os.path.join(out, "exhibit.jsonl")
+                request, path, os.path.join(out, "measurements.jsonl")
             )
         else:
             _execute(request["text"], path)

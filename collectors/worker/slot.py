@@ -23,7 +23,7 @@ class Slot:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.cache = os.path.join(folder, "cache")
-        self.standby: subprocess.Popen[bytes] | None = None
+        self.prepared: subprocess.Popen[bytes] | None = None
         self._borrowed = 0
         os.makedirs(self.cache, exist_ok=True)
 

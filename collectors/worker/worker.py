@@ -76,8 +76,8 @@ class Worker:
             for job in self.jobs.values():
                 job.kill()
             for slot in self.free:
-                if slot.standby is not None:
-                    kill_group(slot.standby.pid)
+                if slot.prepared is not None:
+                    kill_group(slot.prepared.pid)
         return 0
 
     def send(self, message: ReadyMessage | StartedMessage | CandidateAnswer) -> None:
@@ -186,8 +186,8 @@ class Worker:
         request.
         """
         ready.set()  # nothing is forked here, and the import it may wait for takes seconds
-        process = job.slot.standby or self._standby(job.slot)
-        job.slot.standby = None
+        process = job.slot.prepared or self._prepare(job.slot)
+        job.slot.prepared = None
         assert process.stdin is not None and process.stdout is not None
         process.stdout.read(1)  # it is warm; the clock starts now
         job.slot.clear()
@@ -197,9 +197,9 @@ class Worker:
         process.stdin.write(json.dumps(job.request).encode() + b"\n")
         process.stdin.close()
         os.write(self.wake_write, b".")
-        job.slot.standby = self._standby(job.slot)
+        job.slot.prepared = self._prepare(job.slot)
 
-    def _standby(self, slot: Slot) -> subprocess.Popen[bytes]:
+    def _prepare(self, slot: Slot) -> subprocess.Popen[bytes]:
         main = os.path.join(FOLDER, "entry", "worker_main.py")
         command = [
             sys.executable,

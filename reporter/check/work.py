@@ -163,9 +163,9 @@ class TaskRunner:
             return _check(task, None, decision, 0.0)
         try:
             place = self.environments.place(task.release)
-            twin = _same_commit(task, place)
-            if twin is not None:
-                return twin
+            known = _same_commit(task, place)
+            if known is not None:
+                return known
             try:
                 decision = self._decide(task, place)
             except CannotJudgeError:

@@ -109,7 +109,7 @@ SEVERAL_CALLS = frozenset({Kind.STALE_GRAPH, Kind.CRASH_ON_RECOMPILE})
 #: The faults of the compiler, which can be reported.
 BUGS = SILENT | CRASHES | {Kind.PROCESS_DEATH, Kind.HANG}
 #: The program is right, but slow to no purpose.
-COMPLAINTS = frozenset({Kind.GRAPH_BREAK, Kind.RECOMPILES})
+RIGHT_BUT_SLOW = frozenset({Kind.GRAPH_BREAK, Kind.RECOMPILES})
 #: Differences that floating-point arithmetic explains.
 ROUNDED = frozenset({Kind.ROUNDING, Kind.PRECISION_CAST})
 

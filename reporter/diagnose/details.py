@@ -188,7 +188,7 @@ def gather(
         missing_guard=guard,
         divergence=part,
         culprit=culprit,
-        complaints=breaks,
+        graph_breaks=breaks,
     )
     return DiagnosisDetails(sections, tuple(gatherer.lines), remark_diagnosis)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from collectors.protocol import Complaints
+from collectors.protocol import GraphBreaks
 from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.findings import Recording
@@ -119,7 +119,7 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     """Asks the last call of each callable, if the script counted anything; None if there is nothing
     to complain about.
     """
-    counted = recording.complaints
+    counted = recording.dynamo
     if counted is None:
         return None
     broken, recompiled = counted["graph_breaks"], counted["recompiles"]
@@ -143,16 +143,16 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     return found if breaks or recompiles or found.limit_hit or not answers else None
 
 
-def _ask(last: LastCall, timeout: float) -> Complaints | None:
-    """The complaints of one callable with its own backend; with `eager` where that one does not
+def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
+    """Graph breaks and recompilations of one callable, with its own backend; with `eager` where that one does not
     come to an end.
     """
-    answer = last.live_call.request(questions.complaints(), timeout)
+    answer = last.live_call.request(questions.graph_breaks(), timeout)
     if answer["outcome"] != "ok" or answer.get("raised"):
-        again = last.live_call.request(questions.complaints(Backend.EAGER.value), timeout)
+        again = last.live_call.request(questions.graph_breaks(Backend.EAGER.value), timeout)
         if again["outcome"] == "ok":
             answer = again
-    return answer.get("complaints")
+    return answer.get("graph_breaks")
 
 
 def _merged(breaks: Iterable[GraphBreak]) -> tuple[GraphBreak, ...]:

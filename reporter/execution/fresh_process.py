@@ -73,7 +73,7 @@ def look_cold(
             "id": 0,
             "text": text,
             "timeout": timeout,
-            "exhibit": wanted,
+            "measure": wanted,
         }
         _run(command, json.dumps(request) + "\n", folder, base, timeout)
         return _measured(folder)
@@ -101,7 +101,7 @@ def look_forked(
     """`look_cold` in a fork of a preloaded process. Raises OSError where that cannot fork."""
     with _fresh(None, None, warm) as (folder, _):
         described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        _fork(preloaded, folder, {**described, "exhibit": wanted})
+        _fork(preloaded, folder, {**described, "measure": wanted})
         return _measured(folder)
 
 
@@ -115,7 +115,7 @@ def _fork(preloaded: PreloadedProcess, folder: Path, request: CandidateRequest) 
 def _measured(folder: Path) -> list[MeasurementLine]:
     lines: list[MeasurementLine] = []
     with contextlib.suppress(OSError):
-        for line in (folder / "out" / "exhibit.jsonl").read_text("utf-8").splitlines():
+        for line in (folder / "out" / "measurements.jsonl").read_text("utf-8").splitlines():
             with contextlib.suppress(ValueError):  # the process ended while writing
                 lines.append(json.loads(line))
     return lines

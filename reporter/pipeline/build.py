@@ -146,7 +146,7 @@ class ReproBuilder:
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
-            self.progress.stage("ingredients", "what the model needs beside stock layers to fail")
+            self.progress.stage("needs", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
         return Reduced(reduced, different)
 

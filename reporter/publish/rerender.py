@@ -7,6 +7,7 @@ afterwards. An issue.md that its owner has edited is theirs, and stays as it is.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -204,11 +205,11 @@ def _name(form: IssueForm) -> str:
 
 def _cells(folder: Path) -> list[list[float | None]]:
     """The cells of the error map, which only the private folder has."""
-    try:
-        data = json.loads((folder / PRIVATE / "exhibit.json").read_text(encoding="utf-8"))
-        return list(data["cells"])
-    except (OSError, ValueError, KeyError):
-        return []
+    for name in ("pictures.json", "exhibit.json"):  # the second is of reports of version 1
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            data = json.loads((folder / PRIVATE / name).read_text(encoding="utf-8"))
+            return list(data["cells"])
+    return []
 
 
 def _replace(path: Path, text: str) -> None:

@@ -178,7 +178,7 @@ class Summary:
         found = self.report.differs_from_stock
         if found is None:
             return lines
-        needed = "; ".join(found.ingredients)
+        needed = "; ".join(found.needs)
         if needed:
             needed += f" (without it the model {found.skeleton})"
         else:

@@ -219,7 +219,7 @@ def _report(
         fingerprint=_fingerprint(recorded, built).section(),
         reduction=built.history,
         evidence=found.section() if found else None,
-        exhibit=measured.numbers if measured else None,
+        pictures=measured.numbers if measured else None,
         test=measured.shown if measured else None,
         # an interrupted run had stages that this one has not gone through
         timing={**(recorded.details.timing or {}), **run.timing},
@@ -423,7 +423,7 @@ def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
         ),
     }
     if built.measured is not None:
-        private["exhibit.json"] = json.dumps({"cells": built.measured.cells})
+        private["pictures.json"] = json.dumps({"cells": built.measured.cells})
     if built.unverified:
         rows = [{**other.to_json(), "candidate": other.text} for other in built.unverified]
         private["other_findings.json"] = json.dumps(rows, indent=2)

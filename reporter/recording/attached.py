@@ -32,7 +32,7 @@ class Attached(RecordingSession):
         self.hello: ScriptGreeting | None = None
         program = WatchedProgram(Path(), (), options.cwd, folder / "cache")
         super().__init__(program, Watching(options.timeout))
-        self.standbys.keep_latest = False
+        self.fork_servers.keep_latest = False
 
     def _folder(self) -> Path:
         return self._given
@@ -82,9 +82,9 @@ class Attached(RecordingSession):
 
     def _greeted(self, message: ScriptGreeting) -> None:
         self.hello = message
-        # the latest moment of each callable is asked about complaints, which only a whole block can
+        # the latest moment of each callable is asked about graph breaks, which only a whole block can
         # be worth
-        self.standbys.keep_latest = message.get("mode") == "capture"
+        self.fork_servers.keep_latest = message.get("mode") == "capture"
 
     @property
     def only_findings(self) -> bool:
@@ -98,7 +98,7 @@ class Attached(RecordingSession):
 
     def _add(self, call: int, symptom: Symptom, **details: Any) -> None:
         if self.only_findings and symptom == Symptom.SUSPICIOUS:
-            self.standbys.drop(call)  # its moment is a copy of the program, too dear to keep
+            self.fork_servers.drop(call)  # its moment is a copy of the program, too dear to keep
         else:
             super()._add(call, symptom, **details)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from collectors.protocol import (
     Comparison,
     CompileOptions,
-    ComplaintCounts,
     ContextState,
+    DynamoCounts,
     Failure,
     ScriptException,
 )
@@ -80,7 +80,7 @@ class Recording:
     rejected: Failure | None = None
     call_sessions: list[CallSession] = field(default_factory=list)
     last_calls: list[LastCall] = field(default_factory=list)
-    complaints: ComplaintCounts | None = None
+    dynamo: DynamoCounts | None = None
     unusable: str | None = None
     elsewhere: bool = False
 

@@ -19,7 +19,6 @@ from collectors.protocol import (
     CaptureWay,
     CompareAnswer,
     CompareRequest,
-    ComplaintsAnswer,
     DivergenceAnswer,
     DivergenceRequest,
     EnvironmentAnswer,
@@ -28,6 +27,7 @@ from collectors.protocol import (
     EvidenceAnswer,
     EvidenceOptions,
     GatherAnswer,
+    GraphBreaksAnswer,
     GuardsAnswer,
     RunAnswer,
     Rung,
@@ -132,13 +132,13 @@ def subsystems(settings: Sequence[str]) -> CallQuestion[SubsystemsAnswer]:
     return CallQuestion({"op": "subsystems", "settings": list(settings)})
 
 
-def complaints(backend: str | None = None) -> CallQuestion[ComplaintsAnswer]:
+def graph_breaks(backend: str | None = None) -> CallQuestion[GraphBreaksAnswer]:
     """Graph breaks and recompiles of the call and those before it, with its own backend or with
     another.
     """
     if backend is None:
-        return CallQuestion({"op": "complaints"})
-    return CallQuestion({"op": "complaints", "backend": backend})
+        return CallQuestion({"op": "graph_breaks"})
+    return CallQuestion({"op": "graph_breaks", "backend": backend})
 
 
 def guards(

@@ -111,7 +111,7 @@ class RecordingSession:
         self.recording = Recording(self._folder())
         self.runs = self._runs() if watching.reruns else None
         self._judging = 0.0
-        self.standbys = ForkServers(
+        self.fork_servers = ForkServers(
             self.recording.folder, self.runs.live_call if self.runs else None
         )
         self.begun: dict[int, BeginEvent] = {}
@@ -241,7 +241,7 @@ class RecordingSession:
             if message.get("role") == "script":
                 self._script = connection
                 self._greeted(cast(ScriptGreeting, message))
-            elif message.get("role") == "standby":
+            elif message.get("role") == "fork_server":
                 fork_server = self._attached(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
                 assert fork_server is not None
@@ -252,7 +252,7 @@ class RecordingSession:
         connection.read(handle)
 
     def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
-        live_call = self.standbys.live_call(greeting["call"])
+        live_call = self.fork_servers.live_call(greeting["call"])
         assert isinstance(live_call, ForkedCallSession)
         live_call.attach(connection, greeting["pid"])
         return live_call
@@ -275,7 +275,7 @@ class RecordingSession:
             self.begun[call] = message
             self.recording.calls = max(self.recording.calls, call + 1)
             self.open_call, self.open_since = call, self.clock()
-            self.standbys.begin(call, message["watched"])
+            self.fork_servers.begin(call, message["watched"])
             self._reply()
         else:
             call, since = message["call"], self.clock()
@@ -294,7 +294,7 @@ class RecordingSession:
         recording.overhead = message["overhead"]
         recording.exit = message["exit"]
         recording.script_exception = message["exception"]
-        recording.complaints = message.get("complaints")
+        recording.dynamo = message.get("dynamo")
         recording.unusable = message.get("unusable")
         recording.elsewhere = bool(message.get("elsewhere"))
         self.finished.set()
@@ -303,7 +303,7 @@ class RecordingSession:
         """Answers the script, which waits for it, about a call that has ended."""
         match message["event"]:
             case "forgotten":
-                self.standbys.drop(message["call"])
+                self.fork_servers.drop(message["call"])
                 self._reply()
             case "unsupported":
                 self.recording.unsupported = message["reason"]
@@ -321,14 +321,14 @@ class RecordingSession:
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        return self.standbys.live_call(call).request(questions.run(rung), self.timeout / 2)
+        return self.fork_servers.live_call(call).request(questions.run(rung), self.timeout / 2)
 
     def _unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
         in a fork.
         """
         self.recording.unchecked += 1
-        self.standbys.drop(call)
+        self.fork_servers.drop(call)
         self._reply(keep=False)
 
     def _compare(
@@ -336,7 +336,7 @@ class RecordingSession:
     ) -> Comparison | None:
         def ask(again: Sequence[str]) -> Comparison | None:
             question = questions.compare(reference, actual, exact=exact, again=again)
-            return self.standbys.live_call(call).request(question, 120).get("comparison")
+            return self.fork_servers.live_call(call).request(question, 120).get("comparison")
 
         return side_effects.settle(ask(()), lambda: self._others(call), ask)
 
@@ -377,7 +377,7 @@ class RecordingSession:
             both = eager["outcome"] == "raises"
             if both:
                 self.recording.rejected = eager["failure"]
-                self.standbys.drop(call)
+                self.fork_servers.drop(call)
             else:
                 self._add(call, Symptom.RAISED, failure=message["failure"])
         self._reply()
@@ -400,7 +400,7 @@ class RecordingSession:
         elif not comparison["equal"]:
             self._add(call, Symptom.SUSPICIOUS, comparison=comparison, returned=path)
         elif not keep:
-            self.standbys.drop(call)
+            self.fork_servers.drop(call)
         self._reply(keep=keep)
 
     def _gradients(self, message: GradientsEvent) -> None:
@@ -412,13 +412,13 @@ class RecordingSession:
         if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
             comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
             if comparison is None:
-                self.standbys.drop(call)
+                self.fork_servers.drop(call)
             elif not comparison["same"]:
                 self._add(call, Symptom.GRADIENT, comparison=comparison, grads=path)
             elif not comparison["equal"]:
                 self._add(call, Symptom.SUSPICIOUS, comparison=comparison, grads=path)
             elif not any(f.call == call for f in self.recording.findings):
-                self.standbys.drop(call)
+                self.fork_servers.drop(call)
         elif eager["outcome"] == "ok":
             symptom = _SYMPTOMS.get(compiled["outcome"], Symptom.HANG)
             self._add(
@@ -438,7 +438,7 @@ class RecordingSession:
         finding = Finding(
             call=call,
             symptom=symptom,
-            live_call=self.standbys.live_call(call),
+            live_call=self.fork_servers.live_call(call),
             options=begun["options"],
             context=begun["context"],
             place=begun["place"],
@@ -448,7 +448,7 @@ class RecordingSession:
         )
         with self._lock:
             if not self.recording.add(finding):
-                self.standbys.drop(call)
+                self.fork_servers.drop(call)
 
     def _conclude(self, code: int | None) -> None:
         recording = self.recording
@@ -461,7 +461,7 @@ class RecordingSession:
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
-        recording.call_sessions, recording.last_calls = self.standbys.conclude(kept, self.begun)
+        recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 
 
 def _limit_of_forks(failure: Failure) -> bool:

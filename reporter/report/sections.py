@@ -21,8 +21,10 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 
-#: Of report.json. Version 1 had wall seconds alone in `timing`; it is read as version 2.
+#: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it is
+#: read as version 2.
 SCHEMA_VERSION: Literal[2] = 2
+_RENAMED = {"exhibit": "pictures", "complaints": "graph_breaks"}
 #: Of the document of `check`.
 CHECK_VERSION: Literal[1] = 1
 #: Infinities are texts, since JSON has none: "inf" is the finding where a result overflowed.
@@ -432,7 +434,7 @@ class EquivalenceSection(Section, frozen=True, kw_only=True):
 class StockDifference(Section, frozen=True, kw_only=True):
     """What a whole model needs beside stock layers to fail."""
 
-    ingredients: tuple[str, ...]
+    needs: tuple[str, ...]
     skeleton: str
     tried: int
 
@@ -534,7 +536,7 @@ class DiagnosisSections(Section, frozen=True, kw_only=True):
     divergence: DivergenceSection | None = None
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
-    complaints: GraphBreakSection | None = None
+    graph_breaks: GraphBreakSection | None = None
     #: what each stage used, in the order in which they began
     timing: dict[str, StageRow] | None = None
 
@@ -564,7 +566,7 @@ class Report(Section, frozen=True):
     divergence: DivergenceSection | None = None
     culprit: CulpritSection | None = None
     #: graph breaks and recompilations of the private program, for its owner
-    complaints: GraphBreakSection | None = None
+    graph_breaks: GraphBreakSection | None = None
     #: version, target, pass and launch of a Triton kernel
     triton: Json | None = None
     #: sizes of the private program that the failure needs
@@ -576,7 +578,7 @@ class Report(Section, frozen=True):
     #: (candidates settled, tensor operations, lines), each time the program got smaller
     reduction: tuple[tuple[int, int, int], ...] | None = None
     evidence: EvidenceSection | None = None
-    exhibit: PictureSection | None = None
+    pictures: PictureSection | None = None
     test: TestSection | None = None
     #: what each stage used, in the order in which they began; there is no time between them
     timing: dict[str, StageRow] | None = None
@@ -670,9 +672,13 @@ def _upgraded(document: object) -> object:
     """A document of version 1 as version 2 has it; anything else as it is."""
     if not isinstance(document, Mapping) or document.get("schema_version") != 1:
         return document
-    stages = document.get("timing")
-    timing = {name: {"wall": wall} for name, wall in stages.items()} if stages else None
-    return {**document, "schema_version": SCHEMA_VERSION, "timing": timing}
+    new = {_RENAMED.get(key, key): value for key, value in document.items()}
+    if new.get("timing"):
+        new["timing"] = {name: {"wall": wall} for name, wall in new["timing"].items()}
+    if new.get("differs_from_stock"):
+        stock = {**new["differs_from_stock"]}
+        new["differs_from_stock"] = {"needs": stock.pop("ingredients", ()), **stock}
+    return {**new, "schema_version": SCHEMA_VERSION}
 
 
 def validate(document: object, name: str) -> None:

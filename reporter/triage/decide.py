@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reporter.core.kinds import COMPLAINTS, CRASHES, SILENT, Kind, assert_never
+from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
 from reporter.triage.result import Status
 from reporter.triage.stated import Sort, Stated
@@ -22,7 +22,7 @@ _FAILURES: Mapping[Sort, frozenset[Kind]] = {
     "hangs": frozenset({Kind.HANG}),
 }
 #: Verdicts that say nothing against the issue: the failure just did not show.
-_NOTHING_SEEN = COMPLAINTS | {Kind.NOT_REPRODUCED}
+_NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED}
 
 
 def decide(says: Stated, runs: Sequence[Attempts], judged: Judged | None) -> tuple[Status, str]:

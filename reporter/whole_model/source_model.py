@@ -38,7 +38,7 @@ class Difference:
     of it.
     """
 
-    ingredients: tuple[str, ...]
+    needs: tuple[str, ...]
     skeleton: str
     tried: int
 

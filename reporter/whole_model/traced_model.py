@@ -340,8 +340,8 @@ def _below(path: str, owners: list[str]) -> str:
 def differs_from_stock(
     recorded: Recorded, candidate: Candidate, ask: Questions
 ) -> Difference | None:
-    """The smallest set of ingredients with which the model fails, found by leaving out as many as
-    possible.
+    """The smallest set of non-stock operations with which the model fails, found by leaving out as
+    many as possible.
 
     None where the model is source that fails by its operations: what of them is stock is not told
     apart there.
@@ -353,7 +353,7 @@ def differs_from_stock(
         return source_model.differs(candidate, ask, _operations_alone(recorded, ask))
     assert isinstance(whole, Whole)
     program = whole.program
-    every = parts.ingredients(program, whole.written)
+    every = parts.non_stock_operations(program, whole.written)
 
     def left(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]

@@ -26,8 +26,8 @@ def test_a_decoder_is_proved_and_its_own_bias_is_named(tmp_path: Path) -> None:
     assert created.document["verdict"]["kind"] == "stale_graph"
     different = created.document["differs_from_stock"]
     assert different["skeleton"] == "passes"
-    assert len(different["ingredients"]) == 1
-    words = different["ingredients"][0]
+    assert len(different["needs"]) == 1
+    words = different["needs"][0]
     assert (
         "built from a buffer and `arange` with a symbolic size, added to the attention scores"
         in words
@@ -132,7 +132,7 @@ def test_what_dynamo_fails_on_leaves_as_source(tmp_path: Path) -> None:
     check_proved(created)
     assert created.document["verdict"]["layer"] == "dynamo"
     assert created.document["differs_from_stock"]["skeleton"] == "passes"
-    assert "__weakref__" in created.document["differs_from_stock"]["ingredients"][0]
+    assert "__weakref__" in created.document["differs_from_stock"]["needs"][0]
     assert "nn.ModuleList([Block1() for _ in range(3)])" in created.repro
     assert not re.search(r"\b(301|44|11)\b", created.repro)
     (tmp_path / "answer.txt").write_text("Block1 and Thing1\n")

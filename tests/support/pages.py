@@ -30,7 +30,7 @@ def document() -> dict[str, Any]:
     spread = {"output": 0, "of": 1, "shape": [64, 128], "step": [1, 2], "max": 1.2, "off": 900}
     return {
         **data.gradient_report().to_json(),
-        "exhibit": {
+        "pictures": {
             "graphs": 2,
             "graph_breaks": [{"line": 9, "reason": "call to <b>graph_break</b>"}],
             "divergence": {"graph": 0, "of": 3, "points": points},

@@ -14,7 +14,7 @@ WISH = {"values": True, "positions": 8, "seconds": 60}
 
 
 def look(name: str, **changes: Any) -> list[MeasurementLine]:
-    return look_cold(interpreter.WARM, text(f"exhibits/{name}"), 120, {**WISH, **changes})
+    return look_cold(interpreter.WARM, text(f"measurements/{name}"), 120, {**WISH, **changes})
 
 
 def points_of(lines: list[MeasurementLine]) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def test_errors_along_the_graph_and_in_the_output() -> None:
 
 
 def test_graph_breaks_are_lines_of_the_repro() -> None:
-    lines = text("exhibits/graph_break").splitlines()
+    lines = text("measurements/graph_break").splitlines()
     numbers = gather_lines(look("graph_break"))[0].to_json()
     line = lines.index("    torch._dynamo.graph_break()") + 1
     assert [found["line"] for found in numbers["graph_breaks"]] == [line]

@@ -22,8 +22,8 @@ from tests.support.scripts import script
 Watched = tuple[Recording, "GraphBreakReport | None"]
 
 
-def complaints(name: str, folder: Path) -> GraphBreakReport:
-    """The complaints about a program that runs to its end."""
+def graph_breaks(name: str, folder: Path) -> GraphBreakReport:
+    """The graph breaks of a program that runs to its end."""
     with recorded(f"graph_breaks/{name}", folder) as recording:
         assert recording.exit == 0, recording.output
         found = collect(recording, 120)
@@ -58,7 +58,7 @@ def test_a_graph_break_at_a_print_is_placed_and_named(printing: Watched) -> None
     ("name", "words"), [("item", "Tensor.item()"), ("branch", "Data-dependent branching")]
 )
 def test_a_graph_break_is_placed_and_named(name: str, words: str, tmp_path: Path) -> None:
-    is_placed(complaints(name, tmp_path), name, 5, words)
+    is_placed(graph_breaks(name, tmp_path), name, 5, words)
 
 
 def test_nothing_is_printed_to_the_users_streams(printing: Watched) -> None:
@@ -70,14 +70,14 @@ def test_nothing_is_printed_to_the_users_streams(printing: Watched) -> None:
 
 
 def test_a_break_in_a_loop_leaves_the_function_to_python(tmp_path: Path) -> None:
-    found = complaints("loop", tmp_path)
+    found = graph_breaks("loop", tmp_path)
     assert found.graphs == 0
     assert [(item.line, item.whole) for item in found.graph_breaks] == [(7, True)]
     assert "not compiled at all" in found.summary()
 
 
 def test_fullgraph_does_not_hide_recompiles(tmp_path: Path) -> None:
-    found = complaints("fullgraph", tmp_path)
+    found = graph_breaks("fullgraph", tmp_path)
     assert not found.graph_breaks
     (only,) = found.recompiles
     assert only.call == 2 and only.line == 3
@@ -86,7 +86,7 @@ def test_fullgraph_does_not_hide_recompiles(tmp_path: Path) -> None:
 
 
 def test_twelve_numbers_hit_the_limit(tmp_path: Path) -> None:
-    found = complaints("twelve_numbers", tmp_path)
+    found = graph_breaks("twelve_numbers", tmp_path)
     assert not found.graph_breaks
     assert found.limit == 8 and found.limit_hit
     assert len(found.recompiles) == 7 and found.recompiled == 7
@@ -97,7 +97,7 @@ def test_twelve_numbers_hit_the_limit(tmp_path: Path) -> None:
 
 
 def test_the_users_words_stay_private(tmp_path: Path) -> None:
-    found = complaints("private_words", tmp_path)
+    found = graph_breaks("private_words", tmp_path)
     items = (*found.graph_breaks, *found.recompiles)
     private, public = json.dumps(section(GraphBreakSection, found).to_json()), " ".join(
         item.public for item in items
@@ -109,7 +109,7 @@ def test_the_users_words_stay_private(tmp_path: Path) -> None:
 
 
 def test_a_backend_that_crashes_does_not_hide_breaks(tmp_path: Path) -> None:
-    found = complaints("crashing_backend", tmp_path)
+    found = graph_breaks("crashing_backend", tmp_path)
     assert sorted(item.line for item in found.graph_breaks) == [8, 14]
 
 
@@ -139,5 +139,5 @@ def test_a_script_that_checks_results_is_asked_about_results(
     options = ["--json", "--no-input", "--python", str(interpreter.WARM)]
     code = run(["diagnose", *options, str(script(f"graph_breaks/{name}"))])
     document = json.loads(capfd.readouterr().out)
-    assert code == 1 and len(document["complaints"]["graph_breaks"]) == 1
+    assert code == 1 and len(document["graph_breaks"]["graph_breaks"]) == 1
     assert document["verdict"]["kind"] == kind

@@ -50,7 +50,7 @@ def test_it_is_recorded(tmp_path: Path) -> None:
             greeting, finished = map(json.loads, messages)
     assert greeting["role"] == "script"
     assert finished["event"] == "finished" and finished["exit"] == 0
-    assert finished["calls"] == finished["complaints"]["recompiles"] == 0
+    assert finished["calls"] == finished["dynamo"]["recompiles"] == 0
 
 
 def test_it_is_run_again(tmp_path: Path) -> None:

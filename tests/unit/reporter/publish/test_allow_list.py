@@ -72,7 +72,7 @@ def test_the_leak_check_reads_the_pictures() -> None:
     who = Identity("/home/someone", "someone", "host")
     clean = check_outgoing({"report.html": page()}, terms, internals=data.INTERNALS, identity=who)
     assert clean.passed, clean.findings
-    found = document()["exhibit"]["divergence"]
+    found = document()["pictures"]["divergence"]
     found["points"][0]["operator"] = "wobble_quorum"
     picture = {"report.html": charts.divergence(found)}
     leaky = check_outgoing(picture, terms, internals=data.INTERNALS, identity=who)

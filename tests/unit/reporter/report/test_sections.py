@@ -49,11 +49,19 @@ def test_a_report_of_the_first_version_needs_no_more_than_a_verdict() -> None:
     assert read.repro is None and read.ladder == ()
 
 
-def test_the_first_version_told_the_wall_seconds_of_a_stage_alone() -> None:
+def test_the_first_version_had_wall_seconds_alone_and_other_names_for_some_keys() -> None:
     verdict = {"kind": "crash", "layer": "inductor", "is_bug": True, "summary": "It fails."}
-    old = {"schema_version": 1, "verdict": verdict, "timing": {"script": 1.5}}
+    old = {
+        "schema_version": 1,
+        "verdict": verdict,
+        "timing": {"script": 1.5},
+        "exhibit": {"graphs": 2},
+        "differs_from_stock": {"ingredients": ["a bias"], "skeleton": "passes", "tried": 3},
+    }
     read = sections.read_report(old, "here")
     assert read.timing == {"script": sections.StageRow(wall=1.5)}
+    assert read.pictures is not None and read.pictures.graphs == 2
+    assert read.differs_from_stock is not None and read.differs_from_stock.needs == ("a bias",)
     assert read.to_json()["schema_version"] == 2
 
 
