@@ -118,6 +118,16 @@ def test_random_numbers_are_not_those_of_the_program_before() -> None:
     assert run(interpreter.WARM, "-c", code).stdout != run(interpreter.WARM, "-c", code).stdout
 
 
+def test_the_temporary_folder_of_who_asked_first_may_go(tmp_path: Path) -> None:
+    code = "import torch._inductor.codecache as c; print(c._HEADER_DIR)"
+    for number in range(3):  # the first is a fresh process, then comes a server
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        env = {**os.environ, "PYTORCH_OF_THIS_TEST": "1", "TMPDIR": str(folder)}
+        headers = run(interpreter.WARM, "-c", code, env=env).stdout.strip()
+    assert Path(headers).is_relative_to(interpreter.session())
+
+
 def test_a_variable_that_torch_reads_at_import_is_heeded() -> None:
     code = "import torch._inductor.config as c; print(c.fx_graph_cache, c.compile_threads)"
     env = {

@@ -32,6 +32,9 @@ def main():
     """`warm_server.py SOCKET`: serves until the socket's folder is gone."""
     path = sys.argv[1]
     del sys.path[0]
+    # Inductor keeps the place of its precompiled headers from its import on, and the temporary
+    # folder of whoever asked first may be gone by the second time
+    os.environ["TMPDIR"] = os.path.join(os.path.dirname(path), "tmp")
     for name in _WARM:
         try:
             __import__(name)
