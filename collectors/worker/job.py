@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -24,6 +25,8 @@ class Job:
         self.request = request
         self.slot = slot
         self.lock = threading.Lock()
+        #: A spawned one is kept until it is reaped here: `subprocess` reaps what nobody refers to.
+        self.process: subprocess.Popen[bytes] | None = None
         self.pid = 0
         self.status = 0
         self.reaped = False
@@ -50,6 +53,8 @@ class Job:
                 kill_group(self.pid)
             _, self.status, used = os.wait4(self.pid, 0)
             self.cpu = used.ru_utime + used.ru_stime
+            if self.process is not None:
+                self.process.returncode = os.waitstatus_to_exitcode(self.status)
             self.reaped = True
         self.seconds = time.time() - self.started
 

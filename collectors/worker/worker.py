@@ -90,6 +90,7 @@ class Worker:
             if job.pid and not job.announced:
                 job.announced = True
                 self.send({"id": job.request["id"], "pid": job.pid})
+                self._prepare(job.slot)
         now = time.time()
         ends = [job.started + job.request["timeout"] for job in self.jobs.values() if job.pid]
         wait = max(0.0, min(ends) - now) if ends else None
@@ -130,6 +131,7 @@ class Worker:
             self.slots += 1
             if self.options.isolation == "spawn":
                 slot.fill(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
+        self._prepare(slot)
         job = Job(message, slot)
         self.jobs[message["id"]] = job
         ready = threading.Event()
@@ -182,24 +184,26 @@ class Worker:
         job.pid = pid
 
     def _spawn(self, job: Job, ready: threading.Event) -> None:
-        """Hand the request to the slot's waiting process, and start the process for the next
-        request.
-        """
+        """Hand the request to the slot's waiting process."""
         ready.set()  # nothing is forked here, and the import it may wait for takes seconds
-        process = job.slot.prepared or self._prepare(job.slot)
-        job.slot.prepared = None
-        assert process.stdin is not None and process.stdout is not None
+        process, job.slot.prepared = job.slot.prepared, None
+        assert process is not None and process.stdin is not None and process.stdout is not None
         process.stdout.read(1)  # it is warm; the clock starts now
         job.slot.clear()
         job.slot.borrow(self.published)
         job.started = time.time()
+        job.process = process
         job.pid = process.pid
         process.stdin.write(json.dumps(job.request).encode() + b"\n")
         process.stdin.close()
         os.write(self.wake_write, b".")
-        job.slot.prepared = self._prepare(job.slot)
 
-    def _prepare(self, slot: Slot) -> subprocess.Popen[bytes]:
+    def _prepare(self, slot: Slot) -> None:
+        """Start the process for the next request of ``slot`` where each needs a fresh one.  Called
+        on the main thread alone: a process with PDEATHSIG dies with the *thread* that started it.
+        """
+        if self.options.isolation == "fork" or slot.prepared is not None:
+            return
         main = os.path.join(FOLDER, "entry", "worker_main.py")
         command = [
             sys.executable,
@@ -212,7 +216,7 @@ class Worker:
         ]
         command += ["--memory", str(self.options.memory)]
         environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=slot.cache)
-        return subprocess.Popen(
+        slot.prepared = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

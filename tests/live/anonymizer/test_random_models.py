@@ -108,7 +108,8 @@ _KINDS = (*_LEAVES, "child", "child", "repeat", "repeat", "again")
         16,
         251,
         275,
-        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 140)),
+        # All gradients of 48 are zero, and zeros prove nothing: they are "not compared".
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 140) if seed != 48),
     ],
 )
 def test_a_random_tree_computes_the_same_when_rewritten(seed: int) -> None:

@@ -303,6 +303,13 @@ def test_a_spawned_worker_answers_the_same(spawning: WorkerPool, name: str) -> N
     assert (answer.outcome, answer.signal, answer.exit) == (outcome, signal_name, code), answer
 
 
+def test_the_process_made_ready_beside_a_candidate_outlives_it(spawning: WorkerPool) -> None:
+    """PDEATHSIG follows the thread that started a process, and a candidate has one of its own."""
+    for _ in range(3):
+        answer = spawning.submit("import time; time.sleep(0.3)").result(PATIENCE)
+        assert answer.outcome == "passes", answer
+
+
 @pytest.mark.slow
 def test_a_spawned_candidate_that_does_not_end_is_stopped(spawning: WorkerPool) -> None:
     answer = spawning.submit("while True: pass", timeout=1).result(PATIENCE)
