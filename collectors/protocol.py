@@ -28,6 +28,19 @@ GatheredJson = Dict[str, Any]
 #: keys.
 ToolFacts = Dict[str, Any]
 
+#: What is run before a repro of an exported program where Python is to do all of it: exporting hands
+#: back the module, packaging and loading the program. Needs torch 2.1.
+EXPORTS_AS_MODULES = """\
+import torch, torch._inductor
+class Program:
+    def __init__(self, module): self.own = module
+    def module(self, *_, **__): return self.own
+    def run_decompositions(self, *_, **__): return self
+torch.export.export = lambda module, *_, **__: Program(module)
+torch.export.unflatten = torch._inductor.aoti_load_package = lambda program, *_, **__: program.own
+torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
+"""
+
 # -- words -----------------------------------------------------------------------------------------
 
 #: How the target starts a program (`record.starting`).
@@ -56,6 +69,8 @@ Operation = Literal[
 CallOutcome = Literal["ok", "raises", "died", "timeout", "skipped", "error", "unsupported"]
 #: How a rung makes the call: `reused` is the compiled callable of the program itself.
 RungKind = Literal["eager", "compiled", "reused", "probe"]
+#: What an exported program may go through before it is called (`call.exporting`).
+ExportStep = Literal["decompose", "save", "unflatten", "package"]
 #: Where a call raised; empty: before it.
 CallPhase = Literal["", "forward", "backward"]
 #: How one run of a candidate ended.
@@ -242,7 +257,9 @@ class ContextState(TypedDict):
     matmul_precision: str
 
 
-#: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`.
+#: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`. Of an
+#: exported program those of torch.export.export, with `compiler` ("export", or "aoti" where it was
+#: packaged by AOTInductor) and its `steps`.
 CompileOptions = Dict[str, Any]
 
 
@@ -283,6 +300,13 @@ class ReturnedEvent(TypedDict):
     path: str
     #: Whether gradients may flow into its outputs.
     differentiable: bool
+
+
+class MadeEvent(TypedDict):
+    """A program was exported, or taken one step further, and not called yet."""
+
+    event: Literal["made"]
+    call: int
 
 
 class GradientsEvent(TypedDict):
@@ -374,6 +398,7 @@ CallEvent = Union[
     BeginEvent,
     RaisedEvent,
     ReturnedEvent,
+    MadeEvent,
     GradientsEvent,
     ForgottenEvent,
     UncheckedEvent,
@@ -466,6 +491,14 @@ class Rung(CallVariation, total=False):
     mark_dynamic: bool
     #: In place of the argument of torch.compile.
     fullgraph: bool
+    #: In place of the argument of torch.export.export.
+    strict: bool
+    #: Exported without dynamic shapes.
+    static: bool
+    #: Exported with the fixes of its dynamic shapes that torch suggests in this message.
+    refine: str
+    #: What the exported program goes through, in place of what the user's did.
+    steps: List[ExportStep]
     #: File with the gradients of the outputs; None: no backward pass.
     grads: Optional[str]
     #: File for the snapshot; for a probe, for what index outputs index.

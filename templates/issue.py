@@ -73,6 +73,7 @@ def values(
         "evidence": evidence,
         "repro": evidence.repro,
         "has_control": "sys.exit(125)" not in evidence.repro,
+        "is_exported": bool(report["repro"].get("control")),
         "sentences": wording.description(report, evidence.culprit, tidy),
         "expected": expected,
         "actual": actual,

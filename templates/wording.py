@@ -21,6 +21,10 @@ LAYER_NAMES = {
     "inductor": "Inductor",
     "backend": "the custom backend",
     "triton": "Triton",
+    "export": "torch.export",
+    "aoti": "AOTInductor",
+    "onnx": "the exporter to ONNX",
+    "eager": "eager mode",
 }
 #: Values of `requirements` that ask for nothing, and what to call them then.
 _NOTHING = ("no", "none", "default", "default (None)")
@@ -36,21 +40,23 @@ _SUBCLASS = re.compile(r"^\s*class \w+\((?:torch\.)?Tensor\)|_make_subclass|_mak
 #: What the anonymizer writes in the place of a private text.
 _PLACEHOLDER = re.compile(r"\b(text\d+\s*)+\b")
 _WHAT = {
-    "crash": "`torch.compile` raises {exception} on a program that runs in eager mode",
+    "crash": "`{compiler}` raises {exception} on a program that runs in eager mode",
     "crash_on_recompile": (
-        "`torch.compile` raises {exception} when it compiles the same program for a second time"
+        "`{compiler}` raises {exception} when it compiles the same program for a second time"
     ),
-    "wrong_result": "`torch.compile` gives a wrong result without any error",
-    "wrong_gradient": "`torch.compile` gives a wrong gradient without any error",
-    "wrong_metadata": "`torch.compile` gives an output whose metadata is not that of eager mode",
-    "side_effect": "`torch.compile` does not leave Python's state as eager mode does",
-    "accepts_invalid": "`torch.compile` accepts a program that eager mode rejects with an error",
+    "wrong_result": "`{compiler}` gives a wrong result without any error",
+    "wrong_gradient": "`{compiler}` gives a wrong gradient without any error",
+    "wrong_metadata": "`{compiler}` gives an output whose metadata is not that of eager mode",
+    "side_effect": "`{compiler}` does not leave Python's state as eager mode does",
+    "accepts_invalid": "`{compiler}` accepts a program that eager mode rejects with an error",
     "process_death": "the compiled program kills the Python process with {exception}",
-    "hang": "`torch.compile` does not come to an end",
+    "hang": "`{compiler}` does not come to an end",
     "stale_graph": "a compiled graph is used again where it no longer holds: a guard is missing",
-    "graph_break": "`torch.compile` breaks the graph",
-    "recompiles": "`torch.compile` compiles the same program again and again",
+    "graph_break": "`{compiler}` breaks the graph",
+    "recompiles": "`{compiler}` compiles the same program again and again",
 }
+#: What makes the callable, as an issue calls it.
+_COMPILERS = {"compile": "torch.compile", "export": "torch.export", "aoti": "AOTInductor"}
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
     "crash": "Compiling raises {exception}; eager runs.",
@@ -68,21 +74,32 @@ SUMMARIES = {
         " is right."
     ),
 }
+#: The same of an exported program, where it is another sentence.
+EXPORT_SUMMARIES = {
+    "crash": "Exporting raises {exception}; eager runs.",
+    "wrong_result": "The exported program returns wrong values without an error.",
+    "wrong_metadata": "The result of the exported program has another {property} than eager's.",
+    "accepts_invalid": (
+        "Eager refuses the call with {exception}; the exported program returns a result."
+    ),
+    "process_death": "The exported program ends the process with {signal}.",
+    "hang": "Exporting the program, or calling what was exported, does not end.",
+}
 #: The same for wrong metadata that is no output's.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
 _TITLES = {
-    "crash": "torch.compile raises {exception}: {message}",
-    "crash_on_recompile": "torch.compile raises {exception} on the second compile: {message}",
-    "wrong_result": "torch.compile: wrong result with {operators}",
-    "wrong_gradient": "torch.compile: wrong gradient with {operators}",
-    "wrong_metadata": "torch.compile: output metadata differs from eager with {operators}",
-    "side_effect": "torch.compile: a side effect on Python's state is lost with {operators}",
-    "accepts_invalid": "torch.compile accepts {operators} that eager rejects",
-    "process_death": "torch.compile: {exception} kills the process with {operators}: {message}",
-    "hang": "torch.compile hangs with {operators}",
-    "stale_graph": "torch.compile: missing guard, a stale graph is used with {operators}",
-    "graph_break": "torch.compile: graph break with {operators}",
-    "recompiles": "torch.compile recompiles with {operators}",
+    "crash": "{compiler} raises {exception}: {message}",
+    "crash_on_recompile": "{compiler} raises {exception} on the second compile: {message}",
+    "wrong_result": "{compiler}: wrong result with {operators}",
+    "wrong_gradient": "{compiler}: wrong gradient with {operators}",
+    "wrong_metadata": "{compiler}: output metadata differs from eager with {operators}",
+    "side_effect": "{compiler}: a side effect on Python's state is lost with {operators}",
+    "accepts_invalid": "{compiler} accepts {operators} that eager rejects",
+    "process_death": "{compiler}: {exception} kills the process with {operators}: {message}",
+    "hang": "{compiler} hangs with {operators}",
+    "stale_graph": "{compiler}: missing guard, a stale graph is used with {operators}",
+    "graph_break": "{compiler}: graph break with {operators}",
+    "recompiles": "{compiler} recompiles with {operators}",
 }
 
 
@@ -104,11 +121,17 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
         where = f" in {place[1]}" if place else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
+        compiler=compiler(report),
         exception=_exception(verdict).strip("`"),
         message=one_line(_message(verdict).removeprefix("error: "), 90),
         operators=(_operators(report, 3) or "a small program") + _condition(report),
     )
     return one_line(f"[{verdict['layer']}] {filled}".rstrip(": "), 150)
+
+
+def compiler(report: Mapping[str, Any]) -> str:
+    """What makes the callable: torch.compile, torch.export or AOTInductor."""
+    return _COMPILERS[report["repro"].get("compiler") or "compile"]
 
 
 def _kind(verdict: Mapping[str, object]) -> str:
@@ -182,7 +205,7 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     place = raised_in(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
     what = _WHAT.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
-        exception=_exception(verdict) + where
+        compiler=compiler(report), exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
     more = ", …" if len(operators) > 6 else ""

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass, replace
 
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
+#: What makes the callable: torch.compile, torch.export, or a package of AOTInductor.
+COMPILE, EXPORT, AOTI = "compile", "export", "aoti"
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
 
@@ -24,7 +26,9 @@ class ReproCheck:
     `arguments` are the torch.compile keyword arguments as text, `config` assignments (`name`, value
     as text), `contexts` the expressions of `with` statements around the call, `backward` how
     gradients are asked for (none, sum or randn), `calls` the sizes of successive calls where one
-    compiled object is called several times.
+    compiled object is called several times. `compiler` is what makes the callable, with the `steps`
+    that an exported program goes through before it is called; `arguments` are then those of
+    torch.export.export.
     """
 
     kind: str
@@ -40,6 +44,8 @@ class ReproCheck:
     calls: tuple[tuple[tuple[str, int], ...], ...] = ()
     prelude: str = ""
     summary: str = ""
+    compiler: str = COMPILE
+    steps: tuple[str, ...] = ()
 
     def without_argument(self, name: str) -> ReproCheck:
         """The check with one torch.compile argument left at its default."""
@@ -139,9 +145,43 @@ def _imports(text: str, body: ReproBody, check: ReproCheck) -> list[str]:
     ]
 
 
-def _compile(check: ReproCheck, what: str = "model") -> str:
-    arguments = "".join(f", {name}={value}" for name, value in check.arguments)
-    return f"torch.compile({what}{arguments})"
+def compiled(check: ReproCheck, model: str, args: str) -> str:
+    """The expression of what the check makes of a program: the text of a callable.
+
+    Args:
+        model: the expression of the program.
+        args: the text of a tuple, the arguments that it is exported for.
+    """
+    if check.compiler == COMPILE:
+        return f"torch.compile({model}{_arguments(check)})"
+    made = exported(check, model, args)
+    if check.compiler == AOTI:
+        return f"torch._inductor.aoti_load_package({made})"
+    return made if "unflatten" in check.steps else f"{made}.module()"
+
+
+def exported(check: ReproCheck, model: str, args: str) -> str:
+    """The expression of what is exported and not called: a program, an unflattened module, or the
+    path of a package.
+    """
+    options = _arguments(check).replace(" in args]", f" in {args}]")
+    program = f"torch.export.export({model}, {args}{options})"
+    if "decompose" in check.steps:
+        program += ".run_decompositions()"
+    if check.compiler == AOTI:
+        return f"torch._inductor.aoti_compile_and_package({program})"
+    return f"torch.export.unflatten({program})" if "unflatten" in check.steps else program
+
+
+def _arguments(check: ReproCheck) -> str:
+    return "".join(f", {name}={value}" for name, value in check.arguments)
+
+
+def _compile(check: ReproCheck) -> str:
+    """What the harness makes of its `model`."""
+    if check.compiler == COMPILE:
+        return compiled(check, "model", "")
+    return f"lambda *args: {compiled(check, 'model', 'args')}(*args)"
 
 
 def _run(body: ReproBody, check: ReproCheck) -> list[str]:

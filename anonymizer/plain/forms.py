@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
 from anonymizer.plain.effects import render_effect
 from anonymizer.plain.script import Script, read_script
@@ -32,7 +33,8 @@ class PlainForm:
     gradients of several outputs; `mutated` compares the inputs after the call; `exact` compares
     both sides with float64; `alone` compares one property and no values; `in_turn` asks both sides
     in a loop, `outside` asks for gradients after the `with` statements around the call, `seeded`
-    sets a seed at the top where anything is random.
+    sets a seed at the top where anything is random, `made` exports the program and does not call
+    it.
     """
 
     apart: bool = False
@@ -46,6 +48,7 @@ class PlainForm:
     in_turn: bool = False
     outside: bool = False
     seeded: bool = True
+    made: bool = False
 
 
 def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
@@ -59,6 +62,8 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
+    if check.compiler != boilerplate.COMPILE and check.kind == "crash":
+        yield PlainForm(made=True)
     if check.contexts and check.backward == "sum":
         yield PlainForm(outside=True)
     yield PlainForm()
@@ -151,7 +156,10 @@ class _Writer:
         """Everything after the definitions."""
         script, check = self.script, self.check
         lines = [script.setup] if script.setup else []
-        compiled = f"torch.compile({script.callee}{self._options()})"
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
+        if self.form.made:
+            return self._with_inputs(lines, [boilerplate.exported(check, script.callee, listed)])
+        compiled = boilerplate.compiled(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._shown(compiled))
         lines.append(f"compiled = {compiled}")
@@ -162,9 +170,6 @@ class _Writer:
             f"for {', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''}):",
             *("    " + line for line in inner),
         ]
-
-    def _options(self) -> str:
-        return "".join(f", {name}={value}" for name, value in self.check.arguments)
 
     def _with_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
         """The inputs and what follows; what is used once stands where it is used."""

@@ -22,6 +22,7 @@ from . import (
     bisection,
     circumstances,
     context,
+    exporting,
     failure,
     lost_writes,
     outputs,
@@ -92,10 +93,15 @@ def quiet_compile_workers() -> None:
 
 
 def compile_with(call: RecordedCall, rung: Rung) -> Any:
-    """The call's function compiled afresh: with the rung's `backend`, `dynamic` or `mode`, else as
-    the user did.
+    """The call's function compiled or exported afresh: with the rung's `backend`, `dynamic` or
+    `mode`, else as the user did.
     """
     options = dict(call.options)
+    if exporting.is_exported(options):
+        if rung.get("backend") is None:
+            torch._dynamo.reset()
+            return exporting.export_afresh(call.function, call.options, rung)
+        options = {}
     if rung.get("dynamic", "unset") != "unset":
         options["dynamic"] = rung["dynamic"]
     if "fullgraph" in rung:
@@ -127,7 +133,8 @@ def replay_history(call: RecordedCall, function: Any) -> None:
     """
     for args, kwargs in call.history:
         with contextlib.suppress(Exception):
-            function(*materialise(args), **materialise(kwargs))
+            args, kwargs = materialise((args, kwargs))
+            function(*args, **kwargs)
 
 
 class Placeholder:
@@ -139,17 +146,46 @@ class Placeholder:
         self.device = tensor.device
         self.requires_grad = tensor.requires_grad and tensor.dtype.is_floating_point
 
+    def tensor(self) -> torch.Tensor:
+        """Zeros for integers, a ramp for floats."""
+        if not self.dtype.is_floating_point:
+            return torch.zeros(self.shape, dtype=self.dtype, device=self.device)
+        count = _numel(self.shape)
+        ramp = torch.linspace(0.1, 1.0, max(1, count))[:count]
+        made = ramp.reshape(self.shape).to(device=self.device, dtype=self.dtype)
+        # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
+        return made.clone().requires_grad_(self.requires_grad)
+
 
 def forget(value: Any) -> Any:
     """A structure with each tensor replaced by its `Placeholder`, so that a history holds no
-    data.
+    data; a tensor that is there twice has one.
     """
-    if isinstance(value, torch.Tensor):
-        return Placeholder(value)
+    known: Dict[int, Placeholder] = {}
+    return _mapped(value, torch.Tensor, lambda t: known.setdefault(id(t), Placeholder(t)))
+
+
+def layout_of(value: Any) -> str:
+    """Shapes and dtypes of a structure, which of its tensors are one and the same, and the values
+    that are no tensors.
+    """
+    numbers: Dict[int, int] = {}
+
+    def described(tensor: torch.Tensor) -> Tuple[Any, ...]:
+        number = numbers.setdefault(id(tensor), len(numbers))
+        return number, tuple(tensor.shape), tensor.stride(), str(tensor.dtype)
+
+    return repr(_mapped(value, torch.Tensor, described))
+
+
+def _mapped(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+    """A structure with each object of a kind replaced."""
+    if isinstance(value, kind):
+        return change(value)
     if isinstance(value, dict):
-        return {key: forget(item) for key, item in value.items()}
+        return {key: _mapped(item, kind, change) for key, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(forget(item) for item in value)
+        return type(value)(_mapped(item, kind, change) for item in value)
     return value
 
 
@@ -157,18 +193,14 @@ def materialise(value: Any) -> Any:
     """The inverse of `forget`, with zeros for integers (always a valid index) and a ramp for
     floats.
     """
-    if isinstance(value, Placeholder):
-        if value.dtype.is_floating_point:
-            ramp = torch.linspace(0.1, 1.0, max(1, _numel(value.shape)))[: _numel(value.shape)]
-            made = ramp.reshape(value.shape).to(device=value.device, dtype=value.dtype)
-            # a copy: Dynamo guards on being a view, and then compiles once more for the call itself
-            return made.clone().requires_grad_(value.requires_grad)
-        return torch.zeros(value.shape, dtype=value.dtype, device=value.device)
-    if isinstance(value, dict):
-        return {key: materialise(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(materialise(item) for item in value)
-    return value
+    known: Dict[int, torch.Tensor] = {}
+
+    def tensor(placeholder: Placeholder) -> torch.Tensor:
+        if id(placeholder) not in known:
+            known[id(placeholder)] = placeholder.tensor()
+        return known[id(placeholder)]
+
+    return _mapped(value, Placeholder, tensor)
 
 
 def _numel(shape: Tuple[int, ...]) -> int:
@@ -315,21 +347,23 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
                 perturb(reachable, at_random(rung["nudge"]))
             with stage("forward"):
                 function = _function(call, rung)
-            stamps = outputs.stamps(reachable)
-            noted = _note(call)
+            parts = (call.options, call.function, call.args, call.kwargs)
+            compared = watched_tensors(*parts)
+            stamps = outputs.stamps(compared)
+            noted = note_state(*parts)
             with _around(rung), stage("forward"):
                 result = function(*call.args, **call.kwargs)
                 if any(tensor.is_cuda for tensor in reachable.values()):
                     torch.cuda.synchronize()  # a kernel's failure belongs to this stage
         effects: outputs.SavedEffects = {
             "before": noted,
-            "after": _note(call),
+            "after": note_state(*parts),
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
             gradients = _gradients(result, reachable, rung.get("grads"))
-        after = context.reachable(call.function, call.args, call.kwargs)
-        snapshot = outputs.take(result, reachable, stamps, gradients, after, effects)
+        after = watched_tensors(*parts)
+        snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         torch.save(snapshot, rung["snapshot"] + ".part")
     except BaseException as error:
         seconds = time.time() - started
@@ -348,9 +382,24 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
     return {"outcome": "ok", "snapshot": rung["snapshot"], "seconds": time.time() - started}
 
 
-def _note(call: RecordedCall) -> side_effects.State:
-    backend = call.options.get("backend")
-    return side_effects.note(call.function, call.args, call.kwargs, backend)
+def watched_tensors(
+    options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> Dict[str, torch.Tensor]:
+    """The tensors whose change is compared: all that a call can reach; of an exported program,
+    which has a state of its own, its arguments.
+    """
+    if exporting.is_exported(options):
+        return context.reachable(None, args, kwargs)
+    return context.reachable(function, args, kwargs)
+
+
+def note_state(
+    options: CompileOptions, function: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> side_effects.State:
+    """Python's state that is compared; torch.export keeps none of it."""
+    if exporting.is_exported(options):
+        return {}
+    return side_effects.note(function, args, kwargs, options.get("backend"))
 
 
 class _Stage:

@@ -12,8 +12,9 @@ import functools
 import importlib.machinery
 import importlib.util
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Tuple
 
+from .exports import Exports
 from .watched import Watched
 
 
@@ -53,10 +54,17 @@ class _AfterImport:
 
 
 def install(recorder: Any) -> None:
-    """Arranges for torch.compile and torch._dynamo.optimize to be watched, now or once torch is
-    imported.
+    """Arranges for torch.compile, torch._dynamo.optimize, torch.export and AOTInductor to be
+    watched, now or once torch is imported.
     """
-    for name, patch in (("torch._dynamo", _patch_optimize), ("torch", _patch_compile)):
+    exports = Exports(recorder)
+    patches: Tuple[Tuple[str, Callable[[Any, Any], None]], ...] = (
+        ("torch._dynamo", _patch_optimize),
+        ("torch._inductor", lambda module, _: exports.patch_inductor(module)),
+        ("torch.export", lambda module, _: exports.patch_export(module)),
+        ("torch", _patch_compile),
+    )
+    for name, patch in patches:
         if name in sys.modules:
             patch(sys.modules[name], recorder)
         else:

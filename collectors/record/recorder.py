@@ -104,8 +104,11 @@ class Recorder(CallWatcher):
         long for ever.
         """
         count = watched.calls
+        if watched.first_only and count > 1:
+            return False
         return bool(
             self.every
+            or watched.makes
             or count <= int(self.spec.get("check_first", 8))
             or shapes not in watched.seen
             or count & (count - 1) == 0
@@ -150,7 +153,7 @@ class Recorder(CallWatcher):
         from .watched_call import WatchedCall  # it imports torch, as the program has by now
 
         seen = WatchedCall(call, number)
-        if self._worth_checking(call.watched, seen.shapes):
+        if self._worth_checking(call.watched, seen.shapes) and not seen.is_transformed():
             self._begin(seen)
             if self.watching:
                 seen.stamp()
@@ -175,7 +178,7 @@ class Recorder(CallWatcher):
             "options": public_options(watched.options),
             "context": seen.state,
             "watched": watched.number,
-            "history": len(watched.history),
+            "history": len(recorded.history),
             "shapes": watched.calls,
             "place": starting.place(),
         }
@@ -208,6 +211,9 @@ class Recorder(CallWatcher):
         """
         seen.remember()
         if not seen.checked:
+            return
+        if seen.call.watched.makes:
+            self.ask({"event": "made", "call": seen.number})
             return
         path = self._file("returned", seen.number)
         seen.save(result, path)

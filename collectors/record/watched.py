@@ -5,7 +5,7 @@ new.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ..protocol import CompileOptions
 
@@ -13,8 +13,8 @@ _NUMBERS = itertools.count()
 
 
 class Watched:
-    """One result of torch.compile: the original callable, the options, and the shapes it has been
-    called with.
+    """One result of torch.compile or torch.export: the original callable, the options, and the
+    shapes it has been called with.
     """
 
     def __init__(self, function: Any, options: Dict[str, Any]) -> None:
@@ -25,6 +25,12 @@ class Watched:
         self.number = next(_NUMBERS)
         self.calls = 0
         self.watcher: Any = None
+        #: What a program was exported for, as (args, kwargs).
+        self.example: Optional[Tuple[Any, Any]] = None
+        #: Whether a call makes the program, and not what it computes.
+        self.makes = False
+        #: Whether later calls start from a state that the original callable does not have.
+        self.first_only = False
 
     def watched_by(self, recorder: Any) -> None:
         """A new recorder knows nothing of what an earlier one has seen: it looks at this callable
@@ -68,6 +74,8 @@ def public_options(options: Dict[str, Any]) -> CompileOptions:
 def _public(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _public(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_public(item) for item in value]
     if isinstance(value, (str, bool, int, float, type(None))):
         return value
     return {"callable": True} if callable(value) else {"repr": type(value).__name__}

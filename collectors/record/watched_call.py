@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
 
 import torch
 
-from ..call import context, outputs, process_groups, rungs, side_effects
+from ..call import context, exporting, outputs, process_groups, rungs, side_effects
 from ..call.forks import fork_from_fresh_thread
 from ..machine import environment
 from ..protocol import RecorderSpec
@@ -58,6 +58,8 @@ class WatchedCall:
         self.call = call
         self.number = number
         self.state = context.capture()
+        if call.watched.options.get("compiler") == "aoti":  # a package returns no gradients
+            self.state["grad"] = False
         modes = context.modes(call.watched.function)
         self.shapes = repr((signature((call.args, call.kwargs)), self.state, modes))
         self.checked = False
@@ -73,19 +75,40 @@ class WatchedCall:
             return "CUDA"
         return "ranks" if (process_groups.world_size() or 1) > 1 else None
 
+    def is_transformed(self) -> bool:
+        """Whether a transform of torch.func is at work around the call: its levels end with it, so
+        that no copy of the process can make the call again.
+        """
+        level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
+        return level is not None and level() is not None
+
     def record(self) -> rungs.RecordedCall:
         """All that it takes to make the call again in a copy of this process."""
         watched, compiled, args, kwargs = self.call
+        if watched.makes:  # what is made has to be called to be compared
+            compiled = exporting.export_afresh(watched.function, watched.options, {"how": "reused"})
         return rungs.RecordedCall(
             watched.function,
             compiled,
             args,
             kwargs,
             watched.options,
-            list(watched.history),
+            self._history(),
             self.state,
             environment.changed_settings(),
         )
+
+    def _history(self) -> List[Tuple[Any, Any]]:
+        """The calls that decide what the callable is: for an exported program the one that it was
+        exported for, if that was another.
+        """
+        watched, _, args, kwargs = self.call
+        if not exporting.is_exported(watched.options):
+            return list(watched.history)
+        example = watched.example
+        if example is None or rungs.layout_of(example) == rungs.layout_of((args, kwargs)):
+            return []
+        return [rungs.forget(example)]
 
     def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> int:
         """Forks a fork server that waits to repeat the call; returns its process id."""
@@ -133,14 +156,20 @@ class WatchedCall:
         torch.save(outputs.take(result, self._before, self._stamps, None, after, effects), path)
 
     def _note(self) -> side_effects.State:
-        watched, _, args, kwargs = self.call
-        return side_effects.note(watched.function, args, kwargs, watched.options.get("backend"))
+        return rungs.note_state(self.call.watched.options, *self._parts())
 
     def _reachable(self) -> Dict[str, torch.Tensor]:
-        return context.reachable(self.call.watched.function, self.call.args, self.call.kwargs)
+        return rungs.watched_tensors(self.call.watched.options, *self._parts())
+
+    def _parts(self) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
+        return self.call.watched.function, self.call.args, self.call.kwargs
 
     def differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
-        """(number, tensor) of each output that gradients can flow into."""
+        """(number, tensor) of each output that gradients can flow into; none of an exported program,
+        whose parameters are not the module's.
+        """
+        if exporting.is_exported(self.call.watched.options):
+            return []
         return [
             (index, leaf)
             for index, (_, leaf) in enumerate(outputs.flatten(result))

@@ -27,6 +27,7 @@ from typing import Any, Callable, cast
 from ..call import bisection, failure
 from ..dynamo import counters
 from ..protocol import (
+    EXPORTS_AS_MODULES,
     CallVariation,
     CandidateEnding,
     CandidateOutcome,
@@ -273,6 +274,8 @@ def _apply(overrides: Overrides) -> Any:
     """
     if overrides.get("control"):
         os.environ["TORCHDYNAMO_DISABLE"] = "1"  # read whenever something is to be compiled
+        if hasattr(importlib.import_module("torch"), "export"):
+            exec(EXPORTS_AS_MODULES, {"__name__": "exports_as_modules"})
     if overrides.get("end") == "compiler":
         early_end.at_compiler()
     for name, value in (overrides.get("config") or {}).items():

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from anonymizer.graph import boilerplate, emit
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.exporting import as_module
 from anonymizer.graph.ir import Graph
 from collectors.protocol import Failure
 from reporter.core.answer import Answer, is_about_memory
@@ -43,7 +44,9 @@ class Candidate:
 
     def body(self) -> ReproBody:
         """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
-        return emit.emit(self.content) if isinstance(self.content, Graph) else self.content.body()
+        content = self.content
+        body = emit.emit(content) if isinstance(content, Graph) else content.body()
+        return body if self.check.compiler == boilerplate.COMPILE else as_module(body)
 
     def text(self) -> str:
         """The complete repro, not formatted."""

@@ -129,6 +129,12 @@ class Layer(_Word):
     BACKEND = "backend"
     #: Triton's own compiler.
     TRITON = "triton"
+    #: `torch.export` and what is done with its programs.
+    EXPORT = "export"
+    #: The packages of AOTInductor: written, loaded, called.
+    AOTI = "aoti"
+    #: The exporter to ONNX.
+    ONNX = "onnx"
     #: The program itself, or an eager kernel.
     EAGER = "eager"
     #: Nothing is at fault.
@@ -136,7 +142,7 @@ class Layer(_Word):
 
 
 #: Nothing in torch's compiler that could be searched for a culprit.
-OUTSIDE = frozenset({Layer.BACKEND, Layer.EAGER, Layer.NONE})
+OUTSIDE = frozenset({Layer.BACKEND, Layer.EXPORT, Layer.AOTI, Layer.ONNX, Layer.EAGER, Layer.NONE})
 #: What the settings of inductor reach.
 INDUCTOR_LAYERS = frozenset({Layer.DECOMPOSITION, Layer.INDUCTOR})
 
@@ -152,6 +158,17 @@ class Backend(_Word):
     AOT_EAGER_DECOMP_PARTITION = "aot_eager_decomp_partition"
     #: Everything; the default of torch.compile.
     INDUCTOR = "inductor"
+
+
+class Compiler(_Word):
+    """What made the callable that a call is made of."""
+
+    #: torch.compile.
+    COMPILE = "compile"
+    #: torch.export.
+    EXPORT = "export"
+    #: torch.export, and then AOTInductor.
+    AOTI = "aoti"
 
 
 #: The steps below inductor's code generators.

@@ -113,9 +113,20 @@ def of_crash(kind: Kind, layer: Layer | None, failure: Mapping[str, Any]) -> Sig
         kind=kind,
         layer=layer,
         exception=str(failure.get("exception")),
-        message=None if by_user else normalise(str(failure.get("first_line", ""))),
+        message=None if by_user else normalise(_key_line(failure)),
         frames=frames_of(failure),
     )
+
+
+def _key_line(failure: Mapping[str, Any]) -> str:
+    """The key line; of violated constraints without their names, and whether torch knows a way
+    out, since that one is the user's to take.
+    """
+    line = str(failure.get("first_line", ""))
+    if not line.startswith("Constraints violated"):
+        return line
+    has_fix = "Suggested fixes:" in str(failure.get("message", ""))
+    return "Constraints violated, " + ("with a suggested fix" if has_fix else "without any fix")
 
 
 def same_crash(wanted: Signature, seen: Signature) -> bool:

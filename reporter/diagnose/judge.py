@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom, assert_never
+from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
+from reporter.diagnose.exported import excuse_refusal
 from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
@@ -30,6 +30,7 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
+from reporter.diagnose.no_finding import script_failed, without_finding
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
 
@@ -42,6 +43,12 @@ _ON_REQUEST = {
         "at the recompile limit: fullgraph=True or fail_on_recompile_limit_hit"
     ),
     "FailOnCacheLimitHit": "at the recompile limit: fullgraph=True or fail_on_cache_limit_hit",
+}
+#: What raises, as the beginning of a sentence.
+_DOING: Mapping[Compiler, str] = {
+    Compiler.COMPILE: "Compiling",
+    Compiler.EXPORT: "Exporting",
+    Compiler.AOTI: "The package of AOTInductor",
 }
 _STANCE = "Detected recompile when torch.compile stance is"
 
@@ -72,64 +79,6 @@ def judge(
 def tight(finding: Finding) -> bool:
     """Whether a finding stays within what torch.testing.assert_close allows by default."""
     return bool(finding.comparison and finding.comparison["tight"])
-
-
-def script_failed(recording: Recording) -> bool:
-    """Whether the script itself ended badly, by its own check or otherwise."""
-    return recording.exit not in (0, None) and not recording.stopped
-
-
-def without_finding(recording: Recording) -> Diagnosis:
-    """The verdict when every compiled call did what eager does."""
-    raised, rejected = recording.script_exception, recording.rejected
-    if raised and recording.calls == 0:
-        line = f"{raised['class']}{_in(raised)} before anything was compiled"
-        summary = f"The program fails without the compiler: {line}."
-        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
-    if recording.calls == 0 and recording.stopped:
-        raise CannotJudgeError(
-            "the script was stopped after its time limit and had compiled nothing by then; give it"
-            " more with --timeout"
-        )
-    if recording.calls == 0:
-        return Diagnosis(
-            Kind.NOT_REPRODUCED,
-            Layer.NONE,
-            "Nothing was compiled: the script made no call of a compiled function.",
-        )
-    if rejected and script_failed(recording):
-        line = f"{rejected['exception']}: {rejected['first_line']}"
-        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
-    if not recording.compared:
-        raise CannotJudgeError(
-            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
-            " inputs or outputs cannot be copied, or eager takes too long), so nothing can be said"
-            " about them"
-        )
-    return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
-
-
-def _all_agree(recording: Recording) -> str:
-    """What was looked at, and no more."""
-    made = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
-    if recording.compared < recording.calls:
-        made = f"{recording.compared} of {made}, those that were compared,"
-    if script_failed(recording):
-        return (
-            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees"
-            " with eager on the same inputs: what fails is not the result of a compiled call."
-            " Of Python's state, the program's own attributes, containers, globals and closures"
-            " that these calls can reach were compared; what is printed was not."
-        )
-    until = " until the script was stopped after its time limit (--timeout)"
-    refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
-    return f"What {made} returned{until if recording.stopped else ''} agrees with eager{refused}."
-
-
-def _in(raised: Mapping[str, Any] | None) -> str:
-    """Where the script's own exception was raised, to be put behind its class."""
-    place = (raised or {}).get("place")
-    return f" in {place}" if place else ""
 
 
 def _judge_finding(
@@ -294,6 +243,10 @@ def _unsupported(climber: Climber, failure: Failure, names: tuple[str, ...]) -> 
 def _crash(climber: Climber) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = climber.finding
+    if finding.compiler != Compiler.COMPILE:
+        refused = excuse_refusal(climber)
+        if refused is not None:
+            return refused
     names = climb_from_the_top(climber)
     own = climber.own_name()
     rung = climber.ladder[own if finding.grads else "compiled"]
@@ -319,7 +272,7 @@ def _crash(climber: Climber) -> Diagnosis:
     excused = excuse(climber, raised, OF_EXCEPTIONS)
     if excused is not None:
         return excused
-    if limits.states_limit(failure):
+    if finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
         unsupported = _unsupported(climber, failure, names)
         if unsupported is not None:
             return unsupported
@@ -331,14 +284,14 @@ def _crash(climber: Climber) -> Diagnosis:
     if nowhere_else(climber, seen):
         return _unseen(climber, f"raised {failure.get('exception')}", seen)
     kind, layer = Kind.CRASH, first_bad(climber, raises)
-    if finding.replay and raises(climber.ladder[own]):
-        alone = [
-            climber.measure(name) for name in ("fresh compile", "dynamic=True", "mark_dynamic")
-        ]
+    recompiled = finding.replay and finding.compiler == Compiler.COMPILE
+    if recompiled and raises(climber.ladder[own]):
+        fresh = ("fresh compile", "dynamic=True", "mark_dynamic")
+        alone = [climber.measure(name) for name in fresh]
         if all(rung.good for rung in alone):
             kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
-    what = "The compiled backward pass" if phase == "backward" else "Compiling"
+    what = "The compiled backward pass" if phase == "backward" else _DOING[finding.compiler]
     return make_diagnosis(
         climber,
         kind,

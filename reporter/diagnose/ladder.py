@@ -24,7 +24,7 @@ from collectors.protocol import (
     Rung,
     ValueDifference,
 )
-from reporter.core.kinds import BELOW_INDUCTOR, Backend, RungOutcome, Symptom
+from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler, RungOutcome, Symptom
 from reporter.recording import questions, side_effects
 from reporter.recording.findings import Finding
 
@@ -43,6 +43,19 @@ OTHER_RUNS = (AGAIN, ELSEWHERE)
 NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
 IN_PARTS = "fullgraph=False"
+#: An exported program: the user's export, its modes, its first steps alone.
+EXPORT, PACKAGE = "torch.export", "AOTInductor"
+STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
+DECOMPOSED = "torch.export decomposed"
+#: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
+REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static shapes"
+#: The same module through torch.compile.
+COMPILED = "torch.compile"
+#: The rungs of an exported program, in the order that localises a fault.
+RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
+    Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, COMPILED),
+    Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, COMPILED),
+}
 #: The rung of a backend that is a callable.
 CUSTOM = "custom"
 #: Every rung by the name people see, and how it is run. `replay` False leaves out the earlier
@@ -81,6 +94,12 @@ RUNGS: Mapping[str, Rung] = {
     "dynamic=False": {"how": "compiled", "dynamic": False},
     "mark_dynamic": {"how": "compiled", "replay": False, "mark_dynamic": True},
     IN_PARTS: {"how": "compiled", "fullgraph": False},
+    STRICT: {"how": "compiled", "strict": True},
+    NON_STRICT: {"how": "compiled", "strict": False},
+    DECOMPOSED: {"how": "compiled", "steps": ["decompose"]},
+    STATIC: {"how": "compiled", "replay": False, "static": True},
+    REFINED: {"how": "compiled", "replay": False},
+    COMPILED: {"how": "compiled", "backend": Backend.INDUCTOR.value},
 }
 _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 
@@ -160,6 +179,8 @@ class Climber:
         self.timeout = max(timeout, min(2 * timeout, 2 * finding.seconds)) if ended else timeout
         self.progress = progress
         self.ladder = Ladder()
+        #: The message with the fixes of dynamic shapes that `REFINED` tries.
+        self.fixes = ""
         self._ahead: dict[str, _Flight] = {}
         self._exact: str | None = None
         self._ties: str | None = None
@@ -182,8 +203,15 @@ class Climber:
 
     def own_name(self) -> str:
         """The name of the user's backend: `inductor` unless chosen otherwise; `custom` for a
-        callable.
+        callable. For an exported program the name of what made it.
         """
+        match self.finding.compiler:
+            case Compiler.EXPORT:
+                return EXPORT
+            case Compiler.AOTI:
+                return PACKAGE
+            case Compiler.COMPILE:
+                pass
         backend = self.finding.options.get("backend", Backend.INDUCTOR.value)
         if isinstance(backend, dict):
             return CUSTOM
@@ -206,6 +234,10 @@ class Climber:
 
     def _way(self, name: str) -> Rung:
         way: Rung = RUNGS.get(name) or {"how": "compiled"}
+        if name == EXPORT and self.finding.compiler == Compiler.AOTI:
+            way = {"how": "compiled", "steps": []}
+        if name == REFINED and self.fixes:
+            way = {**way, "refine": self.fixes}
         replay = self.finding.replay and way["how"] == "compiled"
         return {**way, "replay": replay and way.get("replay", True)}
 

@@ -13,7 +13,9 @@ import re
 from collectors.protocol import Failure
 
 #: What Dynamo raises for code that it cannot trace, and for what it was asked to keep dynamic.
-_REFUSALS = frozenset(("Unsupported", "UserError", "ConstraintViolationError"))
+REFUSALS = frozenset(
+    ("Unsupported", "UserError", "ConstraintViolationError", "GuardOnDataDependentSymNode")
+)
 #: Hints that take it back: `graph_break_hints.DYNAMO_BUG`, and `USER_ERROR`, which claims that
 #: eager fails as well, where it was seen to run.
 _FAULTS = re.compile(
@@ -23,6 +25,7 @@ _FAULTS = re.compile(
 _STATED = re.compile(
     r"torch\.compile\b[^.\n]{0,80}\b(?:does not|doesn't|is not|isn't) (?:currently |yet )?support"
     r"|from eager mode is not supported"
+    r"|call a compiled backward function within [^.\n]{0,40} isn't supported"
     r"|(?:double backward|higher.order gradients?)[^.\n]{0,40} not (?:currently |yet )?supported"
 )
 _HINT = re.compile(r"^ *Hint: (.+)$", re.MULTILINE)
@@ -33,7 +36,7 @@ def states_limit(failure: Failure) -> bool:
     message = failure["message"]
     if _FAULTS.search(message):
         return False
-    return failure["exception"] in _REFUSALS or _STATED.search(message) is not None
+    return failure["exception"] in REFUSALS or _STATED.search(message) is not None
 
 
 def hint_of(failure: Failure) -> str:

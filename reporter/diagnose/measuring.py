@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reporter.core.kinds import BELOW_INDUCTOR, Backend, Kind, Layer, RungOutcome, layer_of
-from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.core.kinds import (
+    BELOW_INDUCTOR,
+    Backend,
+    Compiler,
+    Kind,
+    Layer,
+    RungOutcome,
+    layer_of,
+)
+from reporter.diagnose.ladder import DECOMPOSED, EXPORT, RUNGS_OF, Climber, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.
@@ -45,6 +53,9 @@ def climb(climber: Climber) -> tuple[str, ...]:
     rungs' names.
     """
     own = climber.own_name()
+    compiler = climber.finding.compiler
+    if compiler in RUNGS_OF:
+        return _measured(climber, RUNGS_OF[compiler])
     below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
     return _measured(climber, ("compiled", *(backend.value for backend in below), own))
 
@@ -76,6 +87,16 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
     call does.
     """
     own = climber.own_name()
+    match climber.finding.compiler:
+        case Compiler.EXPORT:
+            return Layer.EXPORT
+        case Compiler.AOTI:
+            shows = {name: bad(climber.ladder[name]) for name in (EXPORT, DECOMPOSED)}
+            if shows[EXPORT]:
+                return Layer.EXPORT
+            return Layer.DECOMPOSITION if shows[DECOMPOSED] else Layer.INDUCTOR
+        case Compiler.COMPILE:
+            pass
     for name in (*BELOW_INDUCTOR, own):
         if bad(climber.ladder[name]):
             return layer_of(name)

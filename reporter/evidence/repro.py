@@ -220,6 +220,9 @@ def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:
             | Layer.DYNAMO
             | Layer.BACKEND
             | Layer.TRITON
+            | Layer.EXPORT
+            | Layer.AOTI
+            | Layer.ONNX
             | Layer.EAGER
             | Layer.NONE
         ):

@@ -1,8 +1,9 @@
 """The control run: the same bytes without the compiler have to pass.
 
 A plain repro does not say whether eager mode works; `TORCHDYNAMO_DISABLE=1` does, on every release
-from 2.0 on (`torch/_dynamo/eval_frame.py: optimize`). A repro in the harness asks by itself and
-ends in exit code 125.
+from 2.0 on (`torch/_dynamo/eval_frame.py: optimize`). What is exported is left to Python by
+`EXPORTS_AS_MODULES`, which makes every exported program the module itself. A repro in the harness asks by
+itself and ends in exit code 125.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import re
 from pathlib import Path
 
-from collectors.protocol import Overrides
+from collectors.protocol import EXPORTS_AS_MODULES, Overrides
 from reporter.core.answer import Answer
 from reporter.execution.fresh_process import run_cold
 
 #: The variable that leaves every call to Python, and the same for a candidate of a warm worker.
 VARIABLE = "TORCHDYNAMO_DISABLE"
 WARM: Overrides = {"control": True}
-_COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b")
+_COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
+_IS_EXPORTED = re.compile(r"\btorch\.export\b|\bfrom torch import .*\bexport\b")
 
 
 def needs_control(text: str) -> bool:
@@ -36,7 +38,19 @@ def run_control(python: Path, text: str, timeout: float, warm: Path | None = Non
         timeout: seconds.
         warm: a warm-up's cache whose toolchain checks are used.
     """
-    return run_cold(python, text, timeout, {**os.environ, VARIABLE: "1"}, describe=True, warm=warm)
+    disabled = {**os.environ, VARIABLE: "1"}
+    text = f"{EXPORTS_AS_MODULES}{text}" if _IS_EXPORTED.search(text) else text
+    return run_cold(python, text, timeout, disabled, describe=True, warm=warm)
+
+
+def command(text: str) -> list[str] | None:
+    """The control run of a `repro.py` as its reader starts it, where setting `VARIABLE` is not all:
+    the interpreter, then arguments.
+    """
+    if not _IS_EXPORTED.search(text):
+        return None
+    run = "import runpy\nrunpy.run_path('repro.py', run_name='__main__')"
+    return ["python", "-c", EXPORTS_AS_MODULES + run]
 
 
 def describe_control(control: Answer) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, ReproBody, ReproCheck
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
@@ -43,7 +43,7 @@ from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.plain import PlainSearch
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
-from templates.wording import EFFECT_SUMMARY, SUMMARIES
+from templates.wording import EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
 
 #: Of the time that is left to a run with a budget: what the search may take. Verification comes
 #: after it.
@@ -222,7 +222,7 @@ class ReproBuilder:
                 ),
                 (),
             )
-        summary = public_summary(self.recorded, cold)
+        summary = public_summary(self.recorded, cold, check.compiler)
         shown = extras.measure(
             "test and pictures",
             "from the final text",
@@ -445,7 +445,7 @@ class ReproBuilder:
         itself.
         """
         layer = self.wanted.layer
-        if layer is None or layer not in LAYERS:
+        if layer is None or layer not in LAYERS or check.compiler != COMPILE:
             return None
         mode = dict(check.arguments).get("mode", "").strip("'\"") or None
         return find(
@@ -462,7 +462,7 @@ def _size(candidate: Candidate, text: str) -> tuple[int, int]:
     )
 
 
-def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
+def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
     """The verdict in one sentence that holds nothing measured on the private program."""
     shown = next((answer.failure for answer in cold if answer.failure), None)
     failure = shown if recorded.kind in CRASHES else recorded.failure
@@ -473,4 +473,5 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer]) -> str:
     }
     if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
-    return SUMMARIES[recorded.kind].format(**values)
+    patterns = SUMMARIES if compiler == COMPILE else {**SUMMARIES, **EXPORT_SUMMARIES}
+    return patterns[recorded.kind].format(**values)

@@ -31,8 +31,9 @@ from reporter.core.progress import Progress
 from reporter.core.settings import Options
 from reporter.diagnose.details import DiagnosisDetails, gather
 from reporter.diagnose.explain import command
-from reporter.diagnose.judge import judge, script_failed
+from reporter.diagnose.judge import judge
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
+from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.compiler_cache import prefill
 from reporter.pipeline.run import Run

@@ -16,7 +16,7 @@ from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.lint.run import RULES
 from templates import own_text
-from templates.wording import EFFECT_SUMMARY, SUMMARIES
+from templates.wording import EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
@@ -61,7 +61,13 @@ def check_outgoing(
     """
     ours = OwnText(
         code="\n".join(
-            (own_text(code=True), boilerplate_text(), EFFECT_SUMMARY, *SUMMARIES.values())
+            (
+                own_text(code=True),
+                boilerplate_text(),
+                EFFECT_SUMMARY,
+                *SUMMARIES.values(),
+                *EXPORT_SUMMARIES.values(),
+            )
         ),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
     )

@@ -16,7 +16,7 @@ from anonymizer.leakcheck.audit import Identity, count_terms
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
 from reporter.core.formatting import format_program
-from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Kind, RungOutcome
+from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions, Options
@@ -24,6 +24,7 @@ from reporter.core.signature import Signature
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import checksums
+from reporter.execution import control
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.publish.allow_list import (
     GATE,
@@ -192,6 +193,8 @@ def _report(
         neighbours=tuple(
             NeighbourRow(f"{near.what}: {near.to}", near.fails) for near in built.neighbours
         ),
+        compiler=Compiler(built.candidate.check.compiler),
+        control=tuple(control.command(built.text) or ()) or None,
     )
     others = [
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})

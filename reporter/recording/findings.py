@@ -16,7 +16,7 @@ from collectors.protocol import (
     Failure,
     ScriptException,
 )
-from reporter.core.kinds import Symptom
+from reporter.core.kinds import Compiler, Symptom
 from reporter.recording.call_session import CallSession
 from reporter.recording.fork_servers import LastCall
 
@@ -53,6 +53,11 @@ class Finding:
     returned: str | None = None
     place: str = ""
     seconds: float = 0.0
+
+    @property
+    def compiler(self) -> Compiler:
+        """What made the callable."""
+        return Compiler(self.options.get("compiler") or Compiler.COMPILE)
 
 
 @dataclass

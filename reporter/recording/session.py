@@ -37,7 +37,7 @@ from collectors.protocol import (
     Rung,
     ScriptGreeting,
 )
-from reporter.core.kinds import Symptom
+from reporter.core.kinds import Compiler, Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.execution.usage import METER
@@ -312,6 +312,8 @@ class RecordingSession:
                 self._raised(message)
             case "returned":
                 self._returned(message)
+            case "made":
+                self._made(message["call"])
             case "gradients":
                 self._gradients(message)
             case "unchecked":
@@ -402,6 +404,31 @@ class RecordingSession:
         elif not keep:
             self.fork_servers.drop(call)
         self._reply(keep=keep)
+
+    def _made(self, call: int) -> None:
+        """Judges a program that was exported and not called yet, by calling it in a fork.
+
+        A package is left to the program's own calls of it, as compiling it once more takes long.
+        """
+        options = self.begun[call]["options"]
+        eager = self._run(call, "eager", {"how": "eager"})
+        if options["compiler"] != Compiler.EXPORT or eager["outcome"] != "ok":
+            self.fork_servers.drop(call)
+            self._reply()
+            return
+        exported = self._run(call, "exported", {"how": "reused"})
+        if exported["outcome"] == "ok":
+            comparison = self._judged(call, "exported", eager, exported["snapshot"])
+            self.recording.compared += comparison is not None
+            if comparison is not None and not comparison["same"]:
+                self._add(call, Symptom.DIFFERS, comparison=comparison)
+            else:
+                self.fork_servers.drop(call)
+        else:
+            symptom = _SYMPTOMS.get(exported["outcome"], Symptom.HANG)
+            details = {"failure": exported.get("failure"), "signal": exported.get("signal")}
+            self._add(call, symptom, **details)
+        self._reply()
 
     def _gradients(self, message: GradientsEvent) -> None:
         call, path = message["call"], message["path"]

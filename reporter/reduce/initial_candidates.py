@@ -31,11 +31,12 @@ from reporter.core.kinds import (
     WRONG_AT_ONCE,
     WRONG_OUTPUTS,
     Backend,
+    Compiler,
     Kind,
     Layer,
     RungOutcome,
 )
-from reporter.diagnose.ladder import EAGER, EXACT
+from reporter.diagnose.ladder import EAGER, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.reduce.pieces import parts
@@ -68,9 +69,14 @@ def check_for(
     minded = [item for item in changed if not item["same"]]
     signature = diagnosis.signature
     eager = diagnosis.ladder[EAGER]
+    is_compiled = finding.compiler == Compiler.COMPILE
     return ReproCheck(
         kind=diagnosis.kind.value,
-        arguments=arguments(finding.options, bool(prelude)),
+        compiler=finding.compiler.value,
+        steps=() if is_compiled else tuple(finding.options["steps"]),
+        arguments=(
+            arguments(finding.options, bool(prelude)) if is_compiled else strictness(diagnosis)
+        ),
         config=tuple(dict(config).items()),
         contexts=tuple(contexts),
         backward="randn" if finding.grads else "none",
@@ -137,6 +143,16 @@ def arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], .
             continue
         found.append((name, repr(value)))
     return tuple(found)
+
+
+def strictness(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """The `strict` of torch.export.export, where the failure is there in that mode alone."""
+    assert diagnosis.ladder is not None and diagnosis.finding is not None
+    modes = {True: diagnosis.ladder[STRICT], False: diagnosis.ladder[NON_STRICT]}
+    own = diagnosis.finding.options.get("strict")
+    if own is None or modes[not own].outcome == modes[bool(own)].outcome:
+        return ()
+    return (("strict", repr(bool(own))),)
 
 
 def graphs(
@@ -233,6 +249,8 @@ def _variants(
             check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
         )
     variants = [check]
+    if check.compiler != Compiler.COMPILE:
+        variants = _exported(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
         variants = (
             []
@@ -252,6 +270,22 @@ def _variants(
     return graph, variants
 
 
+def _exported(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
+    """The checks of an exported program: through torch.compile where that is the faulty part, then
+    with sizes as they are, then with dynamic ones.
+    """
+    dynamic = (*check.arguments, ("dynamic_shapes", _DYNAMIC_SHAPES))
+    variants = [check, replace(check, arguments=dynamic)]
+    if layer in INDUCTOR_LAYERS:
+        compiled = replace(check, compiler=Compiler.COMPILE.value, steps=(), arguments=())
+        variants = [compiled, check]
+    return variants
+
+
+#: Every size of every argument as a dimension; equal sizes are one, as Dynamo takes them.
+_DYNAMIC_SHAPES = (
+    '[{i: torch.export.Dim(f"d{n}") for i, n in enumerate(arg.shape) if n > 1} for arg in args]'
+)
 #: The cheapest backend that shows a fault of a layer.
 QUICKER: Mapping[Layer, Backend] = {
     Layer.DYNAMO: Backend.EAGER,

@@ -16,6 +16,7 @@ from reporter.core.candidate import shown_failure
 from reporter.core.kinds import Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
+from reporter.diagnose.limits import REFUSALS
 from reporter.execution.fresh_process import run_cold
 
 #: How many of them are worth a fresh process each.
@@ -54,6 +55,8 @@ class Others:
         signature = shown_failure(answer) if self.listening else None
         if signature is None or signature.kind == Kind.HANG or answer.out_of_memory:
             return
+        if signature.kind == Kind.CRASH and signature.exception in REFUSALS:
+            return  # what torch states as a limit, or suggests a fix for
         if signature.kind == Kind.CRASH and _of_the_harness(answer):
             return
         if signature.kind == self.wanted.kind and signature.kind != Kind.CRASH:

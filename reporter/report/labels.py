@@ -19,6 +19,9 @@ COMPONENTS: Mapping[Layer, str | None] = {
     Layer.INDUCTOR: "module: inductor",
     Layer.TRITON: "module: inductor",
     Layer.BACKEND: None,
+    Layer.EXPORT: "oncall: export",
+    Layer.AOTI: "module: aotinductor",
+    Layer.ONNX: "module: onnx",
     Layer.EAGER: None,
     Layer.NONE: None,
 }

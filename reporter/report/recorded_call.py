@@ -134,7 +134,7 @@ def _check(data: Json | None) -> ReproCheck | None:
     if data is None:
         return None
     for item in fields(ReproCheck):
-        if isinstance(data[item.name], list):
+        if isinstance(data.get(item.name), list):
             data[item.name] = tuple(_tuple(entry) for entry in data[item.name])
     return ReproCheck(**data)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from reporter.core.errors import UsageError
-from reporter.core.kinds import CheckOutcome, Kind, Layer, RungOutcome
+from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 
 #: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it is
@@ -95,6 +95,8 @@ class ReproInfo(Section, frozen=True):
     """The repro by its numbers; `statements` counts the tensor operations of its program.
 
     `neighbours` are variants that run in eager mode; those that could not be judged are left out.
+    `control` is the command of the control run, the interpreter first, where it is not the same
+    file with `TORCHDYNAMO_DISABLE=1`.
     """
 
     path: str
@@ -105,6 +107,8 @@ class ReproInfo(Section, frozen=True):
     candidates: int = 0
     seconds: float = 0.0
     neighbours: tuple[NeighbourRow, ...] = ()
+    compiler: Compiler = Compiler.COMPILE
+    control: tuple[str, ...] | None = None
 
 
 class OtherFinding(Section, frozen=True, kw_only=True):

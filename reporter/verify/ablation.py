@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from anonymizer.graph.boilerplate import ReproCheck
+from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
@@ -40,6 +40,8 @@ def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tup
     `dynamic` is varied for the repro's own backend alone, and modes are tried where the bug is in
     the code that Inductor generates: elsewhere they cannot differ.
     """
+    if check.compiler != COMPILE:
+        return
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
     backends: list[tuple[str, Overrides]] = [

@@ -11,7 +11,8 @@ import pytest
 from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import command
-from reporter.diagnose.judge import judge, script_failed, tight
+from reporter.diagnose.judge import judge, tight
+from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
@@ -428,6 +429,15 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
     assert said(exit=0, rejected=REJECTED).kind == "not_reproduced"
 
 
+#: A check of the script's own that failed.
+OWN_EXCEPTION = {
+    "class": "A",
+    "place": "test_x",
+    "raised_in_torch": False,
+    "failure": {"exception": "A", "message": "no", "first_line": "no"},
+}
+
+
 @pytest.mark.parametrize(
     ("facts", "summary"),
     [
@@ -446,7 +456,7 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
             "What 1 compiled call returned agrees with eager; where compiling raised, eager raises as well.",
         ),
         (
-            {"exit": 1, "script_exception": {"class": "A", "place": "test_x"}},
+            {"exit": 1, "script_exception": OWN_EXCEPTION},
             "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
             "what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures that"

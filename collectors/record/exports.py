@@ -1,0 +1,222 @@
+"""Puts the recorder around `torch.export` and AOTInductor: exporting is watched like a call, and so
+is every call of what came of it.
+
+Of each exported program it is kept from which module it was made, with which arguments and by which
+steps, so that what it computes can be held against the module. Programs that were loaded from a
+file of another run have no module here and are left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import weakref
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+
+from ..protocol import ExportStep
+from .watched import Watched
+
+_Function = Callable[..., Any]
+_KEY = "_bugreport_watched"
+
+
+class Origin(NamedTuple):
+    """Where an exported program comes from; `options` are as `call.exporting` takes them."""
+
+    function: Any
+    args: Tuple[Any, ...]
+    kwargs: Dict[str, Any]
+    options: Dict[str, Any]
+
+    def after(self, step: ExportStep, **options: Any) -> Origin:
+        """The same module, one step further."""
+        steps = [*self.options["steps"], step]
+        return self._replace(options={**self.options, "steps": steps, **options})
+
+
+class Exports:
+    """The exported programs of one process, for one recorder."""
+
+    def __init__(self, recorder: Any) -> None:
+        self.recorder = recorder
+        self._programs: weakref.WeakKeyDictionary[Any, Origin] = weakref.WeakKeyDictionary()
+        #: By path, or by the buffer's id.
+        self._files: Dict[Any, Origin] = {}
+
+    def patch_export(self, export: Any) -> None:
+        """Patches the module torch.export."""
+        export.export = self._exporting(export.export)
+        for name in ("save", "load", "unflatten"):
+            original = getattr(export, name, None)
+            if original is not None:
+                setattr(export, name, getattr(self, "_" + name)(original))
+        program = getattr(export, "ExportedProgram", None)
+        if program is not None:
+            program.module = self._module(program.module)
+            if hasattr(program, "run_decompositions"):
+                program.run_decompositions = self._decomposing(program.run_decompositions)
+
+    def patch_inductor(self, inductor: Any) -> None:
+        """Patches the module torch._inductor; releases before 2.6 have no packages there."""
+        if hasattr(inductor, "aoti_compile_and_package"):
+            inductor.aoti_compile_and_package = self._packaging(inductor.aoti_compile_and_package)
+            inductor.aoti_load_package = self._loading(inductor.aoti_load_package)
+
+    def _exporting(self, original: _Function) -> _Function:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def export(*given: Any, **named: Any) -> Any:
+            try:
+                values = dict(signature.bind(*given, **named).arguments)
+                module, args = values.pop("mod"), values.pop("args")
+                kwargs = dict(values.pop("kwargs", None) or {})
+            except (TypeError, KeyError, ValueError):
+                return original(*given, **named)
+            if not isinstance(args, tuple) or _called_by_torch():
+                return original(*given, **named)
+            options = {"compiler": "export", "steps": [], **values}
+            origin = Origin(module, args, kwargs, options)
+            program = self._make(origin, lambda: original(*given, **named))
+            self._programs[program] = origin
+            return program
+
+        return export
+
+    def _make(self, origin: Origin, make: Callable[[], Any]) -> Any:
+        """Makes the next form of a program under the recorder's eyes."""
+        watched = Watched(origin.function, origin.options)
+        watched.makes = True
+        self.recorder.compiles += 1
+        return self.recorder.call(watched, lambda *_, **__: make(), origin.args, origin.kwargs)
+
+    def _decomposing(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
+            origin = self._programs.get(program)
+            if origin is None or _called_by_torch():
+                return original(program, *given, **named)
+            after = origin.after("decompose")
+            made = self._make(after, lambda: original(program, *given, **named))
+            self._programs[made] = after
+            return made
+
+        return run_decompositions
+
+    def _save(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def save(program: Any, file: Any, *given: Any, **named: Any) -> Any:
+            origin = self._program(program)
+            if origin is None:
+                return original(program, file, *given, **named)
+            after = origin.after("save")
+            done = self._make(after, lambda: original(program, file, *given, **named))
+            self._files[_place(file)] = after
+            return done
+
+        return save
+
+    def _load(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def load(file: Any, *given: Any, **named: Any) -> Any:
+            program = original(file, *given, **named)
+            origin = self._files.get(_place(file))
+            if origin is not None:
+                self._programs[program] = origin
+            return program
+
+        return load
+
+    def _unflatten(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def unflatten(program: Any, *given: Any, **named: Any) -> Any:
+            origin = self._program(program)
+            if origin is None:
+                return original(program, *given, **named)
+            after = origin.after("unflatten")
+            made = self._make(after, lambda: original(program, *given, **named))
+            return self._watch_calls(made, after)
+
+        return unflatten
+
+    def _module(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def module(program: Any, *given: Any, **named: Any) -> Any:
+            made = original(program, *given, **named)
+            origin = self._programs.get(program)
+            if origin is None or _called_by_torch():
+                return made
+            return self._watch_calls(made, origin, _changes_state(program))
+
+        return module
+
+    def _packaging(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def aoti_compile_and_package(program: Any, *given: Any, **named: Any) -> Any:
+            origin = self._program(program)
+            if origin is None:
+                return original(program, *given, **named)
+            configs = named.get("inductor_configs")
+            after = origin.after("package", compiler="aoti", inductor_configs=configs)
+            path = self._make(after, lambda: original(program, *given, **named))
+            self._files[_place(path)] = after
+            return path
+
+        return aoti_compile_and_package
+
+    def _loading(self, original: _Function) -> _Function:
+        @functools.wraps(original)
+        def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
+            package = original(path, *given, **named)
+            origin = self._files.get(_place(path))
+            return package if origin is None else self._watch_calls(package, origin)
+
+        return aoti_load_package
+
+    def _program(self, program: Any) -> Optional[Origin]:
+        try:
+            return self._programs.get(program)
+        except TypeError:  # not a program at all; torch says so
+            return None
+
+    def _watch_calls(self, made: Any, origin: Origin, first_only: bool = False) -> Any:
+        """The same object, whose calls are watched; a copy of it is not."""
+        watched = Watched(origin.function, origin.options)
+        watched.example = (origin.args, origin.kwargs)
+        watched.first_only = first_only
+        recorder, base = self.recorder, type(made)
+
+        def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+            if this.__dict__.get(_KEY) is not watched:
+                return base.__call__(this, *args, **kwargs)
+            return recorder.call(watched, functools.partial(base.__call__, this), args, kwargs)
+
+        names = {"__call__": call, "__module__": base.__module__, "__doc__": base.__doc__}
+        try:
+            made.__class__ = type(base.__name__, (base,), names)
+            made.__dict__[_KEY] = watched
+        except (TypeError, AttributeError):
+            pass
+        return made
+
+
+def _called_by_torch() -> bool:
+    """Whether the function that asks was called by torch itself."""
+    return str(sys._getframe(2).f_globals.get("__name__", "")).split(".")[0] == "torch"
+
+
+def _changes_state(program: Any) -> bool:
+    """Whether a call of an exported program writes to its buffers, so that a second call of it
+    starts from another state than the module has.
+    """
+    signature = getattr(program, "graph_signature", None)
+    return bool(getattr(signature, "buffers_to_mutate", None))
+
+
+def _place(file: Any) -> Any:
+    """What a file is known by: its path, or the buffer itself."""
+    if isinstance(file, (str, os.PathLike)):
+        return os.path.abspath(os.fspath(file))
+    return id(file)

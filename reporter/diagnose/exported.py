@@ -1,0 +1,91 @@
+"""What an exported program refuses: inputs that it was not exported for, dynamic shapes that the
+module does not have, and what torch.export says that it does not support.
+
+Each excuse is measured: the suggested fix is tried, or the module is exported for the inputs at
+hand. Source: `torch/_export/utils.py`, `torch/fx/experimental/symbolic_shapes.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.protocol import Failure
+from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.diagnose import limits
+from reporter.diagnose.ladder import EAGER, REFINED, STATIC, Climber
+from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.verdict import Diagnosis
+
+_FIXES = "Suggested fixes:"
+_CONSTRAINTS = ("Constraints violated", "Specializations unexpectedly required")
+#: Torch on arguments of torch.export.export that do not fit together.
+_ARGUMENTS = re.compile(
+    r"Detected mismatch between the structure of `inputs`|Expecting `args` to be a tuple"
+    r"|`dynamic_shapes` contains|Expected mod to be an instance of"
+    r"|When `dynamic_shapes` is specified"
+)
+#: Torch on a limit of torch.export.
+_LIMIT = re.compile(
+    r"not supported|[Uu]nsupported|only supports|data-dependent|not (?:yet )?implemented"
+)
+
+
+def excuse_refusal(climber: Climber) -> Diagnosis | None:
+    """The verdict on an exception of torch.export, or of an exported program, that is no bug."""
+    again = climber.measure("compiled")
+    failure = climber.finding.failure or again.failure
+    if failure is None:
+        return None
+    cited = (EAGER, "compiled")
+    message = failure["message"]
+    if climber.finding.replay:
+        fresh = climber.measure("fresh compile")
+        if fresh.good:
+            return _other_inputs(climber, failure)
+    if message.startswith(_CONSTRAINTS):
+        return _constraints(climber, failure)
+    if _ARGUMENTS.search(message):
+        summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
+        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
+    if failure["exception"] in limits.REFUSALS or _LIMIT.search(failure["first_line"]):
+        summary = (
+            f"torch.export says that it does not support this: {failure['first_line'].rstrip('.')}."
+        )
+        return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.EXPORT, summary, cited)
+    return None
+
+
+def _other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
+    """The program refuses inputs that it was not exported for."""
+    dynamic = bool(climber.finding.options.get("dynamic_shapes"))
+    summary = (
+        "The exported program refuses inputs of other sizes or another structure than those that it"
+        f" was exported for ({failure['first_line'].rstrip('.')}); exported for these inputs, it"
+        " agrees with eager."
+    )
+    if dynamic:
+        summary += " The sizes were declared as dynamic, and torch has put a condition on them."
+    kind = Kind.UNSUPPORTED if dynamic else Kind.INVALID_PROGRAM
+    return make_diagnosis(climber, kind, Layer.EXPORT, summary, (EAGER, "fresh compile"))
+
+
+def _constraints(climber: Climber, failure: Failure) -> Diagnosis | None:
+    """Dynamic shapes that the module does not have; a fault of torch.export where it names no shape
+    that would do.
+    """
+    message = failure["message"]
+    if _FIXES not in message:
+        return None
+    fixes = message.split(_FIXES, 1)[1].strip().split("\n\n")[0]
+    said = " and ".join(line.strip() for line in fixes.splitlines() if line.strip())
+    climber.fixes = f"{_FIXES}\n{fixes}"  # torch reads nothing behind them
+    tried = climber.measure(REFINED)
+    if tried.outcome == RungOutcome.SKIPPED:
+        tried = climber.measure(STATIC)
+    if not tried.good:
+        return None
+    summary = (
+        "The module does not have the dynamic shapes that it is exported with. Torch suggests"
+        f" {said}; with that it is exported and agrees with eager."
+    )
+    return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, (EAGER, tried.name))

@@ -1,0 +1,121 @@
+"""The verdict where every compiled call did what eager does: what was looked at, and what fails
+instead of them.
+"""
+
+from __future__ import annotations
+
+from collectors.protocol import ScriptException
+from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Kind, Layer
+from reporter.diagnose import limits
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording import questions
+from reporter.recording.findings import Recording
+
+#: Folders of torch whose frames in a traceback say that the compiler was at work.
+_COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")
+#: Seconds for one more look at a call.
+_LOOK = 120.0
+
+
+def script_failed(recording: Recording) -> bool:
+    """Whether the script itself ended badly, by its own check or otherwise."""
+    return recording.exit not in (0, None) and not recording.stopped
+
+
+def without_finding(recording: Recording) -> Diagnosis:
+    """The verdict when every compiled call did what eager does."""
+    raised, rejected = recording.script_exception, recording.rejected
+    if raised and recording.calls == 0:
+        line = f"{raised['class']}{_in(raised)} before anything was compiled"
+        summary = f"The program fails without the compiler: {line}."
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
+    if recording.calls == 0 and recording.stopped:
+        raise CannotJudgeError(
+            "the script was stopped after its time limit and had compiled nothing by then; give it"
+            " more with --timeout"
+        )
+    if recording.calls == 0:
+        return Diagnosis(
+            Kind.NOT_REPRODUCED,
+            Layer.NONE,
+            "Nothing was compiled: the script made no call of a compiled function.",
+        )
+    if rejected and script_failed(recording):
+        line = f"{rejected['exception']}: {rejected['first_line']}"
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, f"Eager fails as well: {line}.")
+    if script_failed(recording) and raised is not None:
+        found = _raised_outside(recording, raised) or _drawn(recording)
+        if found is not None:
+            return found
+    if not recording.compared:
+        raise CannotJudgeError(
+            f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
+            " inputs or outputs cannot be copied, or eager takes too long), so nothing can be said"
+            " about them"
+        )
+    return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
+
+
+def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
+    """The verdict on an exception that torch raised and that no compared call has anything to do
+    with; that of a limit which torch states, wherever it comes from.
+    """
+    failure = raised["failure"]
+    files = [frame["file"] for frame in failure.get("frames") or () if frame["torch"]]
+    if limits.states_limit(failure):
+        is_traced = any(file.startswith("torch/_dynamo/") for file in files)
+        layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
+        said = failure["first_line"].rstrip(".")
+        summary = f"Torch says that it does not support this: {said}."
+        return Diagnosis(Kind.UNSUPPORTED, layer, summary)
+    is_compiler = any(file.startswith(_COMPILER) for file in files)
+    if is_compiler or raised["class"] == "AssertionError" or not raised["raised_in_torch"]:
+        return None
+    summary = (
+        f"The program fails outside of its compiled calls, with {raised['class']}{_in(raised)}:"
+        f" {failure['first_line'].rstrip('.')}."
+    )
+    if recording.compared:
+        summary += " What the compiled calls returned agrees with eager."
+    return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
+
+
+def _drawn(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script whose check fails though its calls agree from the same random state,
+    where they draw random numbers: two calls in turn draw others.
+    """
+    for last in recording.last_calls:
+        path = str(last.live_call.folder / f"drawn-{last.call}.pt")
+        question = questions.run({"how": "probe", "snapshot": path})
+        facts = last.live_call.request(question, _LOOK).get("facts")
+        if facts and facts.get("random"):
+            summary = (
+                f"The script fails{_in(recording.script_exception)}. Its compiled calls draw random"
+                " numbers; from the same state of the generator they agree with eager, and two"
+                " calls in turn draw others, compiled or not."
+            )
+            return Diagnosis(Kind.NONDETERMINISTIC, Layer.EAGER, summary)
+    return None
+
+
+def _all_agree(recording: Recording) -> str:
+    """What was looked at, and no more."""
+    made = f"{recording.calls} compiled call{'s' if recording.calls != 1 else ''}"
+    if recording.compared < recording.calls:
+        made = f"{recording.compared} of {made}, those that were compared,"
+    if script_failed(recording):
+        return (
+            f"The script fails{_in(recording.script_exception)}, but what {made} returned agrees"
+            " with eager on the same inputs: what fails is not the result of a compiled call."
+            " Of Python's state, the program's own attributes, containers, globals and closures"
+            " that these calls can reach were compared; what is printed was not."
+        )
+    until = " until the script was stopped after its time limit (--timeout)"
+    refused = "; where compiling raised, eager raises as well" if recording.rejected else ""
+    return f"What {made} returned{until if recording.stopped else ''} agrees with eager{refused}."
+
+
+def _in(raised: ScriptException | None) -> str:
+    """Where the script's own exception was raised, to be put behind its class."""
+    return f" in {raised['place']}" if raised is not None and raised["place"] else ""
