@@ -164,6 +164,10 @@ class RecorderSpec(_RecorderSpec, total=False):
     every: int
     #: Folder of the compiler's cache for repetitions of a call.
     cache: str
+    #: File that the calls of torch's own functions are counted in (`record.operators`).
+    operators: str
+    #: Number of the one that is watched, from 0.
+    operator: int
     #: Nothing is forked: what calls can reach is kept, for a program that is run again.
     isolation: Literal["rerun"]
 
@@ -259,7 +263,7 @@ class ContextState(TypedDict):
 
 #: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`. Of an
 #: exported program those of torch.export.export, with `compiler` ("export", or "aoti" where it was
-#: packaged by AOTInductor) and its `steps`.
+#: packaged by AOTInductor) and its `steps`. For a torch function of its own only `compiler`, "eager".
 CompileOptions = Dict[str, Any]
 
 

@@ -56,7 +56,12 @@ _WHAT = {
     "recompiles": "`{compiler}` compiles the same program again and again",
 }
 #: What makes the callable, as an issue calls it.
-_COMPILERS = {"compile": "torch.compile", "export": "torch.export", "aoti": "AOTInductor"}
+_COMPILERS = {
+    "compile": "torch.compile",
+    "export": "torch.export",
+    "aoti": "AOTInductor",
+    "eager": "eager mode",
+}
 #: The verdict in one sentence that says nothing measured on the private program.
 SUMMARIES = {
     "crash": "Compiling raises {exception}; eager runs.",
@@ -84,6 +89,19 @@ EXPORT_SUMMARIES = {
     ),
     "process_death": "The exported program ends the process with {signal}.",
     "hang": "Exporting the program, or calling what was exported, does not end.",
+}
+#: The same where no compiler is needed.
+EAGER_SUMMARIES = {
+    "crash": "An operator raises {exception} in eager mode, which torch itself asks to report.",
+    "process_death": "An operator ends the process with {signal} in eager mode.",
+}
+_EAGER_WHAT = {
+    "crash": "an internal assertion of torch fails in eager mode: {exception}",
+    "process_death": "an operator ends the Python process with {exception} in eager mode",
+}
+_EAGER_TITLES = {
+    "crash": "{operators}: {message}",
+    "process_death": "{operators}: {exception} ends the process",
 }
 #: The same for wrong metadata that is no output's.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
@@ -114,7 +132,8 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     if kernel.is_kernel(report):
         return kernel.title(report)
     verdict = report["verdict"]
-    pattern = _TITLES.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
+    titles = {**_TITLES, **_EAGER_TITLES} if is_eager(report) else _TITLES
+    pattern = titles.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
         place = raised_in(log)
@@ -132,6 +151,16 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 def compiler(report: Mapping[str, Any]) -> str:
     """What makes the callable: torch.compile, torch.export or AOTInductor."""
     return _COMPILERS[report["repro"].get("compiler") or "compile"]
+
+
+def is_exported(report: Mapping[str, Any]) -> bool:
+    """Whether the repro exports its program."""
+    return report["repro"].get("compiler") in ("export", "aoti")
+
+
+def is_eager(report: Mapping[str, Any]) -> bool:
+    """Whether the failure needs no compiler."""
+    return str(report["verdict"]["layer"]) == "eager"
 
 
 def _kind(verdict: Mapping[str, object]) -> str:
@@ -187,7 +216,8 @@ def _message(verdict: Mapping[str, Any]) -> str:
     """What the error says on one line; where it said only which operator it was about, that follows
     in brackets.
     """
-    return re.sub(r":? \| target: (.*)$", r" (\1)", verdict["message"] or "")
+    said = re.sub(r", please report a bug to PyTorch\.", ".", verdict["message"] or "")
+    return re.sub(r":? \| target: (.*)$", r" (\1)", said)
 
 
 def _exception(verdict: Mapping[str, Any]) -> str:
@@ -204,7 +234,8 @@ def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
     place = raised_in(log) if verdict["kind"].startswith("crash") else None
     where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
-    what = _WHAT.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
+    words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
+    what = words.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
         compiler=compiler(report), exception=_exception(verdict) + where
     )
     operators = report["repro"]["operators"]
@@ -226,6 +257,8 @@ def _what(report: Mapping[str, Any], log: str) -> str:
 
 
 def _where(report: Mapping[str, Any], culprit: str) -> str:
+    if is_eager(report):
+        return "Nothing is compiled."
     layer = LAYER_NAMES.get(report["verdict"]["layer"], report["verdict"]["layer"])
     rungs = {rung["rung"]: rung["outcome"] for rung in report["ladder"]}
     fine = [name for name in BACKENDS if rungs.get(name) == "ok"]
@@ -286,17 +319,19 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
     verdict = report["verdict"]
     worst = _worst(report)
     kind = verdict["kind"]
+    expected = "the program runs, as in eager mode"
+    if is_eager(report):
+        expected = "a result, or an exception that says what is wrong with the arguments"
     if kind in ("crash", "crash_on_recompile"):
         said = f": {code(_message(verdict))}" if verdict["message"] else ""
         if _PLACEHOLDER.search(verdict["message"] or ""):
             said += ", where `text1` and the like stand for texts of the original program"
-        return "the program runs, as in eager mode", f"{_exception(verdict)}{said}"
+        return expected, f"{_exception(verdict)}{said}"
     if kind == "accepts_invalid":
         return "the error that eager mode raises", "no error, and a result that cannot be right"
     if kind == "process_death":
         said = f": {code(verdict['message'])}" if verdict["message"] else ""
         raised = re.search(r"; eager raises (\w+)\.$", verdict["summary"])
-        expected = "the program runs, as in eager mode"
         if raised:
             expected = f"{code(raised.group(1))}, which eager mode raises"
         return expected, f"the process dies with {_exception(verdict)}{said}"

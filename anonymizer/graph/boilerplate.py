@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
 #: What makes the callable: torch.compile, torch.export, or a package of AOTInductor.
 COMPILE, EXPORT, AOTI = "compile", "export", "aoti"
+#: Nothing makes one: the program is called as it is, and fails.
+EAGER = "eager"
+EXPORTERS = (EXPORT, AOTI)
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
 
@@ -154,6 +157,8 @@ def compiled(check: ReproCheck, model: str, args: str) -> str:
     """
     if check.compiler == COMPILE:
         return f"torch.compile({model}{_arguments(check)})"
+    if check.compiler == EAGER:
+        return model
     made = exported(check, model, args)
     if check.compiler == AOTI:
         return f"torch._inductor.aoti_load_package({made})"
@@ -179,7 +184,7 @@ def _arguments(check: ReproCheck) -> str:
 
 def _compile(check: ReproCheck) -> str:
     """What the harness makes of its `model`."""
-    if check.compiler == COMPILE:
+    if check.compiler not in EXPORTERS:
         return compiled(check, "model", "")
     return f"lambda *args: {compiled(check, 'model', 'args')}(*args)"
 
@@ -301,6 +306,8 @@ def _main(body: ReproBody, check: ReproCheck) -> list[str]:
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"
     lines = ["def main():"]
+    if check.compiler == EAGER:
+        return [*lines, f"    {compiled}"]
     if check.kind == "accepts_invalid" or check.eager_raises:
         lines += [
             "    try:",

@@ -7,6 +7,7 @@ assertion on the one property. A file in a plain form fails while the bug is the
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -62,7 +63,7 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 
 
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
-    if check.compiler != boilerplate.COMPILE and check.kind == "crash":
+    if check.compiler in boilerplate.EXPORTERS and check.kind == "crash":
         yield PlainForm(made=True)
     if check.contexts and check.backward == "sum":
         yield PlainForm(outside=True)
@@ -111,7 +112,9 @@ class _Writer:
     """Writes one script; the methods stand in the order of the text."""
 
     def __init__(self, script: Script, check: ReproCheck, form: PlainForm) -> None:
-        self.script = script
+        #: The program as one expression of its arguments, which needs no function of its own.
+        self.alone = _expression(script) if check.compiler == boilerplate.EAGER else ""
+        self.script = replace(script, definitions="") if self.alone else script
         self.check = check
         self.form = form
         self.names = [name for name, _ in script.arguments]
@@ -159,6 +162,8 @@ class _Writer:
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if self.form.made:
             return self._with_inputs(lines, [boilerplate.exported(check, script.callee, listed)])
+        if self.alone:
+            return self._with_inputs(lines, [self.alone])
         compiled = boilerplate.compiled(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._shown(compiled))
@@ -400,6 +405,19 @@ def _is_used(line: str, text: str) -> bool:
         return True
     name = re.split(r"\s+as\s+|\s+import\s+|,", line.removeprefix("import "))[-1].strip()
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def _expression(script: Script) -> str:
+    """What a function returns, if that is all that it does; else nothing."""
+    tree = ast.parse(script.definitions).body
+    function = tree[0] if len(tree) == 1 else None
+    if not isinstance(function, ast.FunctionDef) or len(function.body) != 1:
+        return ""
+    returned = function.body[0]
+    given = [name for name, _ in script.arguments]
+    if not isinstance(returned, ast.Return) or returned.value is None:
+        return ""
+    return ast.unparse(returned.value) if [a.arg for a in function.args.args] == given else ""
 
 
 def without_seed(form: PlainForm) -> PlainForm:

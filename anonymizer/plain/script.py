@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from anonymizer.graph.boilerplate import COMPILE, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import EXPORTERS, ReproBody, ReproCheck
 from anonymizer.plain.function import tidy_functions
 
 #: What the harness calls the program, and what people do.
@@ -84,7 +84,7 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     made = _Renamed(renamed).visit(ast.parse(body.callable, mode="eval")).body
     is_module = body.is_module
     if not keeps_names:
-        if check.compiler == COMPILE:  # torch.export wants a module
+        if check.compiler not in EXPORTERS:  # torch.export wants a module
             made, tree, is_module = _without_module(made, tree, body.is_module)
         tidy_functions(tree)
     body = replace(body, is_module=is_module, callable=ast.unparse(made))

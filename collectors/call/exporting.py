@@ -89,7 +89,7 @@ def _packaged(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., 
 
 def is_exported(options: CompileOptions) -> bool:
     """Whether these are the options of an exported program, and not those of torch.compile."""
-    return options.get("compiler") is not None
+    return options.get("compiler") in ("export", "aoti")
 
 
 def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exported:

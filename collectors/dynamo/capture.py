@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
+from ..call.operator_graph import operator_graph
 from ..machine.public_names import NotInGraphError, public_names
 from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
 from .translator import Translator
@@ -50,6 +51,8 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
 
     A graph that Dynamo finds but that cannot be expressed is `{"unsupported": reason}`.
     """
+    if call.options.get("compiler") == "eager":
+        return _of_operator(call, request)
     rungs.quiet_compile_workers()
     reachable = context.reachable(call.function, call.args, call.kwargs)
     owned = {id(tensor): label for label, tensor in reachable.items()}
@@ -65,6 +68,19 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
         if ran_now or error is not None or not request.get("replay"):
             graphs.append(_translated(backend, index, names, owned, allowed))
     return {"outcome": "ok", "graphs": graphs, "error": error}
+
+
+def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
+    """The graph of one call of a torch function, which is not run."""
+    given = context.name_reachable(None, call.args, call.kwargs)
+    allowed = {id(given[name]) for name in request.get("allow") or () if name in given}
+    owned = {id(tensor): label for label, tensor in given.items()}
+    module, tensors = operator_graph(call.function, call.args, call.kwargs)
+    try:
+        graph = Translator(module, tuple(tensors), owned, public_names(), None, allowed).translate()
+    except NotInGraphError as reason:
+        graph = {"unsupported": str(reason)}
+    return {"outcome": "ok", "graphs": [{**graph, "runs": []}], "error": None}
 
 
 def _run(

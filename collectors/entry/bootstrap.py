@@ -43,6 +43,8 @@ def main() -> None:
     endings = importlib.import_module(PACKAGE + ".record.ending")
     recorder = _recorder(spec)
     hooks.install(recorder)
+    if "operators" in spec:
+        hooks.count_operators(recorder, spec["operators"], spec.get("operator"))
     sys.argv = sys.argv[2:]
     ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:

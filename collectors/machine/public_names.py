@@ -39,7 +39,8 @@ _MODULES = (
 def public_names() -> Dict[int, str]:
     names: Dict[int, str] = {}
     for prefix, module in _MODULES:
-        for name in dir(module) if module is not None else ():
+        listed = dir(module) if module is not None else []
+        for name in sorted(listed, key=lambda name: name.startswith("_")):
             try:
                 value = getattr(module, name)
             except Exception:
@@ -47,6 +48,20 @@ def public_names() -> Dict[int, str]:
             if callable(value) and not inspect.ismodule(value) and not name.startswith("__"):
                 names.setdefault(id(value), prefix + "." + name)
     return names
+
+
+def public_names_by_value() -> Dict[Any, Any]:
+    """torch's public functions by themselves: another object for the same C function, as torch
+    hands it to modes, is equal to the public one.
+    """
+    found: Dict[Any, Any] = {}
+    for _, module in _MODULES:
+        names = dir(module) if module is not None else []
+        for name in sorted(names, key=lambda name: name.startswith("_")):
+            value = getattr(module, name, None)
+            if inspect.isbuiltin(value):
+                found.setdefault(value, value)
+    return found
 
 
 def public_name(target: Any, names: Dict[int, str]) -> str:

@@ -14,6 +14,8 @@ import torch
 import torch.fx
 import torch.nn.functional
 
+from .public_names import NAMESPACES
+
 #: Words of torch.fx graphs that no signature holds: opcodes, keys of `meta`, the arguments of a
 #: backend.
 _GRAPHS = (
@@ -63,9 +65,22 @@ def vocabulary() -> List[str]:
         words.update(dir(value))
     words.update(_SIGNATURES.split())
     words.update(_GRAPHS.split())
+    words.update(_operator_names())
     words.update(_config_names())
     words.update(_backend_names())
     return sorted(word for word in words if word.isidentifier())
+
+
+def _operator_names() -> Set[str]:
+    """The names of torch's operators and of their overloads; what other namespaces define is the
+    program's.
+    """
+    found: Set[str] = set()
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        if namespace in NAMESPACES:
+            found.update((name, schema.overload_name))
+    return found
 
 
 def _config_names() -> Set[str]:

@@ -9,6 +9,7 @@ the finished module.
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.machinery
 import importlib.util
 import sys
@@ -65,11 +66,27 @@ def install(recorder: Any) -> None:
         ("torch", _patch_compile),
     )
     for name, patch in patches:
-        if name in sys.modules:
-            patch(sys.modules[name], recorder)
-        else:
-            then = functools.partial(_call_reversed, patch, recorder)
-            sys.meta_path.insert(0, _AfterImport(name, then))
+        _when_imported(name, functools.partial(_call_reversed, patch, recorder))
+
+
+def count_operators(recorder: Any, path: str, wanted: Optional[int]) -> None:
+    """Arranges for the calls of torch's own functions to be counted in the file `path`, and for
+    number `wanted` to be watched, once torch is imported.
+    """
+
+    def begin(_: Any) -> None:
+        operators = importlib.import_module(str(__package__) + ".operators")  # it imports torch
+        operators.watch_operators(recorder, path, wanted)
+
+    _when_imported("torch", begin)
+
+
+def _when_imported(name: str, then: Callable[[Any], None]) -> None:
+    """Calls `then` with a module, now or once it is imported."""
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _AfterImport(name, then))
 
 
 def _call_reversed(patch: Callable[[Any, Any], None], recorder: Any, module: Any) -> None:

@@ -46,7 +46,7 @@ class Candidate:
         """The program as the body of a repro. Raises `NotPublic` if it holds what may not leave."""
         content = self.content
         body = emit.emit(content) if isinstance(content, Graph) else content.body()
-        return body if self.check.compiler == boilerplate.COMPILE else as_module(body)
+        return as_module(body) if self.check.compiler in boilerplate.EXPORTERS else body
 
     def text(self) -> str:
         """The complete repro, not formatted."""

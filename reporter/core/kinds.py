@@ -169,6 +169,12 @@ class Compiler(_Word):
     EXPORT = "export"
     #: torch.export, and then AOTInductor.
     AOTI = "aoti"
+    #: Nothing: a function of torch, called by the program.
+    EAGER = "eager"
+
+
+#: What works on a module that was exported.
+EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI})
 
 
 #: The steps below inductor's code generators.

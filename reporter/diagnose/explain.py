@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from reporter.core.kinds import Kind
+from reporter.core.kinds import Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.ladder import RUNGS
 
@@ -110,9 +110,30 @@ _EXPLANATIONS: Mapping[Kind, str] = {
 }
 
 
-def explanation(kind: Kind) -> str:
+#: The same where a layer makes it mean something else.
+_IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
+    (Kind.CRASH, Layer.EAGER): (
+        "An internal assertion guards what torch itself has to keep, so that no program should reach"
+        " it: wrong arguments are to be refused with an error of their own."
+    ),
+    (Kind.PROCESS_DEATH, Layer.EAGER): (
+        "No program that calls torch's functions should end like this; wrong arguments are to be"
+        " refused with an exception."
+    ),
+    (Kind.INVALID_PROGRAM, Layer.EXPORT): (
+        "Torch refuses what it cannot export in that way, and says what it needs; the module is"
+        " right as it is, and so is torch."
+    ),
+    (Kind.UNSUPPORTED, Layer.EXPORT): (
+        "Torch refuses what it does not support, and says so; that is a limit and no fault."
+        " torch.export.draft_export lists all such places of a module at once."
+    ),
+}
+
+
+def explanation(kind: Kind, layer: Layer = Layer.NONE) -> str:
     """A few sentences for a person who has never read the compiler's source."""
-    return _EXPLANATIONS[kind]
+    return _IN_LAYER.get((kind, layer)) or _EXPLANATIONS[kind]
 
 
 def command(options: ProgramOptions, cited: tuple[str, ...]) -> str:

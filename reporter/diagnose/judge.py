@@ -14,10 +14,11 @@ from dataclasses import replace
 
 from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
-from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
+from reporter.core.kinds import EXPORTERS, Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference
+from reporter.diagnose.eager_faults import judge_operator
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
 from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
@@ -49,6 +50,7 @@ _DOING: Mapping[Compiler, str] = {
     Compiler.COMPILE: "Compiling",
     Compiler.EXPORT: "Exporting",
     Compiler.AOTI: "The package of AOTInductor",
+    Compiler.EAGER: "Eager mode",
 }
 _STANCE = "Detected recompile when torch.compile stance is"
 
@@ -95,6 +97,8 @@ def _judge_finding(
 
 def _verdict(climber: Climber) -> Diagnosis:
     finding, eager = climber.finding, climber.ladder[EAGER]
+    if finding.compiler == Compiler.EAGER:
+        return judge_operator(climber)
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
@@ -243,7 +247,7 @@ def _unsupported(climber: Climber, failure: Failure, names: tuple[str, ...]) -> 
 def _crash(climber: Climber) -> Diagnosis:
     """Eager runs, the compiled call raises."""
     finding = climber.finding
-    if finding.compiler != Compiler.COMPILE:
+    if finding.compiler in EXPORTERS:
         refused = excuse_refusal(climber)
         if refused is not None:
             return refused

@@ -210,6 +210,8 @@ class Climber:
                 return EXPORT
             case Compiler.AOTI:
                 return PACKAGE
+            case Compiler.EAGER:
+                return EAGER
             case Compiler.COMPILE:
                 pass
         backend = self.finding.options.get("backend", Backend.INDUCTOR.value)

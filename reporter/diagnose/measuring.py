@@ -95,6 +95,8 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
             if shows[EXPORT]:
                 return Layer.EXPORT
             return Layer.DECOMPOSITION if shows[DECOMPOSED] else Layer.INDUCTOR
+        case Compiler.EAGER:
+            return Layer.EAGER
         case Compiler.COMPILE:
             pass
     for name in (*BELOW_INDUCTOR, own):

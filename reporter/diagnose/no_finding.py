@@ -8,6 +8,7 @@ from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
 from reporter.diagnose import limits
+from reporter.diagnose.eager_faults import judge_script, may_be_torch
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.findings import Recording
@@ -26,6 +27,9 @@ def script_failed(recording: Recording) -> bool:
 def without_finding(recording: Recording) -> Diagnosis:
     """The verdict when every compiled call did what eager does."""
     raised, rejected = recording.script_exception, recording.rejected
+    internal = judge_script(recording) if may_be_torch(recording) else None
+    if internal is not None:
+        return internal
     if raised and recording.calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
         summary = f"The program fails without the compiler: {line}."

@@ -22,6 +22,14 @@ WARM: Overrides = {"control": True}
 _COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
 _IS_EXPORTED = re.compile(r"\btorch\.export\b|\bfrom torch import .*\bexport\b")
 
+#: The file without its last statement: what compiles nothing fails in that one alone.
+_WITHOUT_END = """\
+import ast
+tree = ast.parse(open("repro.py").read())
+del tree.body[-1]
+exec(compile(tree, "repro.py", "exec"))
+"""
+
 
 def needs_control(text: str) -> bool:
     """Whether a failure of a repro counts only if its control run passes.
@@ -47,6 +55,8 @@ def command(text: str) -> list[str] | None:
     """The control run of a `repro.py` as its reader starts it, where setting `VARIABLE` is not all:
     the interpreter, then arguments.
     """
+    if not needs_control(text):
+        return ["python", "-c", _WITHOUT_END] if "sys.exit(125)" not in text else None
     if not _IS_EXPORTED.search(text):
         return None
     run = "import runpy\nrunpy.run_path('repro.py', run_name='__main__')"

@@ -5,12 +5,20 @@ candidate texts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import (
+    AOTI,
+    COMPILE,
+    EAGER,
+    EXPORT,
+    SIDE_EFFECT,
+    ReproBody,
+    ReproCheck,
+)
 from anonymizer.graph.ir import Graph
 from anonymizer.graph.values import MOST_VALUES
 from reporter.core.answer import Answer
@@ -43,7 +51,7 @@ from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.plain import PlainSearch
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
-from templates.wording import EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
+from templates.wording import EAGER_SUMMARIES, EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
 
 #: Of the time that is left to a run with a budget: what the search may take. Verification comes
 #: after it.
@@ -462,6 +470,14 @@ def _size(candidate: Candidate, text: str) -> tuple[int, int]:
     )
 
 
+#: Sentences of their own, by what makes the callable.
+_SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
+    EXPORT: EXPORT_SUMMARIES,
+    AOTI: EXPORT_SUMMARIES,
+    EAGER: EAGER_SUMMARIES,
+}
+
+
 def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
     """The verdict in one sentence that holds nothing measured on the private program."""
     shown = next((answer.failure for answer in cold if answer.failure), None)
@@ -473,5 +489,5 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = C
     }
     if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
-    patterns = SUMMARIES if compiler == COMPILE else {**SUMMARIES, **EXPORT_SUMMARIES}
+    patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
     return patterns[recorded.kind].format(**values)

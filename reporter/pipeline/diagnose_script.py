@@ -30,6 +30,7 @@ from reporter.core.plain import Json
 from reporter.core.progress import Progress
 from reporter.core.settings import Options
 from reporter.diagnose.details import DiagnosisDetails, gather
+from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
@@ -40,6 +41,7 @@ from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
+from reporter.recording.operators import last_operator
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.reduce import initial_candidates
 from reporter.report.recorded_call import Recorded
@@ -173,7 +175,38 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
         )
         recording.close()
         recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
+    if not recording.findings and may_be_torch(recording):
+        progress.note(
+            "the script fails in torch's own code, and not in a compiled call: twice more, to find"
+            " the operator"
+        )
+        recording = _with_operator(options, way, python, folder, progress, recording)
     return recording
+
+
+def _with_operator(
+    options: Options,
+    way: Way,
+    python: Path,
+    folder: Path,
+    progress: Progress,
+    recording: Recording,
+) -> Recording:
+    """The run in which the torch function that ends the script is watched; the given one where it
+    cannot be found.
+    """
+    path = folder / "operators"
+    counted = _session(options, way, python, folder, progress, operators=path).run()
+    counted.close()
+    number = last_operator(path, died=recording.script_exception is None)
+    if number is None:
+        return recording
+    found = _session(options, way, python, folder, progress, operators=path, operator=number).run()
+    if not found.findings:
+        found.close()
+        return recording
+    recording.close()
+    return found
 
 
 def _session(
@@ -184,13 +217,16 @@ def _session(
     progress: Progress,
     every_call: bool = False,
     gpu: bool = False,
+    operators: Path | None = None,
+    operator: int | None = None,
 ) -> RecordingSession:
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
     reruns = options.jobs if gpu or options.workers == "spawn" else 0
-    watching = Watching(options.timeout, every_call, reruns, gpu)
-    return RecordingSession(program, watching, _echo(options.json), progress.note)
+    watching = Watching(options.timeout, every_call, reruns, gpu, operators, operator)
+    echo = _echo(options.json) if operators is None else None  # it was printed by the first run
+    return RecordingSession(program, watching, echo, progress.note)
 
 
 def _echo(json_mode: bool) -> IO[bytes] | None:

@@ -139,6 +139,10 @@ class TorchProgram:
         recorded = in_public_words(recorded)
         subject = f"{recorded.python} torch {self.run.info.torch}"
         subject += "".join(f", differs from {place.name}" for place in self.workers.places)
+        if recorded.check is None:
+            raise CannotJudgeError(
+                "no single call of the script shows it again, and a program is made of such a call"
+            )
         assert self.run.output is not None
         journal = Journal(self.run.output / "private" / JOURNAL, subject)
         self._open.enter_context(journal)
@@ -273,7 +277,7 @@ def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
         recorded.reproduced,
-        explanation(recorded.kind),
+        explanation(recorded.kind, recorded.layer),
         recorded.command,
     )
     ladder = tuple(section(RungRow, row) for row in recorded.ladder)

@@ -16,7 +16,7 @@ from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.lint.run import RULES
 from templates import own_text
-from templates.wording import EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
+from templates.wording import EAGER_SUMMARIES, EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
 
 #: In `private/`: what the gate knew when the report was written, for the gate when it is sent.
 GATE = "gate.json"
@@ -67,6 +67,7 @@ def check_outgoing(
                 EFFECT_SUMMARY,
                 *SUMMARIES.values(),
                 *EXPORT_SUMMARIES.values(),
+                *EAGER_SUMMARIES.values(),
             )
         ),
         prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),

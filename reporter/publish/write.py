@@ -280,7 +280,7 @@ def _verdict(recorded: Recorded, built: BuiltRepro) -> Verdict:
         exception=str(failure.get("exception")) if crash else _signal(built),
         message=_message(failure) if crash else message,
         reproduced=built.reproduced,
-        explanation=explanation(recorded.kind),
+        explanation=explanation(recorded.kind, recorded.layer),
         command="python repro.py",
     )
 
@@ -315,6 +315,7 @@ def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
         and given.get("dynamic") == "True",
         earlier_release_right=bool(regressions(torch, built.differs_from)),
         signal=_signal(built),
+        operators=operators(built.harness),
     )
 
 

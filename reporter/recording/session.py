@@ -78,13 +78,16 @@ class Watching:
     `timeout` is the script's own limit in seconds. `every_call` compares all calls, else the first
     ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
     runs of the program at a time answer what is asked. With `gpu`, none of them is started before
-    it is needed while the program itself holds memory there.
+    it is needed while the program itself holds memory there. `operators` is a file in which the calls
+    of torch's own functions are counted, `operator` the number of the one that is watched.
     """
 
     timeout: float
     every_call: bool = False
     reruns: int = 0
     gpu: bool = False
+    operators: Path | None = None
+    operator: int | None = None
 
 
 class RecordingSession:
@@ -160,6 +163,10 @@ class RecordingSession:
         if self.runs:
             facts["isolation"] = "rerun"
             facts["check_first"] = _CHECKED_AGAIN
+        if self.watching.operators is not None:
+            facts["operators"] = str(self.watching.operators)
+        if self.watching.operator is not None:
+            facts["operator"] = self.watching.operator
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self.clock()
@@ -373,7 +380,10 @@ class RecordingSession:
 
     def _raised(self, message: RaisedEvent) -> None:
         call = message["call"]
-        if message["checked"]:
+        begun = self.begun.get(call)
+        if begun is not None and begun["options"].get("compiler") == Compiler.EAGER:
+            self._add(call, Symptom.RAISED, failure=message["failure"])
+        elif message["checked"]:
             eager = self._run(call, "eager", {"how": "eager"})
             self.recording.compared += 1
             both = eager["outcome"] == "raises"

@@ -26,6 +26,7 @@ from collectors.protocol import (
 )
 from reporter.core.candidate import Candidate, Content
 from reporter.core.kinds import (
+    EXPORTERS,
     INDUCTOR_LAYERS,
     SEVERAL_CALLS,
     WRONG_AT_ONCE,
@@ -73,7 +74,7 @@ def check_for(
     return ReproCheck(
         kind=diagnosis.kind.value,
         compiler=finding.compiler.value,
-        steps=() if is_compiled else tuple(finding.options["steps"]),
+        steps=tuple(finding.options.get("steps") or ()),
         arguments=(
             arguments(finding.options, bool(prelude)) if is_compiled else strictness(diagnosis)
         ),
@@ -249,7 +250,7 @@ def _variants(
             check, arguments=(*check.without_argument("dynamic").arguments, ("dynamic", "True"))
         )
     variants = [check]
-    if check.compiler != Compiler.COMPILE:
+    if check.compiler in EXPORTERS:
         variants = _exported(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
         variants = (

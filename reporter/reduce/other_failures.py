@@ -13,9 +13,10 @@ from pathlib import Path
 
 from reporter.core.answer import Answer
 from reporter.core.candidate import shown_failure
-from reporter.core.kinds import Kind
+from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, same_failure
+from reporter.diagnose.eager_faults import is_internal
 from reporter.diagnose.limits import REFUSALS
 from reporter.execution.fresh_process import run_cold
 
@@ -39,6 +40,11 @@ class Other:
         }
 
 
+def _is_internal(answer: Answer) -> bool:
+    """Whether a candidate died, or met an internal assertion of torch."""
+    return answer.failure is None or is_internal(answer.failure)
+
+
 class Others:
     """Collects other failures than `wanted` while candidates run, as long as it is `listening`."""
 
@@ -57,6 +63,8 @@ class Others:
             return
         if signature.kind == Kind.CRASH and signature.exception in REFUSALS:
             return  # what torch states as a limit, or suggests a fix for
+        if self.wanted.layer == Layer.EAGER and not _is_internal(answer):
+            return  # wrong arguments
         if signature.kind == Kind.CRASH and _of_the_harness(answer):
             return
         if signature.kind == self.wanted.kind and signature.kind != Kind.CRASH:

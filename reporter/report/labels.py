@@ -5,7 +5,7 @@ Never a priority: that is theirs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import SILENT, Kind, Layer
 
@@ -27,6 +27,18 @@ COMPONENTS: Mapping[Layer, str | None] = {
 }
 
 
+#: The component of an eager operator, by how its name begins.
+_EAGER_COMPONENTS: Mapping[str, str] = {
+    "torch.linalg.": "module: linear algebra",
+    "torch.fft.": "module: fft",
+    "torch.special.": "module: special",
+    "torch.sparse.": "module: sparse",
+    "torch.nn.functional.": "module: nn",
+    "torch._C._nn.": "module: nn",
+    "torch.ops.quantized.": "oncall: quantization",
+}
+
+
 def labels(
     kind: Kind,
     layer: Layer,
@@ -36,6 +48,7 @@ def labels(
     dynamic_false_fixes: bool = False,
     earlier_release_right: bool = False,
     signal: str | None = None,
+    operators: Sequence[str] = (),
 ) -> list[str]:
     """Labels for an issue, the component first.
 
@@ -44,11 +57,15 @@ def labels(
         dynamic_false_fixes: `dynamic=False` makes it go away; then no other component is named.
         earlier_release_right: an earlier release was run and showed the right answer.
         signal: what killed the process, if something did.
+        operators: public names of what the repro calls.
     """
     if not is_bug:
         return []
     found: list[str] = []
     component = COMPONENTS[layer]
+    if layer == Layer.EAGER:
+        known = _EAGER_COMPONENTS.items()
+        component = next((c for name in operators for at, c in known if name.startswith(at)), None)
     if dynamic_false_fixes:
         found.append("module: dynamic shapes")
     elif component is not None:

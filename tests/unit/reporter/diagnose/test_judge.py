@@ -12,8 +12,8 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, tight
-from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
+from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
     DEADLY,
@@ -394,8 +394,14 @@ def test_when_a_script_has_failed(exit_status: int | None, stopped: bool, failed
     assert script_failed(recording(exit=exit_status, stopped=stopped)) == failed
 
 
+def ended_by(name: str, place: str = "", message: str = "no") -> Any:
+    """An exception that ended a script, raised by its own code."""
+    failure = {"exception": name, "message": message, "first_line": message}
+    return {"class": name, "place": place, "raised_in_torch": False, "failure": failure}
+
+
 def test_a_script_that_fails_before_anything_is_compiled_is_invalid() -> None:
-    raised = {"class": "ValueError", "place": "cell 3"}
+    raised = ended_by("ValueError", "cell 3")
     found = said(calls=0, compared=0, exit=1, script_exception=raised)
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert "fails without the compiler: ValueError in cell 3 before anything" in found.summary
@@ -410,7 +416,7 @@ def test_a_script_that_compiled_nothing_shows_nothing() -> None:
 def test_a_script_that_was_stopped_before_it_compiled_anything_cannot_be_judged() -> None:
     with pytest.raises(CannotJudgeError, match="had compiled nothing by then"):
         said(calls=0, compared=0, stopped=True, exit=None)
-    raised = {"class": "ValueError"}
+    raised = ended_by("ValueError")
     assert said(calls=0, stopped=True, script_exception=raised).kind == "invalid_program"
 
 
@@ -427,15 +433,6 @@ def test_a_script_that_ends_where_eager_raises_too_is_invalid() -> None:
     assert (found.kind, found.layer) == ("invalid_program", "eager")
     assert found.summary == "Eager fails as well: TypeError: odd."
     assert said(exit=0, rejected=REJECTED).kind == "not_reproduced"
-
-
-#: A check of the script's own that failed.
-OWN_EXCEPTION = {
-    "class": "A",
-    "place": "test_x",
-    "raised_in_torch": False,
-    "failure": {"exception": "A", "message": "no", "first_line": "no"},
-}
 
 
 @pytest.mark.parametrize(
@@ -456,7 +453,7 @@ OWN_EXCEPTION = {
             "What 1 compiled call returned agrees with eager; where compiling raised, eager raises as well.",
         ),
         (
-            {"exit": 1, "script_exception": OWN_EXCEPTION},
+            {"exit": 1, "script_exception": ended_by("A", "test_x")},
             "The script fails in test_x, but what 1 compiled call returned agrees with eager on the same inputs: "
             "what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures that"

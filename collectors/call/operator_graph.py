@@ -1,0 +1,60 @@
+"""One call of a torch function as a graph, so that it is translated and reduced like those of
+Dynamo.
+
+Nothing is run for it: the call ends in an error or takes the process with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Tuple
+
+import torch
+import torch.fx
+
+from ..machine.public_names import public_names_by_value
+
+
+def operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[torch.Tensor]]:
+    """The call as a graph module with the tensors as its inputs, and these tensors.
+
+    A method of tensors is a node `call_method`; a function has the public name's object as its
+    target, however torch hands it to a mode.
+    """
+    graph = torch.fx.Graph()
+    tensors: List[torch.Tensor] = []
+    nodes: Dict[int, Any] = {}
+
+    def place(value: torch.Tensor) -> Any:
+        if id(value) not in nodes:
+            node = graph.placeholder("x{}".format(len(tensors)))
+            node.meta["example_value"] = value
+            nodes[id(value)] = node
+            tensors.append(value)
+        return nodes[id(value)]
+
+    placed, named = _mapped(args, place), _mapped(kwargs, place)
+    name = str(getattr(function, "__name__", ""))
+    target = public_names_by_value().get(_key(function))
+    if target is None and getattr(torch.Tensor, name, None) is function:
+        graph.output(graph.call_method(name, tuple(placed), named))
+    else:
+        graph.output(graph.call_function(target or function, tuple(placed), named))
+    return torch.fx.GraphModule(torch.nn.Module(), graph), tensors
+
+
+def _key(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(item, change) for item in value)
+    return value

@@ -1,0 +1,67 @@
+"""Calls of torch's own functions, counted or watched, for a program that fails without a compiler.
+
+A first run counts them and notes, in a file that outlives the process, the last one that began and
+the last one that raised. A second run watches the call of that number like a compiled one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from typing import Any, Dict, Optional, Tuple
+
+from torch.overrides import TorchFunctionMode
+
+from .watched import Watched
+
+#: The last call that began, and the last that raised; -1 for none.
+LAYOUT = "qq"
+
+
+class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
+    """Sees every call of a torch function that the main thread makes.
+
+    `path` is the file that is written to, `wanted` the number of the call that is handed to the
+    recorder.
+    """
+
+    def __init__(self, recorder: Any, path: str, wanted: Optional[int]) -> None:
+        super().__init__()
+        self.recorder = recorder
+        self.wanted = wanted
+        self.pid = os.getpid()
+        self.count = 0
+        self.raised = -1
+        with open(path, "wb") as file:
+            file.write(struct.pack(LAYOUT, -1, -1))
+        with open(path, "r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), struct.calcsize(LAYOUT))
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        named: Dict[str, Any] = kwargs or {}
+        if getattr(func, "__name__", "") == "__get__" or os.getpid() != self.pid:
+            return func(*args, **named)
+        number = self.count
+        self.count += 1
+        if number == self.wanted:
+            self.recorder.compiles += 1
+            watched = Watched(func, {"compiler": "eager"})
+            return self.recorder.call(watched, func, args, named)
+        self._note(number)
+        try:
+            return func(*args, **named)
+        except BaseException:
+            self.raised = number
+            self._note(number)
+            raise
+
+    def _note(self, number: int) -> None:
+        self._memory[:] = struct.pack(LAYOUT, number, self.raised)
+
+
+def watch_operators(recorder: Any, path: str, wanted: Optional[int]) -> None:
+    """Sees the calls of torch's functions from now on, to the end of the process."""
+    OperatorMode(recorder, path, wanted).__enter__()

@@ -1,0 +1,115 @@
+"""Faults of torch that need no compiler: an internal assertion, or an operator that ends the
+process.
+
+An ordinary exception is the program's own. `TORCH_INTERNAL_ASSERT` (`c10/util/Exception.h`) says
+itself that it is to be reported.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from collectors.protocol import Failure
+from reporter.core.kinds import Kind, Layer, RungOutcome, Symptom
+from reporter.core.signature import Signature, of_crash
+from reporter.diagnose.ladder import AGAIN, EAGER, Climber
+from reporter.diagnose.measuring import make_diagnosis, often
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.findings import Recording
+
+_INTERNAL = "INTERNAL ASSERT FAILED"
+_PLACE = re.compile(r'INTERNAL ASSERT FAILED at "(?:[^"]*/)?((?:aten|c10|torch)/[^"]+)":(\d+)')
+#: Signals that a program raises in itself by a fault of its code.
+_DEADLY = frozenset(("SIGSEGV", "SIGABRT", "SIGFPE", "SIGILL", "SIGBUS"))
+
+
+def is_internal(failure: Failure) -> bool:
+    """Whether an exception is an internal assertion of torch."""
+    return _INTERNAL in failure["message"]
+
+
+def may_be_torch(recording: Recording) -> bool:
+    """Whether a script that ended outside of its compiled calls may have met a fault of torch."""
+    if recording.stopped or recording.exit is None:
+        return False
+    if recording.exit < 0:
+        return _name(-recording.exit) in _DEADLY
+    raised = recording.script_exception
+    return raised is not None and is_internal(raised["failure"])
+
+
+def _name(number: int) -> str:
+    return signal.Signals(number).name if number in set(signal.Signals) else ""
+
+
+def place_of(failure: Failure) -> str:
+    """The C++ file and line of an internal assertion, from the root of torch's sources."""
+    found = _PLACE.search(failure["message"])
+    return f"{found.group(1)}, line {found.group(2)}" if found else ""
+
+
+def judge_operator(climber: Climber) -> Diagnosis:
+    """The verdict on one call of a torch function that ended the script."""
+    runs = [climber.ladder[name] for name in (EAGER, AGAIN)]
+    died = [run for run in runs if run.outcome == RungOutcome.DIED]
+    finding = climber.finding
+    if died:
+        name = finding.signal or died[0].signal
+        seen = (len(died) + 1, len(runs) + 1)
+        summary = f"An operator ends the process with {name} in eager mode{often(seen)}."
+        signature = Signature(Kind.PROCESS_DEATH, Layer.EAGER, signal=name)
+        return make_diagnosis(
+            climber,
+            Kind.PROCESS_DEATH,
+            Layer.EAGER,
+            summary,
+            (EAGER, AGAIN),
+            signature=signature,
+            reproduced=seen,
+        )
+    raised = [run.failure for run in runs if run.failure is not None]
+    internal = [failure for failure in raised if is_internal(failure)]
+    if internal:
+        seen = (len(internal) + 1, len(runs) + 1)
+        return make_diagnosis(
+            climber,
+            Kind.CRASH,
+            Layer.EAGER,
+            _sentence(internal[0]) + f"{often(seen)}.",
+            (EAGER, AGAIN),
+            signature=of_crash(Kind.CRASH, Layer.EAGER, internal[0]),
+            failure=internal[0],
+            reproduced=seen,
+        )
+    if raised:
+        summary = f"Eager fails as well: {raised[0]['exception']}: {raised[0]['first_line']}."
+        return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER, AGAIN))
+    what = "died" if finding.symptom == Symptom.DIED else "raised"
+    summary = f"The script's call {what}, but none of {len(runs)} repetitions did."
+    return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, (EAGER, AGAIN))
+
+
+def judge_script(recording: Recording) -> Diagnosis | None:
+    """The verdict on an internal assertion that no call could be found for."""
+    raised = recording.script_exception
+    if raised is None or not is_internal(raised["failure"]):
+        return None
+    failure = raised["failure"]
+    return Diagnosis(
+        Kind.CRASH,
+        Layer.EAGER,
+        _sentence(failure) + ".",
+        signature=of_crash(Kind.CRASH, Layer.EAGER, failure),
+        failure=failure,
+        reproduced=(1, 1),
+    )
+
+
+def _sentence(failure: Failure) -> str:
+    place = place_of(failure)
+    where = f" at {place}" if place else ""
+    return (
+        f"Eager mode fails with an internal assertion of torch{where}, which torch itself asks to"
+        " report"
+    )
