@@ -168,8 +168,42 @@ class RecorderSpec(_RecorderSpec, total=False):
     operators: str
     #: Number of the one that is watched, from 0.
     operator: int
+    #: File for the `OperatorFacts` of a run in which each operator is held against float64.
+    measured: str
+    #: Memory that is handed out unwritten holds zeros.
+    zeroed: bool
     #: Nothing is forked: what calls can reach is kept, for a program that is run again.
     isolation: Literal["rerun"]
+
+
+class OperatorError(TypedDict):
+    """How one result of an operator is off float64, absolute."""
+
+    #: The overload, `aten.sum.default`.
+    operator: str
+    #: Number of the torch function that the program called, from 0.
+    function: int
+    error: float
+    #: The largest value of the result.
+    largest: float
+    #: What moving the inputs by one unit in the last place moves.
+    sensitivity: float
+
+
+class OperatorFacts(TypedDict):
+    """What a run that measures its operators found (`call.operator_check`)."""
+
+    #: Beyond rounding; at most 8.
+    wrong: List[OperatorError]
+    #: As far as the inputs' last bits move it; at most 8.
+    ill: List[OperatorError]
+    #: Results within rounding.
+    rounded: int
+    undefined_casts: List[UndefinedCast]
+    lost_writes: List[LostWrite]
+    uninitialized: List[str]
+    #: Operators that take a tensor and draw random numbers.
+    random: List[str]
 
 
 class RerunSpec(RecorderSpec):

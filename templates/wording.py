@@ -94,14 +94,17 @@ EXPORT_SUMMARIES = {
 EAGER_SUMMARIES = {
     "crash": "An operator raises {exception} in eager mode, which torch itself asks to report.",
     "process_death": "An operator ends the process with {signal} in eager mode.",
+    "wrong_result": "An operator returns wrong values in eager mode, without an error.",
 }
 _EAGER_WHAT = {
     "crash": "an internal assertion of torch fails in eager mode: {exception}",
     "process_death": "an operator ends the Python process with {exception} in eager mode",
+    "wrong_result": "an operator gives a wrong result in eager mode, without any error",
 }
 _EAGER_TITLES = {
     "crash": "{operators}: {message}",
     "process_death": "{operators}: {exception} ends the process",
+    "wrong_result": "{operators}: wrong result",
 }
 #: The same for wrong metadata that is no output's.
 EFFECT_SUMMARY = "The compiled call does not leave Python's state as eager does."
@@ -347,7 +350,8 @@ def expected_and_actual(report: Mapping[str, Any]) -> tuple[str, str]:
         actual = shown
     if worst is not None:
         actual += _numbers(worst, actual)
-    return "the same as in eager mode, within the default tolerances", actual
+    reference = "with the same inputs in float64, rounded" if is_eager(report) else "in eager mode"
+    return f"the same as {reference}, within the default tolerances", actual
 
 
 def _worst(report: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -307,7 +307,7 @@ def _main(body: ReproBody, check: ReproCheck) -> list[str]:
     compiled = f"run(lambda model: {_compile(check)}{calls})"
     lines = ["def main():"]
     if check.compiler == EAGER:
-        return [*lines, f"    {compiled}"]
+        return [*lines, *(_compare_exact() if check.kind in VALUE_KINDS else [f"    {compiled}"])]
     if check.kind == "accepts_invalid" or check.eager_raises:
         lines += [
             "    try:",
@@ -369,6 +369,25 @@ def _compare_values(check: ReproCheck, compiled: str, calls: str) -> list[str]:
             ' {off[1]:.4g}"'
         ),
         "        )",
+    ]
+
+
+def _compare_exact() -> list[str]:
+    """Eager held against float64, with the limits of `collectors.call.operator_check`."""
+    return [
+        "    try:",
+        "        exact = run(lambda model: model, double=True)",
+        "    except Exception as error:",
+        '        print("there is no float64 here:", error)',
+        "        sys.exit(125)",
+        "    actual = run(lambda model: model)",
+        "    for a, x in zip(actual, exact):",
+        "        if a.dtype == x.dtype:",
+        "            continue",
+        "        held = x.abs() <= torch.finfo(a.dtype).max",
+        "        error = (a.to(x.dtype) - x)[held].abs().max().item()",
+        "        limit = torch.finfo(a.dtype).eps ** 0.5 * x[held].abs().max().item()",
+        '        assert error <= limit, f"wrong result: eager is off by {error:.4g} from float64"',
     ]
 
 

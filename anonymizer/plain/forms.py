@@ -68,6 +68,9 @@ def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.contexts and check.backward == "sum":
         yield PlainForm(outside=True)
     yield PlainForm()
+    if check.compiler == boilerplate.EAGER:
+        yield PlainForm(equal_nan=True)
+        return
     if check.kind not in VALUE_KINDS:
         if check.kind == "wrong_metadata":
             yield from (PlainForm(apart=True), PlainForm(alone=True))
@@ -162,8 +165,8 @@ class _Writer:
         listed = f"({self.names[0]},)" if len(self.names) == 1 else f"({', '.join(self.names)})"
         if self.form.made:
             return self._with_inputs(lines, [boilerplate.exported(check, script.callee, listed)])
-        if self.alone:
-            return self._with_inputs(lines, [self.alone])
+        if check.compiler == boilerplate.EAGER:
+            return self._with_inputs(lines, self._eager())
         compiled = boilerplate.compiled(check, script.callee, listed)
         if not check.calls:
             return self._with_inputs(lines, self._shown(compiled))
@@ -175,6 +178,18 @@ class _Writer:
             f"for {', '.join(script.sizes)} in ({', '.join(rows)}{',' if len(rows) == 1 else ''}):",
             *("    " + line for line in inner),
         ]
+
+    def _eager(self) -> list[str]:
+        """The program as it is; wrong values beside those that float64 gives."""
+        call = self.alone or self._call(self.script.callee)
+        if self.check.kind not in VALUE_KINDS:
+            return [call]
+        wide = [name for name in self.names if not self._is_whole(name)]
+        if self.script.is_module or not wide:
+            raise ValueError("float64 needs a program without weights")
+        exact = re.sub(rf"\b({'|'.join(wide)})\b(?!\()", r"\1.double()", call)
+        lines = [f"actual = {call}", f"expected = {exact}.to(actual.dtype)"]
+        return [*lines, self._close("actual", "expected")]
 
     def _with_inputs(self, lines: list[str], shown: list[str]) -> list[str]:
         """The inputs and what follows; what is used once stands where it is used."""
@@ -299,7 +314,7 @@ class _Writer:
 
     def _is_whole(self, name: str) -> bool:
         text = dict(self.script.arguments)[name]
-        return bool(re.search(r"torch\.(?:randint|u?int\d|bool)\b", text)) and "float" not in text
+        return bool(re.search(r"torch\.(?:randint|u?int\d+|bool)\b", text)) and "float" not in text
 
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form

@@ -41,7 +41,8 @@ _INDEXING = {
     "cummin": (1, None),
 }
 _CASTS = ("_to_copy", "copy_", "to")
-_EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
+#: Operators that hand out memory which nothing has written to.
+EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_")
 
 
 class _Indexing(NamedTuple):
@@ -51,7 +52,7 @@ class _Indexing(NamedTuple):
     kept: torch.Tensor
 
 
-class _Watch(TorchDispatchMode):  # type: ignore[misc]
+class Watch(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.undefined_casts: List[UndefinedCast] = []
@@ -68,12 +69,12 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         result = func(*args, **(kwargs or {}))
         name = str(func)
         self.operators.append(name)
-        short = name.split(".")[1] if name.count(".") >= 1 else name
+        short = short_name(func)
         inputs = [
             leaf for leaf in tree_flatten((args, kwargs or {}))[0] if isinstance(leaf, torch.Tensor)
         ]
         results = [leaf for leaf in tree_flatten(result)[0] if isinstance(leaf, torch.Tensor)]
-        if short in _EMPTY:
+        if short in EMPTY:
             self.uninitialized.append(short)
         # attention carries the tag too, and draws nothing without dropout
         if seeded and not all(map(torch.equal, before, _generators(kwargs))):
@@ -123,6 +124,12 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             )
 
 
+def short_name(func: Any) -> str:
+    """The name of an operator without namespace and overload: "add" of aten.add.Tensor."""
+    name = str(func)
+    return name.split(".")[1] if "." in name else name
+
+
 def _generators(kwargs: Any) -> List[torch.Tensor]:
     """The states of the generators that an operator may draw from."""
     chosen = (kwargs or {}).get("generator")
@@ -155,7 +162,7 @@ def _streams() -> Dict[str, str]:
     return found
 
 
-def _ties(watch: _Watch, result: Any) -> Dict[int, IndexedValues]:
+def _ties(watch: Watch, result: Any) -> Dict[int, IndexedValues]:
     """By number of the output: what it indexes."""
     found: Dict[int, IndexedValues] = {}
     for number, (_, leaf) in enumerate(outputs.flatten(result)):
@@ -176,7 +183,7 @@ def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
 
     What index outputs index is saved at `path`, and `ties` tells whether there is any.
     """
-    watch = _Watch()
+    watch = Watch()
     streams = _streams()
     error = None
     ties: Dict[int, IndexedValues] = {}
@@ -201,7 +208,7 @@ def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
 
 def find_undefined(run: Callable[[], Any]) -> List[str]:
     """What an eager run has in it that torch or C++ leave undefined: "casts", "writes"."""
-    watch = _Watch()
+    watch = Watch()
     with watch:
         run()
     met = {"casts": watch.undefined_casts, "writes": watch.lost_writes}
@@ -219,10 +226,25 @@ class Filled(TorchDispatchMode):  # type: ignore[misc]
         before = args[0].numel() if "resize_" in str(func) and args else 0
         result = func(*args, **(kwargs or {}))
         name = str(func)
-        if (name.split(".")[1] if "." in name else name) in _EMPTY:
+        if (name.split(".")[1] if "." in name else name) in EMPTY:
             for tensor in tree_flatten(result)[0]:
                 if isinstance(tensor, torch.Tensor) and tensor.numel() > before:
                     _poison(tensor if not before else tensor.flatten()[before:])
+        return result
+
+
+class Zeroed(TorchDispatchMode):  # type: ignore[misc]
+    """Memory that is handed out unwritten holds zeros: a program that is right with them has read
+    it.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        short = short_name(func)
+        if short in EMPTY and not short.endswith("_"):
+            for tensor in tree_flatten(result)[0]:
+                if isinstance(tensor, torch.Tensor):
+                    tensor.zero_()
         return result
 
 

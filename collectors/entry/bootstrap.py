@@ -44,7 +44,7 @@ def main() -> None:
     recorder = _recorder(spec)
     hooks.install(recorder)
     if "operators" in spec:
-        hooks.count_operators(recorder, spec["operators"], spec.get("operator"))
+        hooks.count_operators(recorder, spec)
     sys.argv = sys.argv[2:]
     ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:

@@ -15,6 +15,7 @@ import importlib.util
 import sys
 from typing import Any, Callable, Optional, Tuple
 
+from ..protocol import RecorderSpec
 from .exports import Exports
 from .watched import Watched
 
@@ -69,14 +70,14 @@ def install(recorder: Any) -> None:
         _when_imported(name, functools.partial(_call_reversed, patch, recorder))
 
 
-def count_operators(recorder: Any, path: str, wanted: Optional[int]) -> None:
-    """Arranges for the calls of torch's own functions to be counted in the file `path`, and for
-    number `wanted` to be watched, once torch is imported.
+def count_operators(recorder: Any, spec: RecorderSpec) -> None:
+    """Arranges for the calls of torch's own functions to be counted, and looked at as `spec` says,
+    once torch is imported.
     """
 
     def begin(_: Any) -> None:
         operators = importlib.import_module(str(__package__) + ".operators")  # it imports torch
-        operators.watch_operators(recorder, path, wanted)
+        operators.watch_operators(recorder, spec)
 
     _when_imported("torch", begin)
 

@@ -6,6 +6,7 @@ the last one that raised. A second run watches the call of that number like a co
 
 from __future__ import annotations
 
+import atexit
 import mmap
 import os
 import struct
@@ -13,6 +14,9 @@ from typing import Any, Dict, Optional, Tuple
 
 from torch.overrides import TorchFunctionMode
 
+from ..call.operator_check import OperatorCheck
+from ..call.probe import Zeroed
+from ..protocol import RecorderSpec
 from .watched import Watched
 
 #: The last call that began, and the last that raised; -1 for none.
@@ -62,6 +66,13 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self._memory[:] = struct.pack(LAYOUT, number, self.raised)
 
 
-def watch_operators(recorder: Any, path: str, wanted: Optional[int]) -> None:
+def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
     """Sees the calls of torch's functions from now on, to the end of the process."""
-    OperatorMode(recorder, path, wanted).__enter__()
+    mode = OperatorMode(recorder, spec["operators"], spec.get("operator"))
+    mode.__enter__()
+    if "measured" in spec:
+        check = OperatorCheck(spec["measured"], lambda: mode.count - 1)
+        check.__enter__()
+        atexit.register(check.save)
+    if spec.get("zeroed"):
+        Zeroed().__enter__()

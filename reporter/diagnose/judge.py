@@ -19,6 +19,7 @@ from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import limits, stacks
 from reporter.diagnose.differences import difference
 from reporter.diagnose.eager_faults import judge_operator
+from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
 from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
@@ -98,7 +99,8 @@ def _judge_finding(
 def _verdict(climber: Climber) -> Diagnosis:
     finding, eager = climber.finding, climber.ladder[EAGER]
     if finding.compiler == Compiler.EAGER:
-        return judge_operator(climber)
+        returned = finding.symptom == Symptom.DIFFERS
+        return judge_value(climber) if returned else judge_operator(climber)
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))

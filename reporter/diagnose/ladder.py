@@ -12,7 +12,7 @@ import builtins
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from collectors.protocol import (
     CallPhase,
@@ -329,12 +329,35 @@ class Climber:
         self.ladder.rungs[rung.name] = judged
         return judged
 
+    def compare_exact(self) -> Comparison | None:
+        """Eager held against its own run in float64, as if that were the reference."""
+        eager, exact = self.ladder[EAGER], self.ladder[EXACT]
+        if not (eager.good and exact.good and eager.snapshot and exact.snapshot):
+            return None
+        question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
+        found = self.finding.live_call.request(question, self.timeout).get("comparison")
+        values = without_metadata(found) if found is not None else None
+        self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
+        return values
+
     def _others(self) -> tuple[str, ...] | None:
         """The snapshots of the other eager runs; None if one of them fails."""
         rungs = self.ladder.rungs
         runs = [rungs.get(name) or self._run(name) for name in OTHER_RUNS]
         snapshots = tuple(run.snapshot for run in runs if run.snapshot)
         return snapshots if len(snapshots) == len(runs) else None
+
+
+def without_metadata(comparison: Comparison) -> Comparison:
+    """The same comparison of values alone: float64 is another dtype by itself."""
+    values = comparison["values"]
+    return {
+        **comparison,
+        "equal": not values,
+        "same": all(item["same"] for item in values),
+        "tight": all(item["tight"] for item in values),
+        "metadata": [],
+    }
 
 
 def reference(ladder: Ladder) -> str:

@@ -9,6 +9,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
 from reporter.diagnose import limits
 from reporter.diagnose.eager_faults import judge_script, may_be_torch
+from reporter.diagnose.eager_values import explain_check
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.recording.findings import Recording
@@ -30,6 +31,9 @@ def without_finding(recording: Recording) -> Diagnosis:
     internal = judge_script(recording) if may_be_torch(recording) else None
     if internal is not None:
         return internal
+    explained = explain_check(recording)
+    if explained is not None:
+        return explained
     if raised and recording.calls == 0:
         line = f"{raised['class']}{_in(raised)} before anything was compiled"
         summary = f"The program fails without the compiler: {line}."

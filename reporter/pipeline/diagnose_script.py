@@ -31,6 +31,7 @@ from reporter.core.progress import Progress
 from reporter.core.settings import Options
 from reporter.diagnose.details import DiagnosisDetails, gather
 from reporter.diagnose.eager_faults import may_be_torch
+from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
@@ -41,7 +42,7 @@ from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
 from reporter.recording.findings import Recording
-from reporter.recording.operators import last_operator
+from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.reduce import initial_candidates
 from reporter.report.recorded_call import Recorded
@@ -175,38 +176,72 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
         )
         recording.close()
         recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
+    again = _Again(options, way, python, folder, progress)
     if not recording.findings and may_be_torch(recording):
-        progress.note(
-            "the script fails in torch's own code, and not in a compiled call: twice more, to find"
-            " the operator"
-        )
-        recording = _with_operator(options, way, python, folder, progress, recording)
+        recording = again.with_operator(recording)
+    elif not recording.findings and may_be_eager(recording):
+        recording = again.with_measured_operators(recording)
     return recording
 
 
-def _with_operator(
-    options: Options,
-    way: Way,
-    python: Path,
-    folder: Path,
-    progress: Progress,
-    recording: Recording,
-) -> Recording:
-    """The run in which the torch function that ends the script is watched; the given one where it
-    cannot be found.
-    """
-    path = folder / "operators"
-    counted = _session(options, way, python, folder, progress, operators=path).run()
-    counted.close()
-    number = last_operator(path, died=recording.script_exception is None)
-    if number is None:
+@dataclass(frozen=True)
+class _Again:
+    """More runs of a script that fails without any fault of a compiled call."""
+
+    options: Options
+    way: Way
+    python: Path
+    folder: Path
+    progress: Progress
+
+    def with_operator(self, recording: Recording) -> Recording:
+        """The run in which the torch function that ends the script is watched; the given one where
+        it cannot be found.
+        """
+        self.progress.note(
+            "the script fails in torch's own code, and not in a compiled call: twice more, to find"
+            " the operator"
+        )
+        watch = OperatorWatch(self.folder)
+        self._run(watch).close()
+        number = watch.last(died=recording.script_exception is None)
+        return recording if number is None else self._watched(recording, number)
+
+    def with_measured_operators(self, recording: Recording) -> Recording:
+        """The run with what its operators are off float64; where one of them is wrong, the run in
+        which that call is watched.
+        """
+        self.progress.note(
+            "the script's own check fails, and no compiled call differs: once more, each operator"
+            " against float64"
+        )
+        watch = OperatorWatch(self.folder, measured=True)
+        self._run(watch).close()
+        recording.operators = watch.facts()
+        if recording.operators is None:
+            return recording
+        if recording.operators["wrong"]:
+            return self._watched(recording, recording.operators["wrong"][0]["function"])
+        if recording.operators["uninitialized"]:
+            zeroed = self._run(OperatorWatch(self.folder, zeroed=True))
+            recording.right_with_zeros = zeroed.exit == 0
+            zeroed.close()
         return recording
-    found = _session(options, way, python, folder, progress, operators=path, operator=number).run()
-    if not found.findings:
-        found.close()
-        return recording
-    recording.close()
-    return found
+
+    def _watched(self, recording: Recording, number: int) -> Recording:
+        found = self._run(OperatorWatch(self.folder, number))
+        if not found.findings:
+            found.close()
+            return recording
+        recording.close()
+        found.operators = recording.operators
+        return found
+
+    def _run(self, watch: OperatorWatch) -> Recording:
+        session = _session(
+            self.options, self.way, self.python, self.folder, self.progress, operators=watch
+        )
+        return session.run()
 
 
 def _session(
@@ -217,14 +252,13 @@ def _session(
     progress: Progress,
     every_call: bool = False,
     gpu: bool = False,
-    operators: Path | None = None,
-    operator: int | None = None,
+    operators: OperatorWatch | None = None,
 ) -> RecordingSession:
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
     reruns = options.jobs if gpu or options.workers == "spawn" else 0
-    watching = Watching(options.timeout, every_call, reruns, gpu, operators, operator)
+    watching = Watching(options.timeout, every_call, reruns, gpu, operators)
     echo = _echo(options.json) if operators is None else None  # it was printed by the first run
     return RecordingSession(program, watching, echo, progress.note)
 

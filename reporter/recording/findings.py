@@ -14,6 +14,7 @@ from collectors.protocol import (
     ContextState,
     DynamoCounts,
     Failure,
+    OperatorFacts,
     ScriptException,
 )
 from reporter.core.kinds import Compiler, Symptom
@@ -67,6 +68,8 @@ class Recording:
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
     of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
     was asked for could not be started; `elsewhere`: the program's work was done by other processes.
+    `operators`: what another run found that held each operator against float64; `right_with_zeros`:
+    that the script's check passes where memory that nothing writes to holds zeros.
     """
 
     folder: Path
@@ -88,6 +91,8 @@ class Recording:
     dynamo: DynamoCounts | None = None
     unusable: str | None = None
     elsewhere: bool = False
+    operators: OperatorFacts | None = None
+    right_with_zeros: bool = False
 
     def add(self, finding: Finding) -> bool:
         """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.

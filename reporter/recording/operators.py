@@ -1,21 +1,65 @@
-"""Which call of a torch function ended a program: read from the file that a counting run wrote."""
+"""What runs of a program say of the calls of torch's own functions, which are counted in a file."""
 
 from __future__ import annotations
 
+import json
 import struct
+from dataclasses import dataclass
 from pathlib import Path
+
+from collectors.protocol import OperatorFacts, RecorderSpec
 
 #: See `collectors.record.operators.LAYOUT`.
 _LAYOUT = "qq"
 
 
-def last_operator(path: Path, died: bool) -> int | None:
-    """The number of the call that was under way when the process died, or of the last that raised;
-    None where there is none.
+@dataclass(frozen=True)
+class OperatorWatch:
+    """How the calls of torch's own functions are looked at, with its files in `folder`.
+
+    `number` is that of the call that is watched like a compiled one. `measured` holds each operator
+    against float64; `zeroed` hands out memory that holds zeros.
     """
-    try:
-        begun, raised = struct.unpack(_LAYOUT, path.read_bytes())
-    except (OSError, struct.error):
-        return None
-    number: int = begun if died else raised
-    return number if number >= 0 else None
+
+    folder: Path
+    number: int | None = None
+    measured: bool = False
+    zeroed: bool = False
+
+    def spec(self) -> RecorderSpec:
+        """What the recorder has to know of it."""
+        spec: RecorderSpec = {"folder": str(self.folder), "operators": str(self._counted)}
+        if self.number is not None:
+            spec["operator"] = self.number
+        if self.measured:
+            spec["measured"] = str(self._measured)
+        if self.zeroed:
+            spec["zeroed"] = True
+        return spec
+
+    @property
+    def _counted(self) -> Path:
+        return self.folder / "operators"
+
+    @property
+    def _measured(self) -> Path:
+        return self.folder / "operators.json"
+
+    def last(self, died: bool) -> int | None:
+        """The number of the call that was under way when the process died, or of the last that
+        raised; None where there is none.
+        """
+        try:
+            begun, raised = struct.unpack(_LAYOUT, self._counted.read_bytes())
+        except (OSError, struct.error):
+            return None
+        number: int = begun if died else raised
+        return number if number >= 0 else None
+
+    def facts(self) -> OperatorFacts | None:
+        """What the run that measured found; None if it came to nothing."""
+        try:
+            found: OperatorFacts = json.loads(self._measured.read_text())
+        except (OSError, ValueError):
+            return None
+        return found

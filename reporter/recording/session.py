@@ -45,6 +45,7 @@ from reporter.recording import questions, side_effects
 from reporter.recording.call_session import Connection, ForkedCallSession
 from reporter.recording.findings import Finding, Recording
 from reporter.recording.fork_servers import ForkServers
+from reporter.recording.operators import OperatorWatch
 from reporter.recording.rerun import ProgramRuns, RerunProgram
 
 _MAX_FINDINGS = 4
@@ -78,16 +79,15 @@ class Watching:
     `timeout` is the script's own limit in seconds. `every_call` compares all calls, else the first
     ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
     runs of the program at a time answer what is asked. With `gpu`, none of them is started before
-    it is needed while the program itself holds memory there. `operators` is a file in which the calls
-    of torch's own functions are counted, `operator` the number of the one that is watched.
+    it is needed while the program itself holds memory there. With `operators` the
+    calls of torch's own functions are looked at, too.
     """
 
     timeout: float
     every_call: bool = False
     reruns: int = 0
     gpu: bool = False
-    operators: Path | None = None
-    operator: int | None = None
+    operators: OperatorWatch | None = None
 
 
 class RecordingSession:
@@ -164,9 +164,7 @@ class RecordingSession:
             facts["isolation"] = "rerun"
             facts["check_first"] = _CHECKED_AGAIN
         if self.watching.operators is not None:
-            facts["operators"] = str(self.watching.operators)
-        if self.watching.operator is not None:
-            facts["operator"] = self.watching.operator
+            facts.update(self.watching.operators.spec())
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self.clock()
@@ -396,6 +394,10 @@ class RecordingSession:
 
     def _returned(self, message: ReturnedEvent) -> None:
         call, path = message["call"], message["path"]
+        if self.begun[call]["options"].get("compiler") == Compiler.EAGER:
+            self._add(call, Symptom.DIFFERS, returned=path)
+            self._reply(keep=False)
+            return
         eager = self._run(call, "eager", {"how": "eager"})
         if eager["outcome"] == "raises" and not _limit_of_forks(eager["failure"]):
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])

@@ -118,7 +118,7 @@ class PlainSearch:
 
     def _keeps_tolerance(self, body: ReproBody, check: ReproCheck) -> bool:
         """Whether rounding stays within the tolerance that values are compared with."""
-        if check.kind not in VALUE_KINDS or not check.double:
+        if check.kind not in VALUE_KINDS or not check.double or check.compiler == boilerplate.EAGER:
             return True
         return passes(self.pool.submit(boilerplate.render_tolerance(body, check)).result())
 

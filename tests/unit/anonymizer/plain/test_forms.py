@@ -243,3 +243,64 @@ def test_inputs_that_cannot_be_told_have_no_plain_form() -> None:
     body = ReproBody("def repro(*x):\n    return x", "repro", ("return make()",), False)
     with pytest.raises(ValueError, match="one tuple"):
         render_plain(body, ReproCheck("crash"), PLAIN)
+
+
+# -- other doors than torch.compile
+# ----------------------------------------------------------------------------------------------------
+
+REDUCED = ReproBody(
+    'def repro(x, y, z):\n    return x.index_reduce(0, y, z, "mean")',
+    "repro",
+    (
+        "return (torch.ones(1, dtype=torch.bfloat16), torch.full((512,), 0, dtype=torch.int32), torch.ones(512))",
+    ),
+    False,
+)
+
+
+def test_an_operator_that_fails_in_eager_mode_is_called_in_line() -> None:
+    (call,) = end(ONE, ReproCheck("crash", compiler="eager"))
+    assert call == "torch.cumsum(torch.ones(4), 0)"
+
+
+def test_wrong_values_of_an_operator_stand_beside_those_of_float64() -> None:
+    lines = end(REDUCED, ReproCheck("wrong_result", compiler="eager"))
+    assert lines[-3:] == [
+        "actual = x.index_reduce(0, y, z, 'mean')",
+        "expected = x.double().index_reduce(0, y, z.double(), 'mean').to(actual.dtype)",
+        "torch.testing.assert_close(actual, expected)",
+    ]
+
+
+def test_a_module_has_no_plain_form_beside_float64() -> None:
+    with pytest.raises(ValueError, match="without weights"):
+        render_plain(MODULE, ReproCheck("wrong_result", compiler="eager"), PLAIN)
+
+
+def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> None:
+    check = ReproCheck("crash", compiler="export", arguments=(("strict", "True"),))
+    forms = list(plain_forms(check))
+    assert forms[0].made and not any(form.made for form in forms[1:])
+    first, second = (end(MODULE, check, form)[-1] for form in forms[:2])
+    assert first == "torch.export.export(model, (torch.randn(2, 3),), strict=True)"
+    assert second == "torch.export.export(model, (x,), strict=True).module()(x)"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "steps", "made"),
+    [
+        ("export", ("decompose",), "torch.export.export(model, (x,)).run_decompositions().module()"),
+        ("export", ("unflatten",), "torch.export.unflatten(torch.export.export(model, (x,)))"),
+        (
+            "aoti",
+            (),
+            "torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package("
+            "torch.export.export(model, (x,))))",
+        ),
+    ],
+)  # fmt: skip
+def test_the_steps_of_an_exported_program_are_one_expression(
+    compiler: str, steps: tuple[str, ...], made: str
+) -> None:
+    check = ReproCheck("wrong_result", compiler=compiler, steps=steps)
+    assert end(MODULE, check)[-1] == f"torch.testing.assert_close({made}(x), model(x))"

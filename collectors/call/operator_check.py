@@ -1,0 +1,222 @@
+"""Every operator of an eager program held against itself in float64, on the same inputs.
+
+An operator is wrong where its result is off by far more than its dtype explains and a change of its
+inputs in the last place does not move it as far. What stays within that is rounding, what moves
+with its inputs is ill-conditioned.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from ..protocol import OperatorError, OperatorFacts
+from .probe import EMPTY, Watch, short_name
+
+#: Dtypes that are held against a wider one. An error of more than the root of their unit in the
+#: last place, as a share of the largest value, is beyond what rounding once explains.
+_NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
+_WIDE = {torch.complex64: torch.complex128}
+#: The error must stay so many times above what the inputs' last bits move.
+_STANDS_OUT = 8.0
+#: Results kept of each sort.
+_MOST_FOUND = 8
+#: How often the inputs are moved to see that.
+_NUDGES = 6
+#: Tensors with more elements are not looked at, nor is anything after so many seconds.
+_MOST_ELEMENTS, _MOST_SECONDS = 1 << 20, 60.0
+#: What makes random numbers on its own; what takes a tensor and draws makes a program random.
+_FACTORIES = frozenset(
+    "rand randn randint randperm rand_like randn_like randint_like normal normal_ uniform_"
+    " random_ exponential_".split()
+)
+
+
+class OperatorCheck(Watch):
+    """Notes what is found in the file `path`, as JSON; `number` is asked for the number of the
+    function that the program has called.
+    """
+
+    def __init__(self, path: str, number: Callable[[], int]) -> None:
+        super().__init__()
+        self.path = path
+        self.number = number
+        self.started = time.monotonic()
+        self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
+        self.rounded = 0
+        self.busy = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        wide = self._widened(func, args, kwargs or {})
+        result = super().__torch_dispatch__(func, types, args, kwargs)
+        if wide is not None:
+            self._hold(wide, result)
+        return result
+
+    def _widened(self, func: Any, args: Any, named: Any) -> Optional[_Wide]:
+        """The operator in float64; None where there is none, or nobody waits for it."""
+        tensors = [t for t in tree_flatten((args, named))[0] if isinstance(t, torch.Tensor)]
+        if not any(tensor.dtype in _NARROW for tensor in tensors):
+            return None
+        if torch.Tag.nondeterministic_seeded in func.tags or short_name(func) in EMPTY:
+            return None
+        if any(
+            type(t) not in (torch.Tensor, torch.nn.Parameter) or t.layout != torch.strided
+            for t in tensors
+        ):
+            return None
+        if sum(tensor.numel() for tensor in tensors) > _MOST_ELEMENTS:
+            return None
+        if time.monotonic() - self.started > _MOST_SECONDS:
+            return None
+        return _Wide.of(func, args, named)
+
+    def _hold(self, wide: _Wide, result: Any) -> None:
+        own = [leaf for leaf in tree_flatten(result)[0] if _is_narrow(leaf)]
+        if len(own) != len(wide.results):
+            return
+        errors = [_error(*pair) for pair in zip(own, wide.results)]
+        beyond = any(error.beyond for error in errors)
+        self.rounded += sum(error.error > 0 and not error.beyond for error in errors)
+        if not beyond:
+            return
+        moved = [pair for pair in zip(errors, wide.moved()) if pair[0].beyond]
+        stands_out = all(error.error > _STANDS_OUT * shift for error, shift in moved)
+        kind = "wrong" if stands_out else "ill"
+        if len(self.found[kind]) < _MOST_FOUND:
+            error, shift = moved[0]
+            self.found[kind].append(
+                {
+                    "operator": str(wide.func),
+                    "function": self.number(),
+                    "error": error.error,
+                    "largest": error.largest,
+                    "sensitivity": shift,
+                }
+            )
+        self.save()
+
+    def facts(self) -> OperatorFacts:
+        """What was found so far."""
+        draws = sorted({name for name in self.random if name not in _FACTORIES})
+        return {
+            "wrong": self.found["wrong"],
+            "ill": self.found["ill"],
+            "rounded": self.rounded,
+            "undefined_casts": self.undefined_casts[:20],
+            "lost_writes": self.lost_writes[:20],
+            "uninitialized": sorted(set(self.uninitialized)),
+            "random": draws,
+        }
+
+    def save(self) -> None:
+        """Writes the facts, whole or not at all."""
+        with open(self.path + ".part", "w", encoding="utf-8") as file:
+            json.dump(self.facts(), file)
+        os.replace(self.path + ".part", self.path)
+
+
+class _Wide:
+    """An operator in float64, on copies of the inputs that it was called with."""
+
+    def __init__(self, func: Any, args: Any, named: Any) -> None:
+        self.func = func
+        #: By position in the flattened arguments: the dtype of a tensor that was widened.
+        self.given: List[Any] = []
+        leaves, self.spec = tree_flatten((args, named))
+        self.dtypes = [leaf.dtype if _is_narrow(leaf) else None for leaf in leaves]
+        self.given = [_copied(leaf) for leaf in leaves]
+        self.results: List[torch.Tensor] = self._run(self.given)
+
+    @classmethod
+    def of(cls, func: Any, args: Any, named: Any) -> Optional[_Wide]:
+        """None where the operator has no kernel for float64, wants another dtype, or draws."""
+        state = torch.get_rng_state()
+        try:
+            wide = cls(func, args, named)
+        except Exception:
+            wide = None
+        if not torch.equal(state, torch.get_rng_state()):
+            torch.set_rng_state(state)
+            return None
+        return wide
+
+    def _run(self, leaves: List[Any]) -> List[torch.Tensor]:
+        args, named = tree_unflatten([_copied(leaf) for leaf in leaves], self.spec)
+        with torch.no_grad():
+            result = self.func(*args, **named)
+        return [leaf.clone() for leaf in tree_flatten(result)[0] if _is_wide(leaf)]
+
+    def moved(self) -> List[float]:
+        """By result: how far moving each element of the inputs by one unit in the last place of
+        its own dtype, up or down at random, moves it at most.
+        """
+        farthest = [0.0] * len(self.results)
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(_NUDGES):
+            leaves = [
+                leaf if dtype is None else _nudged(leaf, dtype, generator)
+                for leaf, dtype in zip(self.given, self.dtypes)
+            ]
+            try:
+                results = self._run(leaves)
+            except Exception:  # a singular matrix beside the given one
+                return [float("inf")] * len(self.results)
+            for number, (moved, exact) in enumerate(zip(results, self.results)):
+                if moved.shape != exact.shape:
+                    return [float("inf")] * len(self.results)
+                if exact.numel():
+                    shift = _largest(moved - exact, torch.isfinite(exact))
+                    farthest[number] = max(farthest[number], shift)
+        return farthest
+
+
+class _Error(NamedTuple):
+    error: float
+    largest: float
+    beyond: bool
+
+
+def _error(own: torch.Tensor, wide: torch.Tensor) -> _Error:
+    """How a result is off, where float64 has a value that its dtype can hold."""
+    if own.shape != wide.shape:
+        return _Error(0.0, 0.0, False)
+    held = torch.isfinite(wide) & (wide.abs() <= torch.finfo(own.dtype).max)
+    error = _largest(own.detach().to(wide.dtype) - wide, held)
+    largest = _largest(wide, held)
+    return _Error(error, largest, error > torch.finfo(own.dtype).eps ** 0.5 * largest)
+
+
+def _largest(values: torch.Tensor, where: torch.Tensor) -> float:
+    """The largest absolute value, where NaN counts as infinite; 0 for none."""
+    chosen = values[where].abs().nan_to_num(nan=float("inf"))
+    return float(chosen.max()) if chosen.numel() else 0.0
+
+
+def _is_narrow(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.dtype in _NARROW
+
+
+def _is_wide(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.dtype in (torch.float64, torch.complex128)
+
+
+def _copied(leaf: Any) -> Any:
+    """Tensors in float64 with memory of their own, dtypes made wide; what else there is as it is."""
+    if isinstance(leaf, torch.dtype):
+        return _wide(leaf)
+    return leaf.detach().to(_wide(leaf.dtype)).clone() if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return _WIDE.get(dtype, torch.float64) if dtype in _NARROW else dtype
+
+
+def _nudged(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    signs = torch.randint(0, 2, values.shape, generator=generator) * 2 - 1
+    return values * (1 + signs.to(values.device) * torch.finfo(dtype).eps)

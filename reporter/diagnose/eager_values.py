@@ -1,0 +1,115 @@
+"""A script whose own check fails in eager mode: a wrong operator, or what explains the difference.
+
+What is decided rests on a run in which each operator was held against float64 on the same inputs
+(`collectors.call.operator_check`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.protocol import OperatorError
+from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.signature import Signature
+from reporter.diagnose.ladder import AGAIN, EAGER, EXACT, Climber
+from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.findings import Recording
+
+#: Seconds that a script may take to be run again for its operators.
+_LONGEST = 60.0
+#: Comparisons bit by bit, in the line of the script that failed.
+_BITWISE = re.compile(r"\bequal\(|==|\bassert_(?:array_)?equal\b")
+
+
+def may_be_eager(recording: Recording) -> bool:
+    """Whether a script's own check failed, and it is short enough to be run again."""
+    raised = recording.script_exception
+    return (
+        raised is not None
+        and not recording.stopped
+        and raised["class"] == "AssertionError"
+        and recording.seconds <= _LONGEST
+    )
+
+
+def judge_value(climber: Climber) -> Diagnosis:
+    """The verdict on a call of a torch function whose result is wrong in eager mode."""
+    eager, again = climber.ladder[EAGER], climber.ladder[AGAIN]
+    cited = (EAGER, AGAIN, EXACT)
+    if again.outcome == RungOutcome.DIFFERS:
+        summary = f"Eager differs from eager: {again.detail}."
+        return make_diagnosis(climber, Kind.NONDETERMINISTIC, Layer.EAGER, summary, cited)
+    compared = climber.compare_exact()
+    if compared is None or compared["same"]:
+        summary = "The operator gives what float64 gives, once it is called alone."
+        return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.EAGER, summary, cited)
+    seen = (2, 2) if eager.good and again.good else (1, 2)
+    detail = climber.ladder[EXACT].detail
+    summary = f"An operator returns wrong values in eager mode ({detail or 'against float64'})."
+    return make_diagnosis(
+        climber,
+        Kind.WRONG_RESULT,
+        Layer.EAGER,
+        summary,
+        cited,
+        signature=Signature(Kind.WRONG_RESULT, Layer.EAGER),
+        comparison=compared,
+        reproduced=seen,
+    )
+
+
+def explain_check(recording: Recording) -> Diagnosis | None:
+    """What explains that the script's own check fails; None where nothing was found."""
+    facts = recording.operators
+    if facts is None:
+        return None
+    if recording.right_with_zeros:
+        return _diagnosis(
+            Kind.UNINITIALIZED_MEMORY,
+            "The program reads memory that nothing wrote to: with zeros in it the script's own"
+            " check passes.",
+        )
+    if facts["undefined_casts"]:
+        cast = facts["undefined_casts"][0]
+        return _diagnosis(
+            Kind.UNDEFINED_VALUE,
+            f"A value is cast from {cast['from']} to {cast['to']}, whose range it is outside of"
+            f" ({cast['elements']} of {cast['of']} elements); C++ leaves undefined what that gives.",
+        )
+    if facts["random"]:
+        names = ", ".join(facts["random"])
+        return _diagnosis(
+            Kind.NONDETERMINISTIC,
+            f"The program draws random numbers while it computes ({names}), so that no two runs of"
+            " it give the same.",
+        )
+    if facts["ill"]:
+        return _diagnosis(Kind.ILL_CONDITIONED, _ill(facts["ill"][0]))
+    if facts["rounded"] and _is_bitwise(recording):
+        return _diagnosis(
+            Kind.ROUNDING,
+            f"The script compares bit by bit. {facts['rounded']} results are rounded, and none of"
+            " them is farther from float64 than its dtype explains.",
+        )
+    return None
+
+
+def _diagnosis(kind: Kind, summary: str) -> Diagnosis:
+    return Diagnosis(kind, Layer.EAGER, summary)
+
+
+def _ill(found: OperatorError) -> str:
+    return (
+        f"{found['operator']} magnifies rounding: it is off float64 by {found['error']:.3g}, and"
+        f" moving its inputs by one unit in the last place moves it by {found['sensitivity']:.3g}."
+    )
+
+
+def _is_bitwise(recording: Recording) -> bool:
+    """Whether the line of the script that failed compares bit by bit."""
+    raised = recording.script_exception
+    traceback = raised["failure"].get("traceback", "") if raised is not None else ""
+    lines = [line for line in traceback.splitlines() if re.match(r"    \S", line)]
+    own = [line for line in lines if not line.strip().startswith("raise ")]
+    return bool(own) and _BITWISE.search(own[0]) is not None

@@ -1,0 +1,45 @@
+"""`create` on programs that go to torch by another door than `torch.compile`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.created import check_report, check_smallest, create
+from tests.support.places import DATA
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "layers", "lines", "said"),
+    [
+        ("eager/index_reduce_mean_bfloat16", "wrong_result", {"eager"}, 8, "index_reduce"),
+        pytest.param(
+            *("eager/segment_reduce_empty_offsets", "process_death", {"eager"}, 4, "SIG"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("eager/device_op_with_index", "crash", {"eager"}, 2, "INTERNAL ASSERT FAILED"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("export/copy_of_tensor", "crash", {"export", "dynamo"}, 9, "torch.export"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("aoti_onnx/aoti_min_uint8_rows", "wrong_result", {"inductor"}, 7, "min"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_report_has_the_few_lines_that_show_the_failure(
+    name: str, kind: str, layers: set[str], lines: int, said: str, tmp_path: Path
+) -> None:
+    created = create(f"{name}/script", tmp_path, scripts=DATA / "doors")
+    check_report(created)
+    verdict = created.document["verdict"]
+    assert verdict["kind"] == kind
+    assert verdict["layer"] in layers
+    assert len([line for line in created.repro.splitlines() if line.strip()]) <= lines
+    assert said in (created.folder / "issue.md").read_text()
+    check_smallest(created)

@@ -1,0 +1,99 @@
+"""Verdicts on programs that go to torch by another door than `torch.compile`: operators in eager
+mode, `torch.export`, AOTInductor, derivatives, several ranks.
+
+tests/data/doors tells what is known of each program. Some are judged by default, all of them by
+`make test-matrix`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reporter.cli.main import run
+from tests.support import interpreter
+from tests.support.places import DATA
+
+DOORS = DATA / "doors"
+#: One program for each rule that no recording can stand for.
+DEFAULT = (
+    "eager/device_op_with_index",
+    "eager/segment_reduce_empty_offsets",
+    "eager/index_reduce_mean_bfloat16",
+    "eager/dropout_twice",
+    "eager/hilbert_solve_float32",
+    "export/called_with_other_batch",
+    "export/copy_of_tensor",
+    "export/specialised_by_view",
+)
+#: Programs whose verdict is wrong; docs/limits.md says why.
+WRONG = frozenset(
+    (
+        "aoti_onnx/aoti_counter_buffer",
+        "derivatives/backward_hook_added_later",
+        "derivatives/backward_pre_hook_added_later",
+        "derivatives/graph_used_twice",
+        "derivatives/tensor_hook_after_graph_break",
+        "derivatives/two_networks_two_seeds",
+        "export/decomposition_adds_mutated_input",
+        "ranks/dtensor_embedding_sharded",
+        "ranks/one_rank_min_uint8",
+        "ranks/static_graph_unused_output",
+    )
+)
+#: The release that the tests are pinned to.
+RELEASE = "2.13.0"
+
+
+def programs() -> list[str]:
+    """Every program whose truth is known on the pinned release; those of ONNX need packages that
+    the tests do not install.
+    """
+    known = sorted(path.parent for path in DOORS.glob("*/*/truth.json"))
+    return [
+        f"{folder.parent.name}/{folder.name}"
+        for folder in known
+        if RELEASE in truth(folder)["expected"] and not folder.name.startswith("onnx_")
+    ]
+
+
+def truth(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "truth.json").read_text())
+    return found
+
+
+def check_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = truth(DOORS / name)["expected"][RELEASE]
+    script = shutil.copy(DOORS / name / "script.py", tmp_path / "script.py")
+    run(["diagnose", "--json", "--no-input", "--python", str(interpreter.WARM), str(script)])
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)["verdict"]
+    assert found["kind"] in expected["kinds"], found["summary"]
+    assert found["is_bug"] == expected["is_bug"]
+    if expected["is_bug"]:
+        assert found["layer"] in expected.get("layers", [found["layer"]])
+
+
+@pytest.mark.parametrize("name", DEFAULT)
+def test_the_verdict_is_what_is_known_of_the_program(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_verdict(name, tmp_path, capsys)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True) if name in WRONG else ())
+        for name in programs()
+    ],
+)
+def test_every_verdict_is_what_is_known_of_the_program(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_verdict(name, tmp_path, capsys)

@@ -1,0 +1,125 @@
+"""A script whose own check fails in eager mode: which measurement explains it, and when it is a
+wrong operator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reporter.diagnose.eager_values import explain_check, may_be_eager
+from reporter.diagnose.ladder import AGAIN, EAGER
+from reporter.diagnose.verdict import Diagnosis
+from reporter.recording.findings import Recording
+from tests.support.made_up_call import EQUAL, WITHIN, WRONG, recording, verdict
+
+NOTHING: dict[str, Any] = {
+    "wrong": [],
+    "ill": [],
+    "rounded": 0,
+    "undefined_casts": [],
+    "lost_writes": [],
+    "uninitialized": [],
+    "random": [],
+}
+ILL = {"operator": "aten.solve", "function": 1, "error": 3.0, "largest": 1.0, "sensitivity": 2.0}
+CAST = {"from": "torch.float32", "to": "torch.int32", "elements": 2, "of": 5}
+
+
+def failed_check(
+    facts: dict[str, Any] | None = None, line: str = "assert fine", **more: Any
+) -> Recording:
+    traceback = f'Traceback:\n  File "script.py", line 3, in <module>\n    {line}\nAssertionError'
+    failure = {"exception": "AssertionError", "message": "", "first_line": ""}
+    failure["traceback"] = traceback
+    raised = {"class": "AssertionError", "place": "", "raised_in_torch": False, "failure": failure}
+    found = recording(exit=1, script_exception=raised, **{"seconds": 1.0, **more})
+    found.operators = {**NOTHING, **facts} if facts is not None else None  # type: ignore[typeddict-item]
+    return found
+
+
+def explained(facts: dict[str, Any], line: str = "assert fine") -> Diagnosis | None:
+    return explain_check(failed_check(facts, line))
+
+
+def test_a_failed_check_of_a_short_script_is_looked_at() -> None:
+    assert may_be_eager(failed_check())
+    assert not may_be_eager(failed_check(seconds=600.0))
+    assert not may_be_eager(failed_check(stopped=True))
+    assert not may_be_eager(recording(exit=0))
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind", "said"),
+    [
+        ({"undefined_casts": [CAST]}, "undefined_value", "from torch.float32 to torch.int32"),
+        ({"random": ["bernoulli_"]}, "nondeterministic", "bernoulli_"),
+        ({"ill": [ILL]}, "ill_conditioned", "off float64 by 3, and moving its inputs"),
+    ],
+)
+def test_what_was_measured_explains_the_check(facts: dict[str, Any], kind: str, said: str) -> None:
+    found = explained(facts)
+    assert found is not None
+    assert (found.kind, found.layer, found.is_bug) == (kind, "eager", False)
+    assert said in found.summary
+
+
+def test_memory_that_nothing_wrote_to_explains_a_check_that_passes_with_zeros() -> None:
+    facts = {"uninitialized": ["empty"], "random": ["bernoulli_"]}
+    run = failed_check(facts)
+    run.right_with_zeros = True
+    found = explain_check(run)
+    assert found is not None and found.kind == "uninitialized_memory"
+    run.right_with_zeros = False
+    found = explain_check(run)
+    assert found is not None and found.kind == "nondeterministic"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("assert torch.equal(a, b)", "rounding"),
+        ("assert (a == b).all()", "rounding"),
+        ("np.testing.assert_array_equal(a, b)", "rounding"),
+        ("torch.testing.assert_close(a, b)", None),
+        ("assert (a - b).abs().max() < 1e-3", None),
+    ],
+)
+def test_rounding_explains_a_comparison_bit_by_bit_only(line: str, kind: str | None) -> None:
+    found = explained({"rounded": 3}, line)
+    assert (found.kind if found else None) == kind
+
+
+def test_a_check_that_nothing_was_measured_for_is_not_explained() -> None:
+    assert explained({}) is None
+    assert explain_check(failed_check()) is None
+
+
+# -- the call that was found to be wrong, alone
+# ----------------------------------------------------------------------------------------------------
+
+
+def judged(against_float64: Any, again: Any = EQUAL) -> Diagnosis:
+    """The verdict where eager, held against its run in float64 and against another one of its own,
+    gives these comparisons.
+    """
+    return verdict({EAGER: against_float64, AGAIN: again}, options={"compiler": "eager"})[0]
+
+
+def test_an_operator_that_float64_contradicts_is_a_wrong_result_in_eager_mode() -> None:
+    found = judged(WRONG)
+    assert (found.kind, found.layer, found.is_bug) == ("wrong_result", "eager", True)
+    assert found.reproduced == (2, 2)
+    assert found.summary.startswith("An operator returns wrong values in eager mode (")
+
+
+@pytest.mark.parametrize("answer", [EQUAL, WITHIN])
+def test_an_operator_that_float64_confirms_when_called_alone_is_no_bug(answer: Any) -> None:
+    found = judged(answer)
+    assert (found.kind, found.is_bug) == ("not_reproduced", False)
+
+
+def test_an_operator_that_gives_something_else_each_time_is_nondeterministic() -> None:
+    found = judged(WRONG, again=WRONG)
+    assert (found.kind, found.layer) == ("nondeterministic", "eager")

@@ -1,0 +1,101 @@
+"""What an exported program may refuse, and what torch.export may, with the run that excuses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reporter.diagnose.ladder import REFINED, STATIC
+from reporter.diagnose.verdict import Diagnosis
+from tests.support.made_up_call import MadeUp, raises, verdict
+
+CONSTRAINTS = (
+    "Constraints violated (batch)! For more information, run with TORCH_LOGS.\n"
+    "  - Not all values of batch satisfy the generated guard.\n"
+    "Suggested fixes:\n  batch = 2*_batch\n\nmore of the message"
+)
+
+
+def judged(
+    message: str,
+    rungs: dict[str, Any] | None = None,
+    exception: str = "RuntimeError",
+    options: dict[str, Any] | None = None,
+    **more: Any,
+) -> tuple[Diagnosis, MadeUp]:
+    refused = raises(exception, message)
+    refused["failure"]["first_line"] = message.splitlines()[0]
+    given = {"compiled": refused, **(rungs or {})}
+    options = {"compiler": "export", **(options or {})}
+    return verdict(given, "raised", failure=refused["failure"], options=options, **more)
+
+
+def test_an_exception_that_no_rule_excuses_is_a_crash_of_torch_export() -> None:
+    found, _ = judged("list index out of range", exception="IndexError")
+    assert (found.kind, found.layer, found.is_bug) == ("crash", "export", True)
+
+
+def test_dynamic_shapes_that_the_suggested_fix_mends_are_the_programs_own() -> None:
+    found, live_call = judged(CONSTRAINTS)
+    assert (found.kind, found.layer) == ("invalid_program", "export")
+    assert "Torch suggests batch = 2*_batch; with that" in found.summary
+    assert REFINED in live_call.measured() and REFINED in found.cited
+
+
+def test_a_suggested_fix_that_does_not_help_leaves_the_bug() -> None:
+    found, _ = judged(CONSTRAINTS, {REFINED: raises(), STATIC: raises()})
+    assert (found.kind, found.layer) == ("crash", "export")
+
+
+def test_violated_constraints_without_a_fix_are_a_bug() -> None:
+    found, live_call = judged(CONSTRAINTS.split("Suggested")[0])
+    assert (found.kind, found.layer) == ("crash", "export")
+    assert REFINED not in live_call.measured()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Expecting `args` to be a tuple of example positional inputs, got <class 'list'>.",
+        "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: 2 and 1.",
+        "When `dynamic_shapes` is specified as a list, its length must be 2.",
+    ],
+)
+def test_arguments_of_torch_export_that_do_not_fit_are_the_programs_own(message: str) -> None:
+    found, _ = judged(message)
+    assert (found.kind, found.layer) == ("invalid_program", "export")
+    assert "refuses its arguments" in found.summary
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Could not guard on data-dependent expression u0 > 0.",
+        "Exporting a ScriptModule is not supported.",
+    ],
+)
+def test_a_stated_limit_is_unsupported(message: str) -> None:
+    found, _ = judged(message)
+    assert (found.kind, found.layer) == ("unsupported", "export")
+    assert message.rstrip(".") in found.summary
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({}, "invalid_program", "exported for these inputs, it agrees with eager"),
+        ({"dynamic_shapes": "given"}, "unsupported", "declared as dynamic"),
+    ],
+)
+def test_inputs_that_a_program_was_not_exported_for_are_refused(
+    options: dict[str, Any], kind: str, said: str
+) -> None:
+    found, _ = judged("Expected input.size()[0] to be 2, but got 4", options=options, replay=True)
+    assert (found.kind, found.layer) == (kind, "export")
+    assert said in found.summary
+
+
+def test_inputs_that_an_export_for_them_refuses_too_are_no_excuse() -> None:
+    found, _ = judged("no", {"fresh compile": raises()}, replay=True)
+    assert found.is_bug

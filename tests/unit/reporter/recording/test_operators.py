@@ -1,0 +1,44 @@
+"""What a run that counted the calls of torch's functions leaves behind."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from reporter.recording.operators import OperatorWatch
+
+
+def test_the_last_call_is_the_one_that_was_under_way_or_that_raised(tmp_path: Path) -> None:
+    (tmp_path / "operators").write_bytes(struct.pack("qq", 7, 3))
+    watch = OperatorWatch(tmp_path)
+    assert watch.last(died=True) == 7
+    assert watch.last(died=False) == 3
+
+
+@pytest.mark.parametrize("content", [None, b"", b"1234", struct.pack("qq", 7, -1)])
+def test_a_run_in_which_no_call_raised_has_none(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "operators").write_bytes(content)
+    assert OperatorWatch(tmp_path).last(died=False) is None
+
+
+@pytest.mark.parametrize("content", [None, "", '{"wrong": ['])
+def test_a_run_that_measured_nothing_has_no_facts(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "operators.json").write_text(content)
+    assert OperatorWatch(tmp_path, measured=True).facts() is None
+
+
+def test_the_facts_are_those_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "operators.json").write_text(json.dumps({"rounded": 3}))
+    assert OperatorWatch(tmp_path, measured=True).facts() == {"rounded": 3}
+
+
+def test_a_recorder_is_told_what_is_looked_at_and_nothing_else(tmp_path: Path) -> None:
+    assert set(OperatorWatch(tmp_path).spec()) == {"folder", "operators"}
+    assert OperatorWatch(tmp_path, number=0).spec()["operator"] == 0
+    assert "measured" in OperatorWatch(tmp_path, measured=True).spec()
+    assert OperatorWatch(tmp_path, zeroed=True).spec()["zeroed"] is True
