@@ -28,6 +28,11 @@ _STANDS_OUT = 8.0
 _MOST_FOUND = 8
 #: How often the inputs are moved to see that.
 _NUDGES = 6
+#: Factors and eigenvalues have no sign or order that is the only right one.
+_NOT_UNIQUE = frozenset(
+    "linalg_eig _linalg_eigvals linalg_eigvals _linalg_eigh _linalg_svd linalg_qr geqrf ormqr"
+    " linalg_lu linalg_lu_factor_ex linalg_ldl_factor_ex lobpcg".split()
+)
 #: Tensors with more elements are not looked at, nor is anything after so many seconds.
 _MOST_ELEMENTS, _MOST_SECONDS = 1 << 20, 60.0
 #: What makes random numbers on its own; what takes a tensor and draws makes a program random.
@@ -63,7 +68,10 @@ class OperatorCheck(Watch):
         tensors = [t for t in tree_flatten((args, named))[0] if isinstance(t, torch.Tensor)]
         if not any(tensor.dtype in _NARROW for tensor in tensors):
             return None
-        if torch.Tag.nondeterministic_seeded in func.tags or short_name(func) in EMPTY:
+        name = short_name(func)
+        if name in EMPTY or name in _NOT_UNIQUE or _is_view(func):
+            return None
+        if torch.Tag.nondeterministic_seeded in func.tags:
             return None
         if any(
             type(t) not in (torch.Tensor, torch.nn.Parameter) or t.layout != torch.strided
@@ -189,13 +197,21 @@ def _error(own: torch.Tensor, wide: torch.Tensor) -> _Error:
     held = torch.isfinite(wide) & (wide.abs() <= torch.finfo(own.dtype).max)
     error = _largest(own.detach().to(wide.dtype) - wide, held)
     largest = _largest(wide, held)
-    return _Error(error, largest, error > torch.finfo(own.dtype).eps ** 0.5 * largest)
+    # below the smallest normal number a dtype loses its digits, and then its values
+    beyond = error > max(torch.finfo(own.dtype).eps ** 0.5 * largest, torch.finfo(own.dtype).tiny)
+    return _Error(error, largest, beyond)
 
 
 def _largest(values: torch.Tensor, where: torch.Tensor) -> float:
     """The largest absolute value, where NaN counts as infinite; 0 for none."""
     chosen = values[where].abs().nan_to_num(nan=float("inf"))
     return float(chosen.max()) if chosen.numel() else 0.0
+
+
+def _is_view(func: Any) -> bool:
+    """Whether the result is memory of an input, which a copy of the input does not have."""
+    aliased = [result.alias_info for result in func._schema.returns]
+    return any(info is not None and not info.is_write for info in aliased)
 
 
 def _is_narrow(leaf: Any) -> bool:
