@@ -28,8 +28,8 @@ GatheredJson = Dict[str, Any]
 #: keys.
 ToolFacts = Dict[str, Any]
 
-#: What is run before a repro of an exported program where Python is to do all of it: exporting hands
-#: back the module, packaging and loading the program. Needs torch 2.1.
+#: What is run before a repro of an exported program where Python is to do all of it: exporting
+#: hands back the module, packaging and loading the program. Needs torch 2.1.
 EXPORTS_AS_MODULES = """\
 import torch, torch._inductor
 class Program:
@@ -191,7 +191,7 @@ class OperatorError(TypedDict):
 
 
 class OperatorFacts(TypedDict):
-    """What a run that measures its operators found (`call.operator_check`)."""
+    """What a run that measures its operators found (`call.operators.check`)."""
 
     #: Beyond rounding; at most 8.
     wrong: List[OperatorError]
@@ -297,7 +297,8 @@ class ContextState(TypedDict):
 
 #: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`. Of an
 #: exported program those of torch.export.export, with `compiler` ("export", or "aoti" where it was
-#: packaged by AOTInductor) and its `steps`. For a torch function of its own only `compiler`, "eager".
+#: packaged by AOTInductor) and its `steps`. For a torch function of its own only `compiler`,
+#: "eager".
 CompileOptions = Dict[str, Any]
 
 
@@ -1457,8 +1458,8 @@ class BreakLine(TypedDict):
 
 
 class MeasurementLine(TypedDict, total=False):
-    """A line of `measurements.jsonl`: a map, the graph breaks, a graph, or errors after one operation of
-    it.
+    """A line of `measurements.jsonl`: a map, the graph breaks, a graph, or errors after one
+    operation of it.
     """
 
     error_map: ErrorMap

@@ -373,7 +373,7 @@ def _compare_values(check: ReproCheck, compiled: str, calls: str) -> list[str]:
 
 
 def _compare_exact() -> list[str]:
-    """Eager held against float64, with the limits of `collectors.call.operator_check`."""
+    """Eager held against float64, with the limits of `collectors.call.operators.check`."""
     return [
         "    try:",
         "        exact = run(lambda model: model, double=True)",

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 import torch
 
 from ..call import context, rungs
-from ..call.operator_graph import operator_graph
+from ..call.operators.graph import operator_graph
 from ..machine.public_names import NotInGraphError, public_names
 from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
 from .translator import Translator

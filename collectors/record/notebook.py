@@ -296,12 +296,12 @@ def _shell_step(
 
     current: List[str] = []
 
-    class Compiler(CachingCompiler):  # type: ignore[misc]
+    class CellCompiler(CachingCompiler):  # type: ignore[misc]
         def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
             return current[-1]
 
     class Shell(InteractiveShell):  # type: ignore[misc]
-        compiler_class = Type(Compiler)
+        compiler_class = Type(CellCompiler)
 
         def ask_exit(self) -> None:
             raise SystemExit(0)

@@ -14,7 +14,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from torch.overrides import TorchFunctionMode
 
-from ..call.operator_check import OperatorCheck
+from ..call.operators.check import OperatorCheck
 from ..call.probe import Zeroed
 from ..protocol import RecorderSpec
 from .watched import Watched

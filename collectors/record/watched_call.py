@@ -165,8 +165,8 @@ class WatchedCall:
         return self.call.watched.function, self.call.args, self.call.kwargs
 
     def differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
-        """(number, tensor) of each output that gradients can flow into; none of an exported program,
-        whose parameters are not the module's.
+        """(number, tensor) of each output that gradients can flow into; none of an exported
+        program, whose parameters are not the module's.
         """
         if exporting.is_exported(self.call.watched.options):
             return []

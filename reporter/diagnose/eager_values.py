@@ -1,7 +1,7 @@
 """A script whose own check fails in eager mode: a wrong operator, or what explains the difference.
 
 What is decided rests on a run in which each operator was held against float64 on the same inputs
-(`collectors.call.operator_check`).
+(`collectors.call.operators.check`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def explain_check(recording: Recording) -> Diagnosis | None:
         return _diagnosis(
             Kind.UNDEFINED_VALUE,
             f"A value is cast from {cast['from']} to {cast['to']}, whose range it is outside of"
-            f" ({cast['elements']} of {cast['of']} elements); C++ leaves undefined what that gives.",
+            f" ({cast['elements']} of {cast['of']} elements); C++ does not define what that gives.",
         )
     if facts["random"]:
         names = ", ".join(facts["random"])

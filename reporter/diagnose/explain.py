@@ -113,8 +113,8 @@ _EXPLANATIONS: Mapping[Kind, str] = {
 #: The same where a layer makes it mean something else.
 _IN_LAYER: Mapping[tuple[Kind, Layer], str] = {
     (Kind.CRASH, Layer.EAGER): (
-        "An internal assertion guards what torch itself has to keep, so that no program should reach"
-        " it: wrong arguments are to be refused with an error of their own."
+        "An internal assertion guards what torch itself has to keep, so that no program should"
+        " reach it: wrong arguments are to be refused with an error of their own."
     ),
     (Kind.PROCESS_DEATH, Layer.EAGER): (
         "No program that calls torch's functions should end like this; wrong arguments are to be"

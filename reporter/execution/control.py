@@ -2,8 +2,8 @@
 
 A plain repro does not say whether eager mode works; `TORCHDYNAMO_DISABLE=1` does, on every release
 from 2.0 on (`torch/_dynamo/eval_frame.py: optimize`). What is exported is left to Python by
-`EXPORTS_AS_MODULES`, which makes every exported program the module itself. A repro in the harness asks by
-itself and ends in exit code 125.
+`EXPORTS_AS_MODULES`, which makes every exported program the module itself. A repro in the harness
+asks by itself and ends in exit code 125.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ from reporter.core.formatting import format_program
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.operators import operators
 from reporter.core.plain import Json
-from reporter.diagnose.culprit import SearchBudget, SuspectedBug, find
-from reporter.diagnose.experiment import pool_experiment
-from reporter.diagnose.suspect import Culprit
-from reporter.diagnose.switches import SWITCHES as LAYERS
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
+from reporter.diagnose.details.experiment import pool_experiment
+from reporter.diagnose.details.suspect import Culprit
+from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.execution.control import needs_control
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras

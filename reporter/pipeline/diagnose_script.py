@@ -29,7 +29,7 @@ from reporter.core.kinds import ROUNDED
 from reporter.core.plain import Json
 from reporter.core.progress import Progress
 from reporter.core.settings import Options
-from reporter.diagnose.details import DiagnosisDetails, gather
+from reporter.diagnose.details.gather import DiagnosisDetails, gather
 from reporter.diagnose.eager_faults import may_be_torch
 from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.explain import command

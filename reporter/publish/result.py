@@ -14,7 +14,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
-from reporter.diagnose.suspect import Culprit
+from reporter.diagnose.details.suspect import Culprit
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts

@@ -82,8 +82,8 @@ class Attached(RecordingSession):
 
     def _greeted(self, message: ScriptGreeting) -> None:
         self.hello = message
-        # the latest moment of each callable is asked about graph breaks, which only a whole block can
-        # be worth
+        # the latest moment of each callable is asked about graph breaks, which only a whole block
+        # can be worth
         self.fork_servers.keep_latest = message.get("mode") == "capture"
 
     @property

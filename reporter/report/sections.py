@@ -21,7 +21,8 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import CheckOutcome, Compiler, Kind, Layer, RungOutcome
 from reporter.core.plain import Json
 
-#: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it is
+#: Of report.json. Version 1 had other names for some keys, and wall seconds alone in `timing`; it
+#: is
 #: read as version 2.
 SCHEMA_VERSION: Literal[2] = 2
 _RENAMED = {"exhibit": "pictures", "complaints": "graph_breaks"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.divergence import Effort, PrefixSettings, profile
+from reporter.diagnose.details.divergence import Effort, PrefixSettings, profile
 from tests.support.recorded import record
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from collectors.call.operator_check import OperatorCheck
+from collectors.call.operators.check import OperatorCheck
 
 Program = Callable[[], Any]
 

@@ -16,8 +16,8 @@ from collectors.protocol import Rung
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_assertion
-from reporter.diagnose.culprit import SearchBudget, SuspectedBug, candidates, find
-from reporter.diagnose.experiment import (
+from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, candidates, find
+from reporter.diagnose.details.experiment import (
     Abilities,
     call_abilities,
     call_experiment,

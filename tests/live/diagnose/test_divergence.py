@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reporter.core.kinds import Backend
-from reporter.diagnose.divergence import Effort, PrefixSettings, Profile, profile
+from reporter.diagnose.details.divergence import Effort, PrefixSettings, Profile, profile
 from reporter.recording.findings import Finding, Recording
 from tests.support.recorded import record, recorded
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reporter.cli.main import run
-from reporter.diagnose.graph_breaks import GraphBreakReport, collect
+from reporter.diagnose.details.graph_breaks import GraphBreakReport, collect
 from reporter.recording.findings import Recording
 from reporter.report.sections import GraphBreakSection, section
 from tests.support import interpreter, waiting

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.diagnose.guards import MissingGuard, find
+from reporter.diagnose.details.guards import MissingGuard, find
 from reporter.recording.findings import Recording
 from tests.support.recorded import record
 

@@ -18,7 +18,7 @@ from reporter.core.answer import Answer, AnswerOutcome
 from reporter.core.errors import UsageError
 from reporter.core.kinds import Backend, CheckOutcome, Kind, Layer, RungOutcome, Symptom
 from reporter.diagnose import explain
-from reporter.diagnose.culprit import BACKENDS
+from reporter.diagnose.details.culprit import BACKENDS
 from reporter.recording import findings
 from reporter.report import labels
 from reporter.triage import result

@@ -7,7 +7,7 @@ import pytest
 from reporter.core.kinds import Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
-from reporter.diagnose.experiment import judge_run
+from reporter.diagnose.details.experiment import judge_run
 
 SAME: Json = {"same": True, "metadata": [], "values": []}
 WRONG: Json = {"same": False, "metadata": [], "values": [{"property": "value", "same": False}]}

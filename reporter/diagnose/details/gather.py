@@ -19,8 +19,8 @@ from reporter.core.kinds import (
     RungOutcome,
     Symptom,
 )
-from reporter.diagnose import culprit, divergence, graph_breaks, guards
-from reporter.diagnose.experiment import call_abilities, call_experiment
+from reporter.diagnose.details import culprit, divergence, graph_breaks, guards
+from reporter.diagnose.details.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Recording
@@ -37,8 +37,8 @@ from reporter.report.sections import (
     section,
 )
 
-#: Seconds for the culprit and for the divergence profile of one diagnosis, at most and at least, and
-#: how many times the program's own seconds lie between.
+#: Seconds for the culprit and for the divergence profile of one diagnosis, at most and at least,
+#: and how many times the program's own seconds lie between.
 MOST, LEAST, TIMES = (90.0, 60.0), 20.0, 2.0
 
 _NUMBERS = (

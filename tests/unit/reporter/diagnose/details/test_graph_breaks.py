@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.diagnose.graph_breaks import GraphBreak, GraphBreakReport, Recompile
+from reporter.diagnose.details.graph_breaks import GraphBreak, GraphBreakReport, Recompile
 
 
 def test_the_summary_names_the_usual_function() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import torch
 import torch.fx
 
-from ..machine.public_names import public_names_by_value
+from ...machine.public_names import public_names_by_value
 
 
 def operator_graph(function: Any, args: Any, kwargs: Any) -> Tuple[Any, List[torch.Tensor]]:

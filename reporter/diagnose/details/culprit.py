@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, Kind, Layer
-from reporter.diagnose import switches as table
-from reporter.diagnose.experiment import (
+from reporter.diagnose.details import switches as table
+from reporter.diagnose.details.experiment import (
     USUAL,
     Abilities,
     Experiment,
@@ -22,9 +22,9 @@ from reporter.diagnose.experiment import (
     Variation,
     with_switches,
 )
-from reporter.diagnose.suspect import Culprit, Tried
-from reporter.diagnose.switches import ConfigSwitch
-from reporter.diagnose.variation_search import Located, Runner, locate
+from reporter.diagnose.details.suspect import Culprit, Tried
+from reporter.diagnose.details.switches import ConfigSwitch
+from reporter.diagnose.details.variation_search import Located, Runner, locate
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
 #: own.

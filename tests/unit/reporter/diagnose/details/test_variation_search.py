@@ -9,8 +9,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from reporter.diagnose.experiment import Trial, Variation
-from reporter.diagnose.variation_search import Runner, locate
+from reporter.diagnose.details.experiment import Trial, Variation
+from reporter.diagnose.details.variation_search import Runner, locate
 
 
 def asking(

@@ -144,8 +144,8 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
 
 
 def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
-    """Graph breaks and recompilations of one callable, with its own backend; with `eager` where that one does not
-    come to an end.
+    """Graph breaks and recompilations of one callable, with its own backend; with `eager`
+    where that one does not come to an end.
     """
     answer = last.live_call.request(questions.graph_breaks(), timeout)
     if answer["outcome"] != "ok" or answer.get("raised"):

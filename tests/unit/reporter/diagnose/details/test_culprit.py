@@ -12,10 +12,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from reporter.core.plain import Json
-from reporter.diagnose.culprit import BACKENDS, SearchBudget, SuspectedBug, find
-from reporter.diagnose.experiment import Abilities, Trial, Variation
-from reporter.diagnose.suspect import Culprit
-from reporter.diagnose.switches import applicable
+from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
+from reporter.diagnose.details.experiment import Abilities, Trial, Variation
+from reporter.diagnose.details.suspect import Culprit
+from reporter.diagnose.details.switches import applicable
 
 Rule = Callable[[Variation], "bool | None"]
 #: How long one trial really takes where the trials are to overlap.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 
-from reporter.diagnose.experiment import Experiment, Trial, Variation
+from reporter.diagnose.details.experiment import Experiment, Trial, Variation
 
 #: How many applications are tried before the search gives up on a process that dies before it could
 #: be counted.

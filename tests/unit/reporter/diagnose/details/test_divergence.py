@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reporter.core.plain import Json
-from reporter.diagnose.divergence import Effort, Point, PrefixSettings, Profile, profile
+from reporter.diagnose.details.divergence import Effort, Point, PrefixSettings, Profile, profile
 from reporter.recording.questions import CallQuestion
 
 OK: Json = {"outcome": "ok"}

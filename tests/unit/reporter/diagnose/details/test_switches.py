@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporter.diagnose.switches import SWITCHES, applicable
+from reporter.diagnose.details.switches import SWITCHES, applicable
 
 FUSION = "torch._inductor.config.epilogue_fusion"
 ORDER = "torch._inductor.config.pick_loop_orders"

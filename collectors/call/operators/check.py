@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ..protocol import OperatorError, OperatorFacts
-from .probe import EMPTY, Watch, short_name
+from ...protocol import OperatorError, OperatorFacts
+from ..probe import EMPTY, Watch, short_name
 
 #: Dtypes that are held against a wider one. An error of more than the root of their unit in the
 #: last place, as a share of the largest value, is beyond what rounding once explains.
@@ -223,7 +223,7 @@ def _is_wide(leaf: Any) -> bool:
 
 
 def _copied(leaf: Any) -> Any:
-    """Tensors in float64 with memory of their own, dtypes made wide; what else there is as it is."""
+    """Tensors in float64 with memory of their own, dtypes made wide; other values as they are."""
     if isinstance(leaf, torch.dtype):
         return _wide(leaf)
     return leaf.detach().to(_wide(leaf.dtype)).clone() if isinstance(leaf, torch.Tensor) else leaf
