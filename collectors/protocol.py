@@ -172,6 +172,10 @@ class RecorderSpec(_RecorderSpec, total=False):
     measured: str
     #: Memory that is handed out unwritten holds zeros.
     zeroed: bool
+    #: Number of the child process that is watched in the program's place, from 0.
+    child: int
+    #: File descriptors by which its parent waits for the process's end.
+    pipes: List[int]
     #: Nothing is forked: what calls can reach is kept, for a program that is run again.
     isolation: Literal["rerun"]
 

@@ -38,8 +38,8 @@ _STRINGS = frozenset(
     "floor trunc none mean sum reflect constant replicate circular bilinear bicubic nearest"
     " nearest-exact trilinear linear area ij xy tanh valid same reduced complete left right forward"
     " backward ortho fro nuc L U gels gelsy cpu cuda amax amin prod zeros border higher lower"
-    " midpoint add multiply sum max min any all raise clip wrap relu gelu batchmean erf float32 float64"
-    " float16 bfloat16 shape"
+    " midpoint add multiply sum max min any all raise clip wrap relu gelu batchmean erf"
+    " float32 float64 float16 bfloat16 shape"
     " dtype device T mT H real imag grad requires_grad data ndim is_cuda is_floating_point".split()
 )
 _EINSUM = re.compile(r"^[a-zA-Z.,\-> ]{1,40}$")

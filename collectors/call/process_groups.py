@@ -1,9 +1,10 @@
 """A fork cannot use its parent's process group, since gloo's threads stay behind: it gets a backend
 of its own, in place.
 
-Only groups of one process can be given one, for they have nobody to talk to. The new backend is
-registered on the same `ProcessGroup` object, so that everything that holds it,
-`DistributedDataParallel`'s reducer too, goes on working.
+A group of one process has nobody to talk to, and gets gloo again. In a larger one nobody answers a
+fork, so that its collectives return at once with whatever their outputs hold: eager and compiled
+alike. The new backend is registered on the same `ProcessGroup` object, so that everything that
+holds it, `DistributedDataParallel`'s reducer too, goes on working.
 """
 
 from __future__ import annotations
@@ -26,19 +27,40 @@ def world_size() -> Optional[int]:
 
 
 def revive() -> None:
-    """In a fork of a process with groups of one: each group gets a new gloo backend for the CPU."""
-    if world_size() != 1:
+    """In a fork of a process with groups: each one gets a new backend for the CPU."""
+    if world_size() is None:
         return
     import torch
     from torch.distributed import distributed_c10d as c10d
 
-    if not hasattr(c10d, "ProcessGroupGloo"):
-        return
     symbols = getattr(c10d, "_world", None)
     groups = list(symbols.pg_map if symbols is not None else c10d._pg_map)
     for group in groups:
-        fresh = c10d.ProcessGroupGloo(torch.distributed.HashStore(), 0, 1)
+        fresh = _alone(c10d) if group.size() == 1 else _unanswered(group.rank(), group.size())
+        if fresh is None:
+            continue
         # under another type than gloo's, where the group would hand out the backend that it knows
         kind = c10d.ProcessGroup.BackendType.CUSTOM
         group._register_backend(torch.device("cpu"), kind, fresh)
         _KEPT.append(fresh)
+
+
+def _alone(c10d: Any) -> Any:
+    """Gloo for one process; None where torch was built without it."""
+    if not hasattr(c10d, "ProcessGroupGloo"):
+        return None
+    import torch
+
+    return c10d.ProcessGroupGloo(torch.distributed.HashStore(), 0, 1)
+
+
+def _unanswered(rank: int, size: int) -> Any:
+    """A backend whose collectives do nothing (`torch/csrc/distributed/c10d/FakeProcessGroup.hpp`);
+    None in releases without one.
+    """
+    import torch
+
+    fake = getattr(torch._C._distributed_c10d, "FakeProcessGroup", None)
+    if fake is None:
+        return None
+    return getattr(fake, "_create_internal", fake)(rank, size)

@@ -42,9 +42,13 @@ def main() -> None:
     starting = importlib.import_module(PACKAGE + ".record.starting")
     endings = importlib.import_module(PACKAGE + ".record.ending")
     recorder = _recorder(spec)
-    hooks.install(recorder)
+    if "child" not in spec:
+        hooks.install(recorder)
     if "operators" in spec:
         hooks.count_operators(recorder, spec)
+    elif "descriptor" not in spec:
+        children = importlib.import_module(PACKAGE + ".record.children")
+        children.number_children(os.path.abspath(sys.argv[1]))
     sys.argv = sys.argv[2:]
     ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:
@@ -71,12 +75,24 @@ def main() -> None:
         recorder.finish(ending)
 
 
+def begin_child(path: str, number: int) -> None:
+    """What a process that the program spawns does first; `path` is the program's own spec, `number`
+    counts its children.
+    """
+    with open(path) as source:
+        spec: protocol.WatchedProgramSpec = json.load(source)
+    load_package()
+    importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
+
+
 def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec]) -> Any:
     """What watches the calls; where the program is only run again up to one of them, what makes
     that call.
     """
     if "descriptor" in spec:
         return importlib.import_module(PACKAGE + ".record.rerun").Rerun(spec)
+    if "child" in spec:
+        return importlib.import_module(PACKAGE + ".record.children").Parent()
     channel = importlib.import_module(PACKAGE + ".record.channel").Channel(spec["socket"])
     greeting: protocol.ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)

@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
@@ -90,18 +90,29 @@ class ForkServer:
     """
 
     def __init__(
-        self, call: rungs.RecordedCall, number: int, socket_path: str, folder: str, cache: str = ""
+        self,
+        call: rungs.RecordedCall,
+        number: int,
+        socket_path: str,
+        folder: str,
+        cache: str = "",
+        pipes: Sequence[int] = (),
     ) -> None:
+        """`pipes` are closed first: the program's parent waits for their end."""
         self.call = call
         self.number = number
         self.socket_path = socket_path
         self.folder = folder
         self.cache = cache
+        self.pipes = pipes
         self.children: Dict[int, _Child] = {}
 
     def serve(self) -> None:
         """The loop."""
         leave_the_program()
+        for pipe in self.pipes:
+            with contextlib.suppress(OSError):
+                os.close(pipe)
         if self.cache:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = self.cache
         self.call.adopt_settings()

@@ -67,7 +67,7 @@ def install(recorder: Any) -> None:
         ("torch", _patch_compile),
     )
     for name, patch in patches:
-        _when_imported(name, functools.partial(_call_reversed, patch, recorder))
+        when_imported(name, functools.partial(_call_reversed, patch, recorder))
 
 
 def count_operators(recorder: Any, spec: RecorderSpec) -> None:
@@ -79,10 +79,10 @@ def count_operators(recorder: Any, spec: RecorderSpec) -> None:
         operators = importlib.import_module(str(__package__) + ".operators")  # it imports torch
         operators.watch_operators(recorder, spec)
 
-    _when_imported("torch", begin)
+    when_imported("torch", begin)
 
 
-def _when_imported(name: str, then: Callable[[Any], None]) -> None:
+def when_imported(name: str, then: Callable[[Any], None]) -> None:
     """Calls `then` with a module, now or once it is imported."""
     if name in sys.modules:
         then(sys.modules[name])

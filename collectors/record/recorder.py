@@ -166,7 +166,7 @@ class Recorder(CallWatcher):
     def _begin(self, seen: WatchedCall) -> None:
         recorded = seen.record()
         is_forked = self.spec.get("isolation") != "rerun"
-        unsupported = seen.unsupported(is_forked)
+        unsupported = seen.unsupported(is_forked, "child" in self.spec)
         if unsupported is not None:  # no answer is better than a wrong one
             self.ask({"event": "unsupported", "call": seen.number, "reason": unsupported})
             self.watching = False

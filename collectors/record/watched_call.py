@@ -67,13 +67,14 @@ class WatchedCall:
         self._stamps: Dict[str, outputs.Stamp] = {}
         self._noted: side_effects.State = {}
 
-    def unsupported(self, is_forked: bool) -> Optional[Literal["CUDA", "ranks"]]:
+    def unsupported(self, is_forked: bool, is_child: bool) -> Optional[Literal["CUDA", "ranks"]]:
         """Why the call cannot be repeated, if that is so: a fork cannot use a device that its
-        parent has initialised, and nothing can take another rank's part.
+        parent has initialised, and only a program that was started for it can do without the other
+        ranks.
         """
         if is_forked and _cuda_in_use():
             return "CUDA"
-        return "ranks" if (process_groups.world_size() or 1) > 1 else None
+        return "ranks" if (process_groups.world_size() or 1) > 1 and not is_child else None
 
     def is_transformed(self) -> bool:
         """Whether a transform of torch.func is at work around the call: its levels end with it, so
@@ -113,7 +114,12 @@ class WatchedCall:
     def fork(self, recorded: rungs.RecordedCall, spec: RecorderSpec) -> int:
         """Forks a fork server that waits to repeat the call; returns its process id."""
         server = ForkServer(
-            recorded, self.number, spec["socket"], spec["folder"], spec.get("cache", "")
+            recorded,
+            self.number,
+            spec["socket"],
+            spec["folder"],
+            spec.get("cache", ""),
+            spec.get("pipes", ()),
         )
         return fork_from_fresh_thread(server.serve)
 

@@ -23,10 +23,13 @@ _BITWISE = re.compile(r"\bequal\(|==|\bassert_(?:array_)?equal\b")
 
 
 def may_be_eager(recording: Recording) -> bool:
-    """Whether a script's own check failed, and it is short enough to be run again."""
+    """Whether the check of a script that compiles nothing failed, and it is short enough to be run
+    again.
+    """
     raised = recording.script_exception
     return (
         raised is not None
+        and recording.calls == 0
         and not recording.stopped
         and raised["class"] == "AssertionError"
         and recording.seconds <= _LONGEST

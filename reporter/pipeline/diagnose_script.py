@@ -51,6 +51,8 @@ from reporter.whole_model import source_model, traced_model
 _MAX_SOURCE = 2_000_000
 #: Of the time that is left to a run with a budget: what the script may take, and one rung.
 _SHARE_OF_SCRIPT, _SHARE_OF_RUNG = 0.4, 0.2
+#: Child processes of a script that are watched, one after another.
+_MOST_CHILDREN = 4
 #: Why calls cannot be repeated, by what the recorder names.
 _UNSUPPORTED = {
     "ranks": (
@@ -177,6 +179,8 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
         recording.close()
         recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
     again = _Again(options, way, python, folder, progress)
+    if recording.children and not recording.findings:
+        recording = again.with_children(recording)
     if not recording.findings and may_be_torch(recording):
         recording = again.with_operator(recording)
     elif not recording.findings and may_be_eager(recording):
@@ -193,6 +197,26 @@ class _Again:
     python: Path
     folder: Path
     progress: Progress
+
+    def with_children(self, recording: Recording) -> Recording:
+        """The run in which the child process is watched whose calls fail; the given one, with what
+        the others' calls showed, where there is none.
+        """
+        self.progress.note(
+            f"the script starts processes of its own, and {len(recording.children)} of them compile"
+            " something: once more for each of them"
+        )
+        for number in recording.children[:_MOST_CHILDREN]:
+            found = self._session(child=number).run()
+            if found.findings:
+                recording.close()
+                return found
+            recording.calls += found.calls
+            recording.compiles += found.compiles
+            recording.compared += found.compared
+            recording.unchecked += found.unchecked
+            found.close()
+        return recording
 
     def with_operator(self, recording: Recording) -> Recording:
         """The run in which the torch function that ends the script is watched; the given one where
@@ -238,10 +262,13 @@ class _Again:
         return found
 
     def _run(self, watch: OperatorWatch) -> Recording:
-        session = _session(
-            self.options, self.way, self.python, self.folder, self.progress, operators=watch
-        )
-        return session.run()
+        return self._session(operators=watch).run()
+
+    def _session(
+        self, operators: OperatorWatch | None = None, child: int | None = None
+    ) -> RecordingSession:
+        given = self.options, self.way, self.python, self.folder, self.progress
+        return _session(*given, operators=operators, child=child)
 
 
 def _session(
@@ -253,13 +280,15 @@ def _session(
     every_call: bool = False,
     gpu: bool = False,
     operators: OperatorWatch | None = None,
+    child: int | None = None,
 ) -> RecordingSession:
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
     reruns = options.jobs if gpu or options.workers == "spawn" else 0
-    watching = Watching(options.timeout, every_call, reruns, gpu, operators)
-    echo = _echo(options.json) if operators is None else None  # it was printed by the first run
+    watching = Watching(options.timeout, every_call, reruns, gpu, operators, child)
+    is_first = operators is None and child is None  # what is printed has been printed by that one
+    echo = _echo(options.json) if is_first else None
     return RecordingSession(program, watching, echo, progress.note)
 
 

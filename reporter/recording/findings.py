@@ -69,7 +69,8 @@ class Recording:
     of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
     was asked for could not be started; `elsewhere`: the program's work was done by other processes.
     `operators`: what another run found that held each operator against float64; `right_with_zeros`:
-    that the script's check passes where memory that nothing writes to holds zeros.
+    that the script's check passes where memory that nothing writes to holds zeros. `children`: the
+    processes that the program started by multiprocessing and that compiled something.
     """
 
     folder: Path
@@ -93,6 +94,7 @@ class Recording:
     elsewhere: bool = False
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
+    children: tuple[int, ...] = ()
 
     def add(self, finding: Finding) -> bool:
         """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.

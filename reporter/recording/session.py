@@ -79,8 +79,9 @@ class Watching:
     `timeout` is the script's own limit in seconds. `every_call` compares all calls, else the first
     ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
     runs of the program at a time answer what is asked. With `gpu`, none of them is started before
-    it is needed while the program itself holds memory there. With `operators` the
-    calls of torch's own functions are looked at, too.
+    it is needed while the program itself holds memory there. With `operators` the calls of torch's
+    own functions are looked at, too. `child` is the number of the process that is watched in place
+    of the program that starts it.
     """
 
     timeout: float
@@ -88,6 +89,7 @@ class Watching:
     reruns: int = 0
     gpu: bool = False
     operators: OperatorWatch | None = None
+    child: int | None = None
 
 
 class RecordingSession:
@@ -165,6 +167,8 @@ class RecordingSession:
             facts["check_first"] = _CHECKED_AGAIN
         if self.watching.operators is not None:
             facts.update(self.watching.operators.spec())
+        if self.watching.child is not None:
+            facts["child"] = self.watching.child
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self.clock()
@@ -404,6 +408,12 @@ class RecordingSession:
             self._reply(keep=False)
             return
         comparison = self._judged(call, "eager", eager, path)
+        if comparison is not None and not comparison["equal"] and self.watching.child is not None:
+            # the other ranks may have had their part in it, which none of the repetitions has
+            compiled = self._run(call, "compiled", {"how": "reused"})
+            path = compiled.get("snapshot", "")
+            is_good = compiled["outcome"] == "ok"
+            comparison = self._judged(call, "eager", eager, path) if is_good else None
         if comparison is None:
             self._unchecked(call)
             return
@@ -490,17 +500,34 @@ class RecordingSession:
                 self.fork_servers.drop(call)
 
     def _conclude(self, code: int | None) -> None:
-        recording = self.recording
-        if recording.exit is None:
-            recording.exit = code
+        recording, is_child = self.recording, self.watching.child is not None
+        recording.children = _children(recording.folder)
+        if recording.exit is None or is_child:
+            was_told, recording.exit = recording.exit is not None, code
             call = self.open_call
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
-            if call is not None and code is not None and code < 0 and not hung:
-                self._add(call, Symptom.DIED, signal=_signal_name(-code))
+            if call is not None and code is not None and not hung and not was_told:
+                if is_child:  # its signal is not told by the exit code of the program
+                    self._add(call, Symptom.DIED)
+                elif code < 0:
+                    self._add(call, Symptom.DIED, signal=_signal_name(-code))
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
+
+
+def _children(folder: Path) -> tuple[int, ...]:
+    """The numbers of the child processes that have compiled something (see
+    `collectors.record.children`).
+    """
+    return tuple(
+        sorted(
+            int(path.name.removeprefix("child-"))
+            for path in folder.glob("child-[0-9]*")
+            if path.name.removeprefix("child-").isdigit()
+        )
+    )
 
 
 def _limit_of_forks(failure: Failure) -> bool:

@@ -40,8 +40,6 @@ WRONG = frozenset(
         "derivatives/tensor_hook_after_graph_break",
         "derivatives/two_networks_two_seeds",
         "export/decomposition_adds_mutated_input",
-        "ranks/dtensor_embedding_sharded",
-        "ranks/one_rank_min_uint8",
         "ranks/static_graph_unused_output",
     )
 )

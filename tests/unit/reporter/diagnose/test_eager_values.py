@@ -34,7 +34,7 @@ def failed_check(
     failure = {"exception": "AssertionError", "message": "", "first_line": ""}
     failure["traceback"] = traceback
     raised = {"class": "AssertionError", "place": "", "raised_in_torch": False, "failure": failure}
-    found = recording(exit=1, script_exception=raised, **{"seconds": 1.0, **more})
+    found = recording(exit=1, script_exception=raised, **{"seconds": 1.0, "calls": 0, **more})
     found.operators = {**NOTHING, **facts} if facts is not None else None  # type: ignore[typeddict-item]
     return found
 
@@ -47,6 +47,7 @@ def test_a_failed_check_of_a_short_script_is_looked_at() -> None:
     assert may_be_eager(failed_check())
     assert not may_be_eager(failed_check(seconds=600.0))
     assert not may_be_eager(failed_check(stopped=True))
+    assert not may_be_eager(failed_check(calls=1))  # its compiled calls have been compared
     assert not may_be_eager(recording(exit=0))
 
 

@@ -1,0 +1,108 @@
+"""Processes that a program starts by `multiprocessing` in the way "spawn": which of them compile
+anything, and one of them watched in the program's place.
+
+A child reads the same spec as the program and gets a number, in the order of their starts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import itertools
+import os
+import stat
+import threading
+from typing import Any, Callable, Dict, List
+
+from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting
+from . import hooks
+from .channel import Channel
+from .recorder import Recorder
+from .watched import Watched
+
+#: Beginning of the names of the files by which children say that they have compiled something.
+MARK = "child-"
+_ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
+
+
+class ChildMark:
+    """Stands in a recorder's place: leaves the file `path` at the first compiled call, which goes
+    straight through.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.local = threading.local()
+        self.compiles = 0
+        self._is_left = False
+
+    def call(
+        self, watched: Watched, compiled: Callable[..., Any], args: Any, kwargs: Dict[str, Any]
+    ) -> Any:
+        """One call of a compiled callable."""
+        if not self._is_left:
+            self._is_left = True
+            with open(self.path, "w"):
+                pass
+        return compiled(*args, **kwargs)
+
+
+class Parent:
+    """Stands in the recorder's place in a program of which a child is watched."""
+
+    def finish(self, ending: ProgramEnding) -> None:
+        """The end that counts is the child's."""
+
+
+def number_children(spec_path: str) -> None:
+    """Arranges for each child that is spawned from now on to begin with `begin_child`."""
+    hooks.when_imported("multiprocessing.spawn", lambda module: _patch(module, spec_path))
+
+
+def _patch(spawn: Any, spec_path: str) -> None:
+    original = spawn.get_command_line
+    numbers = itertools.count()
+    bootstrap = os.path.join(_ENTRY, "bootstrap.py")
+
+    def get_command_line(**given: Any) -> List[str]:
+        command = [*original(**given)]
+        if "-c" in command:
+            begin = "import runpy; runpy.run_path({!r})['begin_child']({!r}, {}); ".format(
+                bootstrap, spec_path, next(numbers)
+            )
+            command[command.index("-c") + 1] = begin + command[command.index("-c") + 1]
+        return command
+
+    spawn.get_command_line = get_command_line
+
+
+def begin_child(spec: RecorderSpec, number: int) -> None:
+    """Watches this process, if it is the one that the spec names; else notes whether it compiles
+    anything.
+    """
+    if spec.get("child") != number:
+        hooks.install(ChildMark(os.path.join(spec["folder"], MARK + str(number))))
+        return
+    spec["pipes"] = _pipes()
+    channel = Channel(spec["socket"])
+    greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
+    channel.send(greeting)
+    recorder = Recorder(channel, spec)
+    hooks.install(recorder)
+    atexit.register(recorder.finish, {"exit": 0, "exception": None})
+
+
+def _pipes() -> List[int]:
+    """The pipes that this process was started with and writes to; who started it waits for the last
+    copy of one of them to be closed.
+    """
+    found = []
+    for name in os.listdir("/dev/fd"):
+        number = int(name)
+        try:
+            is_pipe = stat.S_ISFIFO(os.fstat(number).st_mode)
+            if number > 2 and is_pipe and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE:
+                found.append(number)
+        except OSError:  # the one that the folder was read by
+            continue
+    return found
