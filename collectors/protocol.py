@@ -136,6 +136,11 @@ ScriptException = TypedDict(
 # -- starting a program and watching it ------------------------------------------------------------
 
 
+#: Beginnings of the names of files in the working folder, with a child process's number behind
+#: them: it has compiled something; the number of the signal that has ended it.
+CHILD_COMPILED, CHILD_ENDED = "compiled-by-", "ended-"
+
+
 class _ProgramStart(TypedDict):
     #: What the words after the spec are.
     way: StartWay

@@ -48,7 +48,7 @@ def main() -> None:
         hooks.count_operators(recorder, spec)
     elif "descriptor" not in spec:
         children = importlib.import_module(PACKAGE + ".record.children")
-        children.number_children(os.path.abspath(sys.argv[1]))
+        children.number_children(os.path.abspath(sys.argv[1]), spec["folder"])
     sys.argv = sys.argv[2:]
     ending: protocol.ProgramEnding = {"exit": 0, "exception": None}
     try:

@@ -14,14 +14,12 @@ import stat
 import threading
 from typing import Any, Callable, Dict, List
 
-from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting
+from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder
 from .watched import Watched
 
-#: Beginning of the names of the files by which children say that they have compiled something.
-MARK = "child-"
 _ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
 
 
@@ -54,14 +52,21 @@ class Parent:
         """The end that counts is the child's."""
 
 
-def number_children(spec_path: str) -> None:
-    """Arranges for each child that is spawned from now on to begin with `begin_child`."""
-    hooks.when_imported("multiprocessing.spawn", lambda module: _patch(module, spec_path))
-
-
-def _patch(spawn: Any, spec_path: str) -> None:
-    original = spawn.get_command_line
+def number_children(spec_path: str, folder: str) -> None:
+    """Arranges for each child that is spawned from now on to begin with `begin_child`, and for
+    signals that end one to be noted.
+    """
     numbers = itertools.count()
+    hooks.when_imported(
+        "multiprocessing.spawn", lambda spawn: _patch_command(spawn, spec_path, numbers)
+    )
+    hooks.when_imported(
+        "multiprocessing.popen_spawn_posix", lambda popen: _patch_end(popen, folder)
+    )
+
+
+def _patch_command(spawn: Any, spec_path: str, numbers: itertools.count[int]) -> None:
+    original = spawn.get_command_line
     bootstrap = os.path.join(_ENTRY, "bootstrap.py")
 
     def get_command_line(**given: Any) -> List[str]:
@@ -76,12 +81,30 @@ def _patch(spawn: Any, spec_path: str) -> None:
     spawn.get_command_line = get_command_line
 
 
+def _patch_end(popen: Any, folder: str) -> None:
+    launch, poll = popen.Popen._launch, popen.Popen.poll
+    started = itertools.count()
+
+    def numbered_launch(self: Any, process: Any) -> None:
+        self.bugreport_number = next(started)
+        launch(self, process)
+
+    def noted_poll(self: Any, *args: Any, **kwargs: Any) -> Any:
+        code = poll(self, *args, **kwargs)
+        if code is not None and code < 0:
+            with open(os.path.join(folder, CHILD_ENDED + str(self.bugreport_number)), "w") as file:
+                file.write(str(-code))
+        return code
+
+    popen.Popen._launch, popen.Popen.poll = numbered_launch, noted_poll
+
+
 def begin_child(spec: RecorderSpec, number: int) -> None:
     """Watches this process, if it is the one that the spec names; else notes whether it compiles
     anything.
     """
     if spec.get("child") != number:
-        hooks.install(ChildMark(os.path.join(spec["folder"], MARK + str(number))))
+        hooks.install(ChildMark(os.path.join(spec["folder"], CHILD_COMPILED + str(number))))
         return
     spec["pipes"] = _pipes()
     channel = Channel(spec["socket"])

@@ -9,6 +9,7 @@ call instead (`rerun`).
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import tempfile
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from collectors.protocol import (
+    CHILD_COMPILED,
+    CHILD_ENDED,
     BeginEvent,
     CallAnswer,
     CallOutcome,
@@ -499,35 +502,40 @@ class RecordingSession:
             if not self.recording.add(finding):
                 self.fork_servers.drop(call)
 
+    def _ended_by(self, code: int | None) -> int:
+        """The number of the signal that ended what was watched; 0 for none. Who ends a child by
+        SIGTERM is its parent.
+        """
+        if self.watching.child is None:
+            return max(0, -(code or 0))
+        told = self.recording.folder / f"{CHILD_ENDED}{self.watching.child}"
+        number = int(told.read_text()) if told.exists() else 0
+        return number if number not in (signal.SIGTERM, signal.SIGINT) else 0
+
     def _conclude(self, code: int | None) -> None:
-        recording, is_child = self.recording, self.watching.child is not None
+        recording = self.recording
         recording.children = _children(recording.folder)
-        if recording.exit is None or is_child:
-            was_told, recording.exit = recording.exit is not None, code
-            call = self.open_call
+        if recording.exit is None or self.watching.child is not None:
+            recording.exit = code
+            call, ended_by = self.open_call, self._ended_by(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
-            if call is not None and code is not None and not hung and not was_told:
-                if is_child:  # its signal is not told by the exit code of the program
-                    self._add(call, Symptom.DIED)
-                elif code < 0:
-                    self._add(call, Symptom.DIED, signal=_signal_name(-code))
+            if call is not None and ended_by and not hung:
+                self._add(call, Symptom.DIED, signal=_signal_name(ended_by))
         if self.runs:
             self.runs.ahead = True
         kept = {finding.call for finding in recording.findings}
         recording.call_sessions, recording.last_calls = self.fork_servers.conclude(kept, self.begun)
 
 
+def _number(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
+
+
 def _children(folder: Path) -> tuple[int, ...]:
     """The numbers of the child processes that have compiled something (see
     `collectors.record.children`).
     """
-    return tuple(
-        sorted(
-            int(path.name.removeprefix("child-"))
-            for path in folder.glob("child-[0-9]*")
-            if path.name.removeprefix("child-").isdigit()
-        )
-    )
+    return tuple(sorted(_number(path) for path in folder.glob(f"{CHILD_COMPILED}*")))
 
 
 def _limit_of_forks(failure: Failure) -> bool:
@@ -536,8 +544,6 @@ def _limit_of_forks(failure: Failure) -> bool:
 
 
 def _signal_name(number: int) -> str:
-    import signal
-
     try:
         return signal.Signals(number).name
     except ValueError:

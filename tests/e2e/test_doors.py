@@ -30,6 +30,10 @@ from tests.support.places import DATA
             *("aoti_onnx/aoti_min_uint8_rows", "wrong_result", {"inductor"}, 7, "min"),
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            *("ranks/one_rank_min_uint8", "wrong_result", {"inductor"}, 7, "min"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_report_has_the_few_lines_that_show_the_failure(

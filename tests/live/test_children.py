@@ -1,0 +1,43 @@
+"""Programs that start processes of their own: the one whose compiled call fails is found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from reporter.cli.main import run
+from tests.support import interpreter, scripts
+
+
+def diagnosed(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, object], str]:
+    python, script = str(interpreter.WARM), str(scripts.script(f"children/{name}"))
+    run(["diagnose", "--json", "--no-input", "--python", python, script])
+    shown = capsys.readouterr()
+    return json.loads(shown.out)["verdict"], shown.err
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "layer"),
+    [
+        ("wrong_in_one", "wrong_result", "backend"),
+        ("dies_in_one", "process_death", "backend"),
+        ("collective_inside", "not_reproduced", "none"),
+    ],
+)
+def test_the_process_whose_call_fails_is_found_and_a_collective_is_no_failure(
+    name: str, kind: str, layer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, talk = diagnosed(name, capsys)
+    assert (found["kind"], found["layer"]) == (kind, layer), found["summary"]
+    assert "2 of them compile something" in talk
+    if kind == "not_reproduced":
+        assert "What 2 compiled calls returned agrees with eager" in str(found["summary"])
+
+
+def test_a_process_that_compiles_nothing_is_not_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, talk = diagnosed("nothing_compiled", capsys)
+    assert found["kind"] == "not_reproduced" and "Nothing was compiled" in str(found["summary"])
+    assert "once more" not in talk
