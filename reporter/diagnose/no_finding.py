@@ -7,6 +7,7 @@ from __future__ import annotations
 from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
+from reporter.core.signature import normalise
 from reporter.diagnose import limits
 from reporter.diagnose.eager_faults import judge_script, may_be_torch
 from reporter.diagnose.eager_values import explain_check
@@ -16,6 +17,13 @@ from reporter.recording.findings import Recording
 
 #: Folders of torch whose frames in a traceback say that the compiler was at work.
 _COMPILER = ("torch/_dynamo/", "torch/_functorch/", "torch/_inductor/")
+#: Where a run without the compiler does not fail.
+_NOT_ALONE = (
+    " With TORCHDYNAMO_DISABLE=1 the script does not fail in this way: look at what was not"
+    " compared."
+)
+#: Seconds that a script may take to be run once more.
+_LONGEST = 60.0
 #: Seconds for one more look at a call.
 _LOOK = 120.0
 
@@ -23,6 +31,27 @@ _LOOK = 120.0
 def script_failed(recording: Recording) -> bool:
     """Whether the script itself ended badly, by its own check or otherwise."""
     return recording.exit not in (0, None) and not recording.stopped
+
+
+def may_fail_uncompiled(recording: Recording) -> bool:
+    """Whether a short script fails though its compiled calls agree with eager, so that a run
+    without the compiler says more.
+    """
+    raised = recording.script_exception
+    return (
+        raised is not None
+        and recording.compared > 0
+        and script_failed(recording)
+        and recording.seconds <= _LONGEST
+    )
+
+
+def same_ending(one: ScriptException | None, other: ScriptException | None) -> bool:
+    """Whether two runs of a script were ended by the same exception, apart from numbers."""
+    if one is None or other is None or one["class"] != other["class"]:
+        return False
+    lines = (normalise(each["failure"]["first_line"]) for each in (one, other))
+    return one["place"] == other["place"] and len(set(lines)) == 1
 
 
 def without_finding(recording: Recording) -> Diagnosis:
@@ -56,6 +85,12 @@ def without_finding(recording: Recording) -> Diagnosis:
         found = _raised_outside(recording, raised) or _drawn(recording)
         if found is not None:
             return found
+    if raised is not None and recording.fails_uncompiled:
+        summary = (
+            f"The program fails in the same way without the compiler: {raised['class']}"
+            f"{_in(raised)}. What its compiled calls returned agrees with eager."
+        )
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.EAGER, summary)
     if not recording.compared:
         raise CannotJudgeError(
             f"none of the {recording.calls} compiled calls can be repeated in eager mode (their"
@@ -118,6 +153,7 @@ def _all_agree(recording: Recording) -> str:
             " with eager on the same inputs: what fails is not the result of a compiled call."
             " Of Python's state, the program's own attributes, containers, globals and closures"
             " that these calls can reach were compared; what is printed was not."
+            + (_NOT_ALONE if recording.fails_uncompiled is False else "")
         )
     until = " until the script was stopped after its time limit (--timeout)"
     refused = "; where compiling raised, eager raises as well" if recording.rejected else ""

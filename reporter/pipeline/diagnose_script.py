@@ -35,9 +35,10 @@ from reporter.diagnose.eager_values import may_be_eager
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
-from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, script_failed
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.compiler_cache import prefill
+from reporter.execution.control import VARIABLE
 from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.entry_points import Way, facts_for, own_texts, refuse_run, way_of
@@ -185,6 +186,8 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
         recording = again.with_operator(recording)
     elif not recording.findings and may_be_eager(recording):
         recording = again.with_measured_operators(recording)
+    elif not recording.findings and may_fail_uncompiled(recording):
+        recording.fails_uncompiled = again.fails_uncompiled(recording)
     return recording
 
 
@@ -252,6 +255,15 @@ class _Again:
             zeroed.close()
         return recording
 
+    def fails_uncompiled(self, recording: Recording) -> bool:
+        """Whether the script ends in the same exception with the compiler switched off."""
+        self.progress.note(
+            "the script fails, and no compiled call differs: once more, without the compiler"
+        )
+        found = self._session(uncompiled=True).run()
+        found.close()
+        return same_ending(recording.script_exception, found.script_exception)
+
     def _watched(self, recording: Recording, number: int) -> Recording:
         found = self._run(OperatorWatch(self.folder, number))
         if not found.findings:
@@ -265,10 +277,13 @@ class _Again:
         return self._session(operators=watch).run()
 
     def _session(
-        self, operators: OperatorWatch | None = None, child: int | None = None
+        self,
+        operators: OperatorWatch | None = None,
+        child: int | None = None,
+        uncompiled: bool = False,
     ) -> RecordingSession:
         given = self.options, self.way, self.python, self.folder, self.progress
-        return _session(*given, operators=operators, child=child)
+        return _session(*given, operators=operators, child=child, uncompiled=uncompiled)
 
 
 def _session(
@@ -281,13 +296,16 @@ def _session(
     gpu: bool = False,
     operators: OperatorWatch | None = None,
     child: int | None = None,
+    uncompiled: bool = False,
 ) -> RecordingSession:
+    variables = way.variables() | ({VARIABLE: "1"} if uncompiled else {})
     program = WatchedProgram(
-        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
+        python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), variables
     )
     reruns = options.jobs if gpu or options.workers == "spawn" else 0
     watching = Watching(options.timeout, every_call, reruns, gpu, operators, child)
-    is_first = operators is None and child is None  # what is printed has been printed by that one
+    # what is printed has been printed by the first run
+    is_first = operators is None and child is None and not uncompiled
     echo = _echo(options.json) if is_first else None
     return RecordingSession(program, watching, echo, progress.note)
 

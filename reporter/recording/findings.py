@@ -71,6 +71,7 @@ class Recording:
     `operators`: what another run found that held each operator against float64; `right_with_zeros`:
     that the script's check passes where memory that nothing writes to holds zeros. `children`: the
     processes that the program started by multiprocessing and that compiled something.
+    `fails_uncompiled`: whether a run of it with the compiler switched off fails in the same way.
     """
 
     folder: Path
@@ -95,6 +96,7 @@ class Recording:
     operators: OperatorFacts | None = None
     right_with_zeros: bool = False
     children: tuple[int, ...] = ()
+    fails_uncompiled: bool | None = None
 
     def add(self, finding: Finding) -> bool:
         """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.

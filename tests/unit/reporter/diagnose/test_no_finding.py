@@ -1,0 +1,59 @@
+"""A script that fails though every compiled call agrees with eager: what a run without the compiler
+says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, without_finding
+from reporter.recording.findings import Recording
+from tests.support.made_up_call import recording
+
+
+def ended_by(name: str, line: str = "no", place: str = "train.py, line 7") -> Any:
+    failure = {"exception": name, "message": line, "first_line": line}
+    return {"class": name, "place": place, "raised_in_torch": False, "failure": failure}
+
+
+def failed(**facts: Any) -> Recording:
+    given = {"exit": 1, "script_exception": ended_by("AssertionError"), "seconds": 1.0, **facts}
+    return recording(**given)
+
+
+def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_compiler() -> None:
+    assert may_fail_uncompiled(failed())
+    assert not may_fail_uncompiled(failed(compared=0))
+    assert not may_fail_uncompiled(failed(seconds=1000.0))
+    assert not may_fail_uncompiled(failed(exit=0))
+    assert not may_fail_uncompiled(failed(script_exception=None))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (ended_by("AssertionError", "3 of 17 differ"), True),
+        (ended_by("AssertionError", "5 of 17 differ"), True),
+        (ended_by("AssertionError", "something else"), False),
+        (ended_by("RuntimeError", "3 of 17 differ"), False),
+        (ended_by("AssertionError", "3 of 17 differ", "train.py, line 8"), False),
+        (None, False),
+    ],
+)
+def test_two_runs_end_alike_where_class_place_and_words_agree(other: Any, same: bool) -> None:
+    assert same_ending(ended_by("AssertionError", "3 of 17 differ"), other) == same
+
+
+def test_a_script_that_fails_without_the_compiler_too_is_invalid() -> None:
+    found = without_finding(failed(fails_uncompiled=True))
+    assert (found.kind, found.layer, found.is_bug) == ("invalid_program", "eager", False)
+    assert "in the same way without the compiler: AssertionError in train.py" in found.summary
+
+
+def test_a_script_that_fails_with_the_compiler_alone_is_told_so() -> None:
+    found = without_finding(failed(fails_uncompiled=False))
+    assert (found.kind, found.layer) == ("not_reproduced", "none")
+    assert "With TORCHDYNAMO_DISABLE=1 the script does not fail" in found.summary
+    assert "TORCHDYNAMO_DISABLE" not in without_finding(failed()).summary
