@@ -124,6 +124,34 @@ def _wrong(
     )
 
 
+def stale_gradient(climber: Climber) -> Diagnosis | None:
+    """The verdict on gradients of a graph that was made earlier, where a fresh compile refuses the
+    call: the graph is used for a program that torch would not compile. None where it is not so.
+    """
+    finding, reused = climber.finding, climber.ladder["compiled"]
+    if not finding.grads or not finding.replay or reused.comparison is None or reused.good:
+        return None
+    excused = excuse(climber, reused, OF_VALUES)
+    if excused is not None:
+        return excused
+    own = climber.ladder[climber.own_name()]
+    summary = (
+        "A compiled graph that is reused returns wrong gradients, where a fresh compile raises"
+        f" {own.failure['exception'] if own.failure else 'an exception'}"
+        f" ({reused.detail or describe(reused.comparison)})."
+    )
+    return make_diagnosis(
+        climber,
+        Kind.STALE_GRAPH,
+        Layer.DYNAMO,
+        summary,
+        (EAGER, AGAIN, EXACT, "compiled", climber.own_name()),
+        signature=Signature(Kind.STALE_GRAPH, Layer.DYNAMO),
+        comparison=reused.comparison,
+        reproduced=(1, 1),
+    )
+
+
 def _undefined(climber: Climber) -> tuple[str, ...]:
     """What the program has in it that is undefined, though it does not explain the difference."""
     met = {"casts": "undefined_casts", "writes": "lost_writes"}

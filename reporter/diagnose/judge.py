@@ -17,7 +17,7 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import EXPORTERS, Compiler, Kind, Layer, RungOutcome, Symptom, assert_never
 from reporter.core.signature import Signature, of_crash
 from reporter.diagnose import limits, stacks
-from reporter.diagnose.differences import difference
+from reporter.diagnose.differences import difference, stale_gradient
 from reporter.diagnose.eager_faults import judge_operator
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
@@ -254,6 +254,9 @@ def _crash(climber: Climber) -> Diagnosis:
         if refused is not None:
             return refused
     names = climb_from_the_top(climber)
+    stale = stale_gradient(climber)
+    if stale is not None:
+        return stale
     own = climber.own_name()
     rung = climber.ladder[own if finding.grads else "compiled"]
     failure = finding.failure or rung.failure

@@ -36,8 +36,6 @@ WRONG = frozenset(
     (
         "aoti_onnx/aoti_counter_buffer",
         "aoti_onnx/aoti_dropout_in_training",
-        "derivatives/backward_hook_added_later",
-        "derivatives/backward_pre_hook_added_later",
         "derivatives/finite_differences_float32",
         "derivatives/tensor_hook_after_graph_break",
         "export/decomposition_adds_mutated_input",

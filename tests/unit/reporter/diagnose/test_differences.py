@@ -682,3 +682,18 @@ def test_values_that_nothing_excuses_come_before_a_side_effect() -> None:
 def test_where_another_eager_run_fails_nothing_is_said_of_side_effects() -> None:
     found, _ = verdict({**LOST_EVERYWHERE, ELSEWHERE: raises()}, comparison=LOST)
     assert not found.is_bug
+
+
+def test_gradients_of_a_reused_graph_that_a_fresh_compile_refuses_are_stale() -> None:
+    rungs = {
+        "compiled": WRONG,
+        "inductor": raises("Unsupported"),
+        "aot_eager": raises("Unsupported"),
+    }
+    found, _ = verdict(rungs, "raised", failure=None, grads="flows.pt", replay=True)
+    assert (found.kind, found.layer, found.is_bug) == ("stale_graph", "dynamo", True)
+    assert "where a fresh compile raises Unsupported" in found.summary
+    found, _ = verdict(
+        {**rungs, "compiled": EQUAL}, "raised", failure=None, grads="flows.pt", replay=True
+    )
+    assert found.kind != "stale_graph"
