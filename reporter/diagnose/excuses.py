@@ -14,12 +14,15 @@ from collectors.protocol import Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.ladder import (
     AGAIN,
+    COMPILED_RANDOM,
     EAGER,
     EXACT,
+    EXPORT,
     FILLED,
     NUDGED,
     NUMPY,
     OTHERWISE,
+    PACKAGE,
     PERTURBED,
     RECAST,
     REORDERED,
@@ -166,18 +169,23 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone."""
     if not climber.ladder.facts.get("random"):
         return None
-    if climber.own_name() != Backend.INDUCTOR or compiled.good:
+    is_package = climber.own_name() == PACKAGE
+    if climber.own_name() != Backend.INDUCTOR and not is_package or compiled.good:
         return None
-    forced = climber.measure("fallback_random")
-    if not forced.good or differs(climber.ladder[Backend.AOT_EAGER]):
-        return None  # aot_eager draws as eager does: no excuse
+    # what comes to Inductor draws as eager does, or random numbers are no excuse; a package is
+    # compiled by torch.compile then, as AOTInductor has no such setting
+    below = EXPORT if is_package else Backend.AOT_EAGER.value
+    name = COMPILED_RANDOM if is_package else "fallback_random"
+    forced = climber.measure(name)
+    if not forced.good or differs(climber.ladder[below]):
+        return None
     return make_diagnosis(
         climber,
         Kind.RNG,
         Layer.NONE,
         "The difference is the random stream: with torch._inductor.config.fallback_random = True"
         f" and the same seed the compiled result agrees with eager (without: {compiled.detail}).",
-        (EAGER, Backend.INDUCTOR.value, "fallback_random"),
+        (EAGER, climber.own_name(), name),
         comparison=compiled.comparison,
     )
 

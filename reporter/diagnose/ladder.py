@@ -50,7 +50,7 @@ DECOMPOSED = "torch.export decomposed"
 #: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
 REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static shapes"
 #: The same module through torch.compile.
-COMPILED = "torch.compile"
+COMPILED, COMPILED_RANDOM = "torch.compile", "torch.compile with fallback_random"
 #: The rungs of an exported program, in the order that localises a fault.
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, COMPILED),
@@ -100,6 +100,11 @@ RUNGS: Mapping[str, Rung] = {
     STATIC: {"how": "compiled", "replay": False, "static": True},
     REFINED: {"how": "compiled", "replay": False},
     COMPILED: {"how": "compiled", "backend": Backend.INDUCTOR.value},
+    COMPILED_RANDOM: {
+        "how": "compiled",
+        "backend": Backend.INDUCTOR.value,
+        "config": {"torch._inductor.config.fallback_random": True},
+    },
 }
 _ENDED_BY_OTHERS = (RungOutcome.DIED, RungOutcome.TIMEOUT)
 

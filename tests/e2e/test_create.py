@@ -95,7 +95,8 @@ def test_a_release_that_cannot_be_had_costs_a_line(
 def test_no_bug_is_a_verdict_and_leaves_no_folder(tmp_path: Path) -> None:
     created = create("both_nan_compare", tmp_path)
     assert created.code == 1, created.talk[-3000:]
-    assert created.document["verdict"]["kind"] == "not_reproduced"
+    assert created.document["verdict"]["kind"] == "invalid_program"
+    assert "in the same way without the compiler" in created.document["verdict"]["summary"]
     assert not created.folder.exists()
 
 

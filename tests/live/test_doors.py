@@ -29,13 +29,13 @@ DEFAULT = (
     "export/called_with_other_batch",
     "export/copy_of_tensor",
     "export/specialised_by_view",
+    "derivatives/backward_hook_added_later",
     "derivatives/graph_used_twice",
 )
 #: Programs whose verdict is wrong; docs/limits.md says why.
 WRONG = frozenset(
     (
         "aoti_onnx/aoti_counter_buffer",
-        "aoti_onnx/aoti_dropout_in_training",
         "derivatives/finite_differences_float32",
         "derivatives/tensor_hook_after_graph_break",
         "export/decomposition_adds_mutated_input",

@@ -10,13 +10,16 @@ import pytest
 
 from reporter.diagnose.ladder import (
     AGAIN,
+    COMPILED_RANDOM,
     EAGER,
     ELSEWHERE,
     EXACT,
+    EXPORT,
     FILLED,
     NUDGED,
     NUMPY,
     OTHERWISE,
+    PACKAGE,
     PERTURBED,
     RECAST,
     REORDERED,
@@ -697,3 +700,14 @@ def test_gradients_of_a_reused_graph_that_a_fresh_compile_refuses_are_stale() ->
         {**rungs, "compiled": EQUAL}, "raised", failure=None, grads="flows.pt", replay=True
     )
     assert found.kind != "stale_graph"
+
+
+def test_a_package_that_draws_other_numbers_is_held_against_torch_compile() -> None:
+    options, drawn = {"compiler": "aoti"}, {"random": ["bernoulli_"]}
+    rungs = {"compiled": WRONG, PACKAGE: WRONG}
+    found, live_call = verdict(rungs, facts=drawn, options=options)
+    assert (found.kind, found.layer) == ("rng", "none")
+    assert COMPILED_RANDOM in live_call.measured() and COMPILED_RANDOM in found.cited
+    for wrong in (EXPORT, COMPILED_RANDOM):
+        found, _ = verdict({**rungs, wrong: WRONG}, facts=drawn, options=options)
+        assert found.is_bug, wrong
