@@ -40,7 +40,7 @@ from collectors.protocol import (
     Rung,
     ScriptGreeting,
 )
-from reporter.core.kinds import Compiler, Symptom
+from reporter.core.kinds import EXPORTERS, Compiler, Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.execution.usage import METER
@@ -286,6 +286,7 @@ class RecordingSession:
             call = message["call"]
             self.begun[call] = message
             self.recording.calls = max(self.recording.calls, call + 1)
+            self.recording.exports |= message["options"].get("compiler") in EXPORTERS
             self.open_call, self.open_since = call, self.clock()
             self.fork_servers.begin(call, message["watched"])
             self._reply()

@@ -26,6 +26,7 @@ def failed(**facts: Any) -> Recording:
 def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_compiler() -> None:
     assert may_fail_uncompiled(failed())
     assert not may_fail_uncompiled(failed(compared=0))
+    assert not may_fail_uncompiled(failed(exports=True))
     assert not may_fail_uncompiled(failed(seconds=1000.0))
     assert not may_fail_uncompiled(failed(exit=0))
     assert not may_fail_uncompiled(failed(script_exception=None))
