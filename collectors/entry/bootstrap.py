@@ -79,10 +79,13 @@ def begin_child(path: str, number: int) -> None:
     """What a process that the program spawns does first; `path` is the program's own spec, `number`
     counts its children.
     """
-    with open(path) as source:
-        spec: protocol.WatchedProgramSpec = json.load(source)
-    load_package()
-    importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
+    try:
+        with open(path) as source:
+            spec: protocol.WatchedProgramSpec = json.load(source)
+        load_package()
+        importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
+    except (OSError, ValueError):  # the tool has gone: the program goes on unwatched
+        pass
 
 
 def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec]) -> Any:

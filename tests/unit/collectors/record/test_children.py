@@ -1,0 +1,46 @@
+"""Processes that a program spawns: they begin as the spec says, and go on where the tool has gone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from collectors.entry import bootstrap
+from collectors.protocol import CHILD_ENDED
+
+ROOT = Path(bootstrap.__file__).parents[2]
+PROGRAM = """\
+import multiprocessing, os, signal, sys
+sys.path.insert(0, {root!r})
+from collectors.record import children
+children.number_children({spec!r}, {folder!r})
+
+
+def work(number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    started = [context.Process(target=work, args=(number,)) for number in range(2)]
+    for process in started:
+        process.start()
+        process.join()
+    print([process.exitcode for process in started])
+"""
+
+
+def test_children_go_on_without_the_tool_and_the_signal_that_ends_one_is_noted(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "program.py"
+    gone = str(tmp_path / "gone" / "spec.json")
+    program.write_text(PROGRAM.format(root=str(ROOT), spec=gone, folder=str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == "[0, -11]\n"
+    assert [path.name for path in tmp_path.glob(f"{CHILD_ENDED}*")] == [f"{CHILD_ENDED}1"]
+    assert (tmp_path / f"{CHILD_ENDED}1").read_text() == "11"
