@@ -49,7 +49,8 @@ _EXPLANATIONS: Mapping[Kind, str] = {
     ),
     Kind.STALE_GRAPH: (
         "A graph that was compiled for earlier inputs is used for these, for which it does not"
-        " hold: a guard is missing. Compiled afresh for these inputs the result is right."
+        " hold: a guard is missing. Compiled afresh for these inputs it is right, or torch refuses"
+        " to compile it."
     ),
     Kind.UNSUPPORTED: (
         "Torch refuses what it does not support, and says so; that is a limit and no fault. Write"
