@@ -4,6 +4,8 @@ instead of them.
 
 from __future__ import annotations
 
+import signal
+
 from collectors.protocol import ScriptException
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Kind, Layer
@@ -63,6 +65,11 @@ def without_finding(recording: Recording) -> Diagnosis:
     internal = judge_script(recording) if may_be_torch(recording) else None
     if internal is not None:
         return internal
+    if may_be_torch(recording) and recording.calls == 0 and recording.script_exception is None:
+        raise CannotJudgeError(
+            f"the script is ended by {signal.Signals(-(recording.exit or 0)).name}, in no call of a"
+            " torch function that can be watched; `python -X faulthandler` tells where that is"
+        )
     explained = explain_check(recording)
     if explained is not None:
         return explained

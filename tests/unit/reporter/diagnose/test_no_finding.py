@@ -4,10 +4,12 @@ says.
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
 
+from reporter.core.errors import CannotJudgeError
 from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, without_finding
 from reporter.recording.findings import Recording
 from tests.support.made_up_call import recording
@@ -58,3 +60,8 @@ def test_a_script_that_fails_with_the_compiler_alone_is_told_so() -> None:
     assert (found.kind, found.layer) == ("not_reproduced", "none")
     assert "With TORCHDYNAMO_DISABLE=1 the script does not fail" in found.summary
     assert "TORCHDYNAMO_DISABLE" not in without_finding(failed()).summary
+
+
+def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -> None:
+    with pytest.raises(CannotJudgeError, match="SIGSEGV, in no call of a torch function"):
+        without_finding(recording(calls=0, compared=0, exit=-signal.SIGSEGV))
