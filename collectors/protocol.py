@@ -209,7 +209,6 @@ class OperatorFacts(TypedDict):
     #: Results within rounding.
     rounded: int
     undefined_casts: List[UndefinedCast]
-    lost_writes: List[LostWrite]
     uninitialized: List[str]
     #: Operators that take a tensor and draw random numbers.
     random: List[str]

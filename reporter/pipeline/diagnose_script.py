@@ -255,13 +255,17 @@ class _Again:
             zeroed.close()
         return recording
 
-    def fails_uncompiled(self, recording: Recording) -> bool:
-        """Whether the script ends in the same exception with the compiler switched off."""
+    def fails_uncompiled(self, recording: Recording) -> bool | None:
+        """Whether the script ends in the same exception with the compiler switched off; None where
+        that run did not come to its end.
+        """
         self.progress.note(
             "the script fails, and no compiled call differs: once more, without the compiler"
         )
         found = self._session(uncompiled=True).run()
         found.close()
+        if found.stopped or found.unsupported is not None or found.exit is None:
+            return None
         return same_ending(recording.script_exception, found.script_exception)
 
     def _watched(self, recording: Recording, number: int) -> Recording:
@@ -302,7 +306,9 @@ def _session(
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), variables
     )
-    reruns = options.jobs if gpu or options.workers == "spawn" else 0
+    # a program that is run again up to one call counts the compiled calls of its own process alone
+    is_other = operators is not None or child is not None
+    reruns = options.jobs if (gpu or options.workers == "spawn") and not is_other else 0
     watching = Watching(options.timeout, every_call, reruns, gpu, operators, child)
     # what is printed has been printed by the first run
     is_first = operators is None and child is None and not uncompiled

@@ -71,7 +71,8 @@ class Recording:
     `operators`: what another run found that held each operator against float64; `right_with_zeros`:
     that the script's check passes where memory that nothing writes to holds zeros. `children`: the
     processes that the program started by multiprocessing and that compiled something.
-    `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of it with the compiler switched off fails in the same way.
+    `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of
+    it with the compiler switched off fails in the same way.
     """
 
     folder: Path

@@ -26,16 +26,15 @@ class OperatorWatch:
     measured: bool = False
     zeroed: bool = False
 
-    def spec(self) -> RecorderSpec:
-        """What the recorder has to know of it."""
-        spec: RecorderSpec = {"folder": str(self.folder), "operators": str(self._counted)}
+    def tell(self, spec: RecorderSpec) -> None:
+        """Puts into `spec` what the recorder has to know of it."""
+        spec["operators"] = str(self._counted)
         if self.number is not None:
             spec["operator"] = self.number
         if self.measured:
             spec["measured"] = str(self._measured)
         if self.zeroed:
             spec["zeroed"] = True
-        return spec
 
     @property
     def _counted(self) -> Path:

@@ -169,7 +169,7 @@ class RecordingSession:
             facts["isolation"] = "rerun"
             facts["check_first"] = _CHECKED_AGAIN
         if self.watching.operators is not None:
-            facts.update(self.watching.operators.spec())
+            self.watching.operators.tell(facts)
         if self.watching.child is not None:
             facts["child"] = self.watching.child
         if self.watching.every_call:

@@ -24,10 +24,10 @@ _NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
 _WIDE = {torch.complex64: torch.complex128}
 #: The error must stay so many times above what the inputs' last bits move.
 _STANDS_OUT = 8.0
-#: Results kept of each sort.
-_MOST_FOUND = 8
 #: How often the inputs are moved to see that.
 _NUDGES = 6
+#: Results kept of each sort.
+_MOST_FOUND = 8
 #: Factors and eigenvalues have no sign or order that is the only right one.
 _NOT_UNIQUE = frozenset(
     "linalg_eig _linalg_eigvals linalg_eigvals _linalg_eigh _linalg_svd linalg_qr geqrf ormqr"
@@ -54,7 +54,6 @@ class OperatorCheck(Watch):
         self.started = time.monotonic()
         self.found: Dict[str, List[OperatorError]] = {"wrong": [], "ill": []}
         self.rounded = 0
-        self.busy = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         wide = self._widened(func, args, kwargs or {})
@@ -117,7 +116,6 @@ class OperatorCheck(Watch):
             "ill": self.found["ill"],
             "rounded": self.rounded,
             "undefined_casts": self.undefined_casts[:20],
-            "lost_writes": self.lost_writes[:20],
             "uninitialized": sorted(set(self.uninitialized)),
             "random": draws,
         }

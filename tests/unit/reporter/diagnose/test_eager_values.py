@@ -19,7 +19,6 @@ NOTHING: dict[str, Any] = {
     "ill": [],
     "rounded": 0,
     "undefined_casts": [],
-    "lost_writes": [],
     "uninitialized": [],
     "random": [],
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.protocol import RecorderSpec
 from reporter.recording.operators import OperatorWatch
 
 
@@ -37,8 +38,15 @@ def test_the_facts_are_those_of_the_run(tmp_path: Path) -> None:
     assert OperatorWatch(tmp_path, measured=True).facts() == {"rounded": 3}
 
 
+def told(watch: OperatorWatch) -> RecorderSpec:
+    spec: RecorderSpec = {"folder": "that of the recording"}
+    watch.tell(spec)
+    return spec
+
+
 def test_a_recorder_is_told_what_is_looked_at_and_nothing_else(tmp_path: Path) -> None:
-    assert set(OperatorWatch(tmp_path).spec()) == {"folder", "operators"}
-    assert OperatorWatch(tmp_path, number=0).spec()["operator"] == 0
-    assert "measured" in OperatorWatch(tmp_path, measured=True).spec()
-    assert OperatorWatch(tmp_path, zeroed=True).spec()["zeroed"] is True
+    assert set(told(OperatorWatch(tmp_path))) == {"folder", "operators"}
+    assert told(OperatorWatch(tmp_path))["folder"] == "that of the recording"
+    assert told(OperatorWatch(tmp_path, number=0))["operator"] == 0
+    assert "measured" in told(OperatorWatch(tmp_path, measured=True))
+    assert told(OperatorWatch(tmp_path, zeroed=True))["zeroed"] is True
