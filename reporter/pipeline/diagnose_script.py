@@ -205,9 +205,10 @@ class _Again:
         """The run in which the child process is watched whose calls fail; the given one, with what
         the others' calls showed, where there is none.
         """
+        count = len(recording.children)
         self.progress.note(
-            f"the script starts processes of its own, and {len(recording.children)} of them compile"
-            " something: once more for each of them"
+            f"the script starts processes of its own, and {count} of them"
+            f" compile{'s' if count == 1 else ''} something: once more for each of them"
         )
         for number in recording.children[:_MOST_CHILDREN]:
             found = self._session(child=number).run()

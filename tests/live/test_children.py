@@ -30,7 +30,11 @@ def test_the_process_whose_call_fails_is_found_and_a_collective_is_no_failure(
 ) -> None:
     found, talk = diagnosed(name, capsys)
     assert (found["kind"], found["layer"]) == (kind, layer), found["summary"]
-    assert "2 of them compile something" in talk
+    # the process that dies takes the other one with it, at times before that one compiles
+    started = (
+        ("1 of them compiles", "2 of them compile") if name == "dies_in_one" else ("2 of them",)
+    )
+    assert any(count in talk for count in started), talk
     if kind == "not_reproduced":
         assert "What 2 compiled calls returned agrees with eager" in str(found["summary"])
 
