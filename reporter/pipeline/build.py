@@ -30,7 +30,6 @@ from reporter.core.operators import operators
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
-from reporter.diagnose.details.suspect import Culprit
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.execution.control import needs_control
 from reporter.execution.journal import Journal
@@ -46,6 +45,7 @@ from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchS
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
+from reporter.report.sections import CulpritSection
 from reporter.verify.ablation import ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.plain import PlainSearch
@@ -448,7 +448,7 @@ class ReproBuilder:
         is_hang = self.recorded.kind == Kind.HANG
         return not (self.as_whole or is_hang or self.backend is not None)
 
-    def _culprit(self, text: str, check: ReproCheck) -> Culprit | None:
+    def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
         itself.
         """

@@ -14,12 +14,11 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
-from reporter.diagnose.details.suspect import Culprit
 from reporter.publish.summary import Summary
 from reporter.reduce.other_failures import Other
 from reporter.reduce.scheduler import Counts
 from reporter.report.recorded_call import Recorded
-from reporter.report.sections import PictureSection, Report, TestSection
+from reporter.report.sections import CulpritSection, PictureSection, Report, TestSection
 from reporter.verify.neighbours import NeighbourResult
 from reporter.whole_model.source_model import Difference
 
@@ -62,7 +61,7 @@ class BuiltRepro:
     cold: tuple[Answer, ...]
     reproduced: tuple[int, int]
     ablation: tuple[Json, ...]
-    culprit: Culprit | None
+    culprit: CulpritSection | None
     counts: Counts
     others: tuple[Other, ...]
     unverified: tuple[Other, ...]

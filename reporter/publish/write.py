@@ -21,6 +21,7 @@ from reporter.core.operators import name_operators, operators
 from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions, Options
 from reporter.core.signature import Signature
+from reporter.diagnose.details import suspect
 from reporter.diagnose.explain import explanation
 from reporter.evidence.repro import ReproEvidence
 from reporter.evidence.trace import checksums
@@ -54,7 +55,6 @@ from reporter.report.recorded_call import Recorded
 from reporter.report.sections import (
     AuditSummary,
     ContrastSection,
-    CulpritSection,
     FailureSection,
     NeighbourRow,
     OtherFinding,
@@ -214,7 +214,7 @@ def _report(
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
-        culprit=section(CulpritSection, built.culprit) if built.culprit else None,
+        culprit=built.culprit,
         sizes_left=tuple(left_over(recorded, built)),
         equivalence=describe_equivalence(recorded, built.candidate.content) if whole else None,
         differs_from_stock=section(StockDifference, stock) if whole and stock else None,
@@ -369,7 +369,7 @@ def _evidence(
         },
         version=version(),
         error_log=log,
-        culprit=built.culprit.phrase() if built.culprit else "",
+        culprit=suspect.place(built.culprit) if built.culprit else "",
         workaround=_workaround(built),
         human_words=options.summary or "",
         key=key_of(built.text),

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as replace_section
+
 from reporter.core.delta_debugging import minimise_list
 from reporter.core.kinds import BACKEND_OF, CRASHES, Backend, Kind, Layer
 from reporter.diagnose.details import switches as table
@@ -22,9 +24,9 @@ from reporter.diagnose.details.experiment import (
     Variation,
     with_switches,
 )
-from reporter.diagnose.details.suspect import Culprit, Tried
 from reporter.diagnose.details.switches import ConfigSwitch
 from reporter.diagnose.details.variation_search import Located, Runner, locate
+from reporter.report.sections import CulpritSection, TriedSection
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
 #: own.
@@ -64,7 +66,7 @@ def find(
     budget: SearchBudget,
     say: Callable[[str], None] = lambda _: None,
     abilities: Abilities = USUAL,
-) -> Culprit:
+) -> CulpritSection:
     """Searches for the culprit of a bug.
 
     `abilities` are what the release can be asked; `say` gets what is being tried.
@@ -106,12 +108,12 @@ class _Search:
         self.not_tried: list[str] = []
         self.operators: list[str] = []
 
-    def find(self) -> Culprit:
+    def find(self) -> CulpritSection:
         """The whole search, in order of what it tells for its time."""
         self.say("culprit: control")
         if not self._control():
-            return self._made(Culprit(self.layer, stable=False))
-        culprit = Culprit(self.layer, stable=True)
+            return self._made(CulpritSection(layer=self.layer, stable=False))
+        culprit = CulpritSection(layer=self.layer, stable=True)
         if not self.tried:  # else the cache is to blame
             culprit = self._bisected(culprit)
             self._singles(culprit)
@@ -122,7 +124,7 @@ class _Search:
         if chosen:
             confirmed = self._confirm(chosen)
         return self._made(
-            replace(
+            replace_section(
                 culprit,
                 workaround=tuple(switch.setting for switch in chosen),
                 confirmed=confirmed,
@@ -130,10 +132,10 @@ class _Search:
             )
         )
 
-    def _made(self, culprit: Culprit) -> Culprit:
+    def _made(self, culprit: CulpritSection) -> CulpritSection:
         rank = {switch: index for index, switch in enumerate(self.switches)}
         order = sorted(self.tried, key=lambda switch: rank.get(switch, -1))
-        return replace(
+        return replace_section(
             culprit,
             switches=tuple(_tried(switch, self.tried[switch]) for switch in order),
             not_tried=tuple(self.not_tried),
@@ -160,7 +162,7 @@ class _Search:
             return trials[-2].bug is False
         return False
 
-    def _bisected(self, culprit: Culprit) -> Culprit:
+    def _bisected(self, culprit: CulpritSection) -> CulpritSection:
         """The subsystem without which the bug is gone, and in it the application that brings it."""
         pairs = [pair for pair in self.abilities.subsystems if _belongs(pair[0], self.layer)]
         deadline = self.started + self.budget * _BISECTION_SHARE
@@ -178,7 +180,7 @@ class _Search:
             for pair, trial in zip(pairs, off, strict=True)
             if trial is not None and trial.detail != "not in this release"
         )
-        culprit = replace(culprit, subsystems=rows)
+        culprit = replace_section(culprit, subsystems=rows)
         for pair, trial in zip(pairs, off, strict=True):
             if trial is not None and trial.bug is False:
                 found = self._named(culprit, pair, (counted or {}).get("/".join(pair)), deadline)
@@ -196,8 +198,8 @@ class _Search:
         return dict(trial.bisect["counts"])
 
     def _named(
-        self, culprit: Culprit, pair: tuple[str, str], total: int | None, deadline: float
-    ) -> Culprit:
+        self, culprit: CulpritSection, pair: tuple[str, str], total: int | None, deadline: float
+    ) -> CulpritSection:
         name = "/".join(pair)
         self.say(f"culprit: {name}, {total or 'unknown number of'} applications")
         found: Located = locate(
@@ -208,7 +210,7 @@ class _Search:
         if not found.exact:
             self.not_tried.append(f"which application of {name}")
         counted = found.below.bisect if found.below and found.exact else None
-        return replace(
+        return replace_section(
             culprit,
             subsystem=name,
             application=found.number,
@@ -218,7 +220,7 @@ class _Search:
             graph_pass=counted.get("pass") if counted else None,
         )
 
-    def _origin(self, culprit: Culprit) -> Culprit:
+    def _origin(self, culprit: CulpritSection) -> CulpritSection:
         """The operator that makes the fault, where the one that bisection ends at only shows it.
 
         The last lowering of fused code brings a bug as soon as there is something to fuse with: its
@@ -241,14 +243,16 @@ class _Search:
         trials = self.runner.run([with_switches(self.base, [one]) for one in switches])
         for switch, trial in zip(switches, trials, strict=True):
             if trial is not None and trial.bug is False:
-                return replace(culprit, operator=switch.fallback[0], application=None, exact=False)
+                return replace_section(
+                    culprit, operator=switch.fallback[0], application=None, exact=False
+                )
         return culprit
 
     def _varied(self, pair: tuple[str, str], most: int | None) -> Variation:
         limit = "all" if most is None else str(most)
         return replace(self.base, name=f"{'/'.join(pair)} {limit}", bisect=(*pair, most))
 
-    def _singles(self, culprit: Culprit) -> None:
+    def _singles(self, culprit: CulpritSection) -> None:
         """Which switches work alone: what the culprit suggests, then the usual axes, the rest, and
         what gives up most.
 
@@ -265,7 +269,7 @@ class _Search:
             if not self._works(self.tried):
                 self._screen(_groups([switch for switch in rest if switch.cost > 1]))
 
-    def _directed(self, culprit: Culprit) -> list[ConfigSwitch]:
+    def _directed(self, culprit: CulpritSection) -> list[ConfigSwitch]:
         """The switches that leave out what was found, and nothing else."""
         found = []
         if culprit.operator is not None:
@@ -302,7 +306,7 @@ class _Search:
                     halves += [group[: len(group) // 2], group[len(group) // 2 :]]
             groups = halves
 
-    def _by_operator(self, culprit: Culprit) -> Culprit:
+    def _by_operator(self, culprit: CulpritSection) -> CulpritSection:
         """Where leaving out every lowering fails for another reason: eager's kernel for one
         operator at a time.
         """
@@ -314,7 +318,9 @@ class _Search:
         gone = [one for one in each if one in self.tried and self.tried[one].bug is False]
         if len(gone) != 1:
             return culprit
-        return replace(culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0])
+        return replace_section(
+            culprit, subsystem="inductor/lowerings", operator=gone[0].fallback[0]
+        )
 
     def _workaround(self) -> tuple[list[ConfigSwitch], bool]:
         """The cheapest switch that works alone, else the smallest set that works; whether it is
@@ -406,8 +412,13 @@ def _contradict(one: ConfigSwitch, other: ConfigSwitch) -> bool:
     )
 
 
-def _tried(switch: ConfigSwitch, trial: Trial) -> Tried:
+def _tried(switch: ConfigSwitch, trial: Trial) -> TriedSection:
     gone = None if trial.bug is None else not trial.bug
-    return Tried(
-        switch.name, switch.setting, switch.meaning, gone, round(trial.seconds, 2), trial.detail
+    return TriedSection(
+        name=switch.name,
+        setting=switch.setting,
+        meaning=switch.meaning,
+        gone=gone,
+        seconds=round(trial.seconds, 2),
+        detail=trial.detail,
     )

@@ -19,7 +19,7 @@ from reporter.core.kinds import (
     RungOutcome,
     Symptom,
 )
-from reporter.diagnose.details import culprit, divergence, graph_breaks, guards
+from reporter.diagnose.details import culprit, divergence, graph_breaks, guards, suspect
 from reporter.diagnose.details.experiment import call_abilities, call_experiment
 from reporter.diagnose.ladder import reference
 from reporter.diagnose.verdict import Diagnosis
@@ -119,10 +119,10 @@ class _Gatherer:
         quiet = nothing_else and not seen and not self.checked
         if quiet and (found.limit_hit or found.graph_breaks):
             kind = Kind.RECOMPILES if found.limit_hit else Kind.GRAPH_BREAK
-            summary = f"{self.diagnosis.summary} But: {found.summary()}."
-            return section(GraphBreakSection, found), Diagnosis(kind, Layer.DYNAMO, summary)
-        self.lines.append(f"Also seen: {found.summary()}.")
-        return section(GraphBreakSection, found), None
+            summary = f"{self.diagnosis.summary} But: {graph_breaks.describe(found)}."
+            return found, Diagnosis(kind, Layer.DYNAMO, summary)
+        self.lines.append(f"Also seen: {graph_breaks.describe(found)}.")
+        return found, None
 
     def divergence(self) -> DivergenceSection | None:
         diagnosis = self.diagnosis
@@ -157,9 +157,10 @@ class _Gatherer:
             self.say,
             call_abilities(diagnosis.finding.live_call, names, self.timeout),
         )
-        if found.sentence():
-            self.lines.append(found.sentence())
-        return section(CulpritSection, found)
+        said = suspect.describe(found)
+        if said:
+            self.lines.append(said)
+        return found
 
 
 def gather(

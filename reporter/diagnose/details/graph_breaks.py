@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from collectors.protocol import GraphBreaks
 from reporter.core.kinds import Backend
 from reporter.recording import questions
 from reporter.recording.findings import Recording
 from reporter.recording.fork_servers import LastCall
+from reporter.report.sections import GraphBreakRow, GraphBreakSection, RecompileRow
 
 #: Dynamo's short names of older releases, in words.
 _IN_WORDS = {
@@ -27,95 +29,46 @@ _IN_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class GraphBreak:
-    """One place where tracing stops, met `count` times.
-
-    `reason` and `explanation` are torch's text, which may quote the program.
-
-    `public` is the part of the reason in torch's own words; `whole` says that the function is not
-    compiled at all.
-    """
-
-    reason: str
-    file: str
-    line: int
-    function: str
-    count: int
-    public: str = ""
-    explanation: str = ""
-    whole: bool = False
-
-
-@dataclass(frozen=True)
-class Recompile:
-    """One repeated compilation: `call` counts the calls with different arguments from 1 (0: not
-    known).
-    """
-
-    call: int
-    guard: str
-    file: str
-    line: int
-    function: str
-    public: str = ""
-
-
-@dataclass(frozen=True)
-class GraphBreakReport:
-    """What one script's compiled callables met.
-
-    `broken` and `recompiled` are the whole script's own counts.
-    """
-
-    graphs: int
-    graph_breaks: tuple[GraphBreak, ...]
-    recompiles: tuple[Recompile, ...]
-    limit: int
-    limit_hit: bool
-    broken: int = 0
-    recompiled: int = 0
-
-    def summary(self) -> str:
-        """One sentence for the user, with the first place of each kind."""
-        parts = []
-        if self.graph_breaks:
-            first = self.graph_breaks[0]
-            where = f"line {first.line} of {Path(first.file).name}, in `{first.function}`"
-            number = _times(len(self.graph_breaks), "graph break", "graph breaks")
-            which = where if len(self.graph_breaks) == 1 else f"the first at {where}"
-            leave = " (the function is not compiled at all)" if first.whole else ""
-            parts.append(f"{number}, {which}: {_in_words(first)}{leave}")
-        elif self.broken:
-            parts.append(_times(self.broken, "graph break", "graph breaks"))
-        times = max(len(self.recompiles), self.recompiled)
-        if times:
-            text = f"recompiled {_times(times, 'time', 'times')}"
-            if self.recompiles:
-                usual = Counter(item.function for item in self.recompiles).most_common(1)[0][0]
-                guards = [item.guard for item in self.recompiles if item.function == usual]
-                text += f", most often `{usual}`; the first guard that failed: {guards[0]}"
-            parts.append(text)
-        if self.limit_hit:
-            parts.append(
-                f"the limit of {self.limit} recompiles was hit, so the function runs uncompiled"
-                " from then on"
-            )
-        return "; ".join(parts)
+def describe(found: GraphBreakSection) -> str:
+    """One sentence for the user, with the first place of each kind."""
+    parts = []
+    if found.graph_breaks:
+        first = found.graph_breaks[0]
+        where = f"line {first.line} of {Path(first.file).name}, in `{first.function}`"
+        number = _times(len(found.graph_breaks), "graph break", "graph breaks")
+        which = where if len(found.graph_breaks) == 1 else f"the first at {where}"
+        leave = " (the function is not compiled at all)" if first.whole else ""
+        parts.append(f"{number}, {which}: {_in_words(first)}{leave}")
+    elif found.broken:
+        parts.append(_times(found.broken, "graph break", "graph breaks"))
+    times = max(len(found.recompiles), found.recompiled)
+    if times:
+        text = f"recompiled {_times(times, 'time', 'times')}"
+        if found.recompiles:
+            usual = Counter(item.function for item in found.recompiles).most_common(1)[0][0]
+            guards = [item.guard for item in found.recompiles if item.function == usual]
+            text += f", most often `{usual}`; the first guard that failed: {guards[0]}"
+        parts.append(text)
+    if found.limit_hit:
+        parts.append(
+            f"the limit of {found.limit} recompiles was hit, so the function runs uncompiled"
+            " from then on"
+        )
+    return "; ".join(parts)
 
 
 def _times(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _in_words(item: GraphBreak) -> str:
+def _in_words(item: GraphBreakRow) -> str:
     known = next((text for name, text in _IN_WORDS.items() if item.reason.startswith(name)), None)
     if known:
         return f"{known} ({item.reason})"
     return f"{item.reason} ({item.explanation.rstrip('.')})" if item.explanation else item.reason
 
 
-def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
+def collect(recording: Recording, timeout: float) -> GraphBreakSection | None:
     """Asks the last call of each callable, if the script counted anything; None if there is nothing
     to complain about.
     """
@@ -127,11 +80,11 @@ def collect(recording: Recording, timeout: float) -> GraphBreakReport | None:
     if not (broken or recompiled or hit):
         return None
     answers = [answer for last in recording.last_calls if (answer := _ask(last, timeout))]
-    breaks = _merged(GraphBreak(**item) for answer in answers for item in answer["graph_breaks"])
-    recompiles = tuple(Recompile(**item) for answer in answers for item in answer["recompiles"])
+    breaks = _merged(GraphBreakRow(**item) for answer in answers for item in answer["graph_breaks"])
+    recompiles = tuple(RecompileRow(**item) for answer in answers for item in answer["recompiles"])
     if not recompiles:
-        recompiles = tuple(Recompile(call=0, **item) for item in counted["failed"])
-    found = GraphBreakReport(
+        recompiles = tuple(RecompileRow(call=0, **item) for item in counted["failed"])
+    found = GraphBreakSection(
         graphs=sum(answer["graphs"] for answer in answers),
         graph_breaks=breaks,
         recompiles=recompiles,
@@ -155,11 +108,11 @@ def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
     return answer.get("graph_breaks")
 
 
-def _merged(breaks: Iterable[GraphBreak]) -> tuple[GraphBreak, ...]:
+def _merged(breaks: Iterable[GraphBreakRow]) -> tuple[GraphBreakRow, ...]:
     """Breaks at one place, met through several callables, as one."""
-    found: dict[tuple[str, str, int], GraphBreak] = {}
+    found: dict[tuple[str, str, int], GraphBreakRow] = {}
     for item in breaks:
         key = (item.reason, item.file, item.line)
         count = item.count + (found[key].count if key in found else 0)
-        found[key] = GraphBreak(**{**asdict(item), "count": count})
+        found[key] = replace(item, count=count)
     return tuple(found.values())

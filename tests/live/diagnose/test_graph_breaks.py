@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from reporter.cli.main import run
-from reporter.diagnose.details.graph_breaks import GraphBreakReport, collect
+from reporter.diagnose.details.graph_breaks import collect, describe
 from reporter.recording.findings import Recording
-from reporter.report.sections import GraphBreakSection, section
+from reporter.report.sections import GraphBreakSection
 from tests.support import interpreter, waiting
 from tests.support.recorded import recorded
 from tests.support.scripts import script
 
-Watched = tuple[Recording, "GraphBreakReport | None"]
+Watched = tuple[Recording, "GraphBreakSection | None"]
 
 
-def graph_breaks(name: str, folder: Path) -> GraphBreakReport:
+def graph_breaks(name: str, folder: Path) -> GraphBreakSection:
     """The graph breaks of a program that runs to its end."""
     with recorded(f"graph_breaks/{name}", folder) as recording:
         assert recording.exit == 0, recording.output
@@ -40,14 +40,14 @@ def printing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         yield recording, collect(recording, 120)
 
 
-def is_placed(found: GraphBreakReport | None, name: str, line: int, words: str) -> None:
+def is_placed(found: GraphBreakSection | None, name: str, line: int, words: str) -> None:
     assert found is not None
     (only,) = found.graph_breaks
     assert (only.line, only.function, only.count, only.whole) == (line, "secret_step", 1, False)
     assert Path(only.file) == script(f"graph_breaks/{name}")
     assert found.graphs == 2 and not found.recompiles and not found.limit_hit
     assert words in only.reason + only.explanation
-    assert f"1 graph break, line {line} of {name}.py, in `secret_step`" in found.summary()
+    assert f"1 graph break, line {line} of {name}.py, in `secret_step`" in describe(found)
 
 
 def test_a_graph_break_at_a_print_is_placed_and_named(printing: Watched) -> None:
@@ -73,7 +73,7 @@ def test_a_break_in_a_loop_leaves_the_function_to_python(tmp_path: Path) -> None
     found = graph_breaks("loop", tmp_path)
     assert found.graphs == 0
     assert [(item.line, item.whole) for item in found.graph_breaks] == [(7, True)]
-    assert "not compiled at all" in found.summary()
+    assert "not compiled at all" in describe(found)
 
 
 def test_fullgraph_does_not_hide_recompiles(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_twelve_numbers_hit_the_limit(tmp_path: Path) -> None:
     assert found.limit == 8 and found.limit_hit
     assert len(found.recompiles) == 7 and found.recompiled == 7
     assert {item.function for item in found.recompiles} == {"secret_power"}
-    assert "the limit of 8 recompiles was hit" in found.summary()
+    assert "the limit of 8 recompiles was hit" in describe(found)
     public = " ".join(item.public for item in found.recompiles)
     assert "secret" not in public and "twelve" not in public and "argument 1" in public
 
@@ -99,9 +99,7 @@ def test_twelve_numbers_hit_the_limit(tmp_path: Path) -> None:
 def test_the_users_words_stay_private(tmp_path: Path) -> None:
     found = graph_breaks("private_words", tmp_path)
     items = (*found.graph_breaks, *found.recompiles)
-    private, public = json.dumps(section(GraphBreakSection, found).to_json()), " ".join(
-        item.public for item in items
-    )
+    private, public = json.dumps(found.to_json()), " ".join(item.public for item in items)
     assert "acme" in private and "secret_step" in private
     users = ("acme", "widgets", "secret_step", "mode", "private_words")
     assert not any(word in public for word in users)

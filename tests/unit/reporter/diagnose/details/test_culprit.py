@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import BACKENDS, SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import Abilities, Trial, Variation
-from reporter.diagnose.details.suspect import Culprit
 from reporter.diagnose.details.switches import applicable
+from reporter.report.sections import CulpritSection
 
 Rule = Callable[[Variation], "bool | None"]
 #: How long one trial really takes where the trials are to overlap.
@@ -66,7 +66,7 @@ def searched(
     layer: str = "inductor",
     jobs: int = 2,
     abilities: Abilities = NOTHING,
-) -> Culprit:
+) -> CulpritSection:
     budget, kind = 1.0, "wrong_result"
     return find(
         compiler,
@@ -76,7 +76,7 @@ def searched(
     )
 
 
-def search(bug: Rule, layer: str = "inductor") -> Culprit:
+def search(bug: Rule, layer: str = "inductor") -> CulpritSection:
     return searched(Compiler(bug), layer)
 
 
@@ -160,7 +160,7 @@ def test_where_no_lowering_can_be_left_out_operators_are_tried_one_by_one() -> N
 CHAIN = [f"aten.{name}.default" for name in ("relu", "abs", "neg", "sum")]
 
 
-def search_in_chain(blamed: list[str]) -> Culprit:
+def search_in_chain(blamed: list[str]) -> CulpritSection:
     """A bug that needs the last of four lowerings, and goes away if eager runs any of `blamed`."""
     pair = ("inductor", "lowerings")
     counted: Json = {"counts": {"/".join(pair): 4}, "operators": CHAIN, "operator": CHAIN[-1]}

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from reporter.diagnose.details.graph_breaks import GraphBreak, GraphBreakReport, Recompile
+from reporter.diagnose.details.graph_breaks import describe
+from reporter.report.sections import GraphBreakRow, GraphBreakSection, RecompileRow
 
 
 def test_the_summary_names_the_usual_function() -> None:
-    again = [Recompile(2, f"n == {n}", "/home/x/a.py", 3, "step") for n in range(2)]
-    found = GraphBreakReport(
+    again = [
+        RecompileRow(call=2, guard=f"n == {n}", file="/home/x/a.py", line=3, function="step")
+        for n in range(2)
+    ]
+    other = RecompileRow(call=2, guard="k == 1", file="/home/x/a.py", line=9, function="other")
+    found = GraphBreakSection(
         graphs=3,
         graph_breaks=(
-            GraphBreak(
-                "generic_jump TensorVariable()", "/home/x/a.py", 7, "step", 2, "generic_jump"
+            GraphBreakRow(
+                reason="generic_jump TensorVariable()",
+                file="/home/x/a.py",
+                line=7,
+                function="step",
+                count=2,
+                public="generic_jump",
             ),
-            GraphBreak("Tensor.item", "/home/x/a.py", 9, "other", 1, "Tensor.item"),
+            GraphBreakRow(
+                reason="Tensor.item",
+                file="/home/x/a.py",
+                line=9,
+                function="other",
+                count=1,
+                public="Tensor.item",
+            ),
         ),
-        recompiles=(Recompile(2, "k == 1", "/home/x/a.py", 9, "other"), *again),
+        recompiles=(other, *again),
         limit=8,
         limit_hit=False,
         recompiled=5,
     )
-    assert found.summary() == (
+    assert describe(found) == (
         "2 graph breaks, the first at line 7 of a.py, in `step`: a branch depends on a tensor's value "
         "(generic_jump TensorVariable()); recompiled 5 times, most often `step`; "
         "the first guard that failed: n == 0"
