@@ -45,12 +45,15 @@ def regressions(torch: str, differs_from: Sequence[Mapping[str, Any]]) -> list[M
 
 def release_rows(report: Mapping[str, Any], others: Mapping[str, str]) -> list[tuple[str, str]]:
     """What was seen on each release, oldest first: this one, those of `differs_from`, and `others`
-    (version -> words).
+    (version -> words). Another build of this release that fails as well says nothing more.
     """
+    own = report["torch"]
     seen, of = report["verdict"]["reproduced"]
     rows = {row["torch"]: "right" for row in report.get("differs_from") or ()}
-    rows.update(others)
-    rows.setdefault(report["torch"], f"fails, {seen} of {of} runs")
+    for release, words in others.items():
+        if _version(release) != _version(own) or release == own or is_right(words) is not False:
+            rows[release] = words
+    rows.setdefault(own, f"fails, {seen} of {of} runs")
 
     def later(one: str, two: str) -> int:
         return int(is_earlier(two, one)) - int(is_earlier(one, two))

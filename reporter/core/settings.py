@@ -293,6 +293,15 @@ class IssueOptions:
             " nowhere else.  [default: those whose environments are cached]"
         ),
     )
+    bisect: bool = _option(
+        False,
+        setting_readers.switch,
+        "--bisect",
+        help=(
+            "Search for the neighbouring releases of which one shows the failure and the other does"
+            " not, and name them in the report. Installs what it asks."
+        ),
+    )
     repo: str | None = _option(
         None,
         setting_readers.text,

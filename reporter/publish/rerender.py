@@ -40,13 +40,15 @@ from templates.evidence import Evidence
 from templates.forms import FormError, IssueForm
 from templates.issue import render_issue
 from templates.page import render_page
-from templates.releases import regressions
+from templates.releases import is_right, regressions
 
 #: In `private/`: the folder of a form of the user's own, and the hash of the issue as it was
 #: written.
 TEMPLATE, WRITTEN = "template.txt", "issue.sha256"
 _DOCUMENT, _ISSUE, _REPRO, _PAGE = "report.json", "issue.md", "repro.py", "report.html"
 _REGRESSION = "module: regression"
+#: Digits of a commit that people read.
+_COMMIT = 10
 
 
 def for_later(form: IssueForm, files: Mapping[str, str]) -> dict[str, str]:
@@ -123,7 +125,8 @@ def _told(folder: Path) -> list[str]:
     files[_PAGE] = render_page(fresh.to_json(), new, _cells(folder))
     files[_DOCUMENT] = fresh.dumps()
     public = public_values(new.environment, new.environment.get("git"))
-    recheck(folder, files, allowed=[key_of(repro), *public])
+    commits = [row.git for row, _ in rows if row.git]
+    recheck(folder, files, allowed=[key_of(repro), *public, *commits])
     for name, text in files.items():
         _replace(folder / name, text)
     if not is_ours:
@@ -148,26 +151,30 @@ def _checks(key: str) -> list[tuple[ReleaseRow, tuple[int, int]]]:
     """What a repro showed the last time on each release, and in how many of how many runs."""
     with open_store() as store:
         rows = store.execute(
-            "SELECT torch, outcome, hits, runs FROM checks WHERE key = ? AND outcome IN"
+            "SELECT torch, outcome, hits, runs, git FROM checks WHERE key = ? AND outcome IN"
             " ('reproduces', 'fixed', 'different') ORDER BY time, id",
             (key,),
         ).fetchall()
     last = {str(row["torch"]): row for row in rows}
     return [
-        (ReleaseRow(torch=torch, outcome=row["outcome"]), (row["hits"], row["runs"]))
+        (
+            ReleaseRow(torch=torch, outcome=row["outcome"], git=row["git"]),
+            (row["hits"], row["runs"]),
+        )
         for torch, row in last.items()
     ]
 
 
 def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
-    """The same in words that `templates.releases` reads."""
+    """The same in words that `templates.releases` reads, with the first digits of the commit."""
+    commit = f" (commit {row.git[:_COMMIT]})" if row.git else ""
     match row.outcome:
         case "reproduces":
-            return f"fails, {runs[0]} of {runs[1]} runs"
+            return f"fails, {runs[0]} of {runs[1]} runs{commit}"
         case "fixed":
-            return "right"
+            return f"right{commit}"
         case "different":
-            return "another failure"
+            return f"another failure{commit}"
         case "cannot_judge":
             return "cannot be judged"
     assert_never(row.outcome)
@@ -175,7 +182,7 @@ def _words(row: ReleaseRow, runs: tuple[int, int]) -> str:
 
 def _labels(report: Report, evidence: Evidence, form: IssueForm | None) -> tuple[str, ...]:
     """The labels, with that of a regression where an earlier release turned out to be right."""
-    right = [{"torch": name} for name, seen in evidence.releases.items() if seen == "right"]
+    right = [{"torch": name} for name, seen in evidence.releases.items() if is_right(seen)]
     if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
         return report.labels
     return (*report.labels, *form.allowed([_REGRESSION]))

@@ -130,10 +130,11 @@ class AuditSummary(Section, frozen=True):
 
 
 class ReleaseRow(Section, frozen=True, kw_only=True):
-    """What the finished repro did on another release."""
+    """What the finished repro did on another release; `git` is the commit that it was built from."""
 
     torch: str
     outcome: CheckOutcome
+    git: str | None = None
 
 
 class ContrastSection(Section, frozen=True, kw_only=True):

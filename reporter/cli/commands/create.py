@@ -18,9 +18,10 @@ def command(options: Options) -> int:
     """
 
     def work() -> shell.CommandResult:
+        from reporter.bisect.of_report import name_neighbours
         from reporter.check.releases import try_releases
         from reporter.pipeline.create import create
 
-        return try_releases(create(options), options)
+        return name_neighbours(try_releases(create(options), options), options)
 
     return shell.finish(options, chain(options, work))

@@ -1,10 +1,10 @@
-"""Which of two releases came first."""
+"""Which of two releases came first, and which rows the table of releases has."""
 
 from __future__ import annotations
 
 import pytest
 
-from templates.releases import is_earlier
+from templates.releases import is_earlier, release_rows
 
 ORDER: list[tuple[str, str, bool]] = [
     ("2.6.0", "2.13.0+cpu", True),
@@ -25,3 +25,16 @@ ORDER: list[tuple[str, str, bool]] = [
 @pytest.mark.parametrize(("one", "two", "expected"), ORDER)
 def test_which_release_came_first(one: str, two: str, expected: bool) -> None:
     assert is_earlier(one, two) is expected
+
+
+@pytest.mark.parametrize(
+    ("words", "is_kept"),
+    [("fails, 1 of 1 runs", False), ("right", True), ("another failure", True)],
+)
+def test_another_build_of_the_same_release_has_a_row_where_it_does_something_else(
+    words: str, is_kept: bool
+) -> None:
+    report = {"torch": "2.13.0+cpu", "verdict": {"reproduced": [3, 3]}}
+    rows = dict(release_rows(report, {"2.13.0": words, "2.6.0": "right"}))
+    assert ("2.13.0" in rows) is is_kept
+    assert rows["2.13.0+cpu"] == "fails, 3 of 3 runs" and rows["2.6.0"] == "right"
