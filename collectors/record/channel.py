@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Tuple
 
 
 class Channel:
@@ -18,10 +18,36 @@ class Channel:
     """
 
     def __init__(self, path: str, patience: Optional[float] = None) -> None:
+        self._path, self._patience = path, patience
+        self.connect()
+
+    def connect(self) -> None:
+        """Connects, or connects again. Raises OSError."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(patience)
-        self._socket.connect(path)
+        self._socket.settimeout(self._patience)
+        self._socket.connect(self._path)
         self._buffer = b""
+        self._identity = _identity(self._socket.fileno())
+
+    def is_cut(self) -> bool:
+        """Whether the program has closed the descriptor under the socket, or has put another in
+        its place.
+        """
+        return _identity(self._socket.fileno()) != self._identity
+
+    def reconnect(self) -> bool:
+        """Connects again where the program has cut the connection; whether that was so.
+
+        What has the descriptor's number by now is the program's, and stays open.
+        """
+        if not self.is_cut():
+            return False
+        self._socket.detach()
+        try:
+            self.connect()
+        except OSError:  # the host has gone, too
+            return False
+        return True
 
     @classmethod
     def adopt(cls, descriptor: int) -> Channel:
@@ -30,6 +56,7 @@ class Channel:
         made._socket = socket.socket(fileno=descriptor)
         made._socket.setblocking(True)
         made._buffer = b""
+        made._identity = _identity(descriptor)
         os.set_inheritable(descriptor, False)
         return made
 
@@ -38,6 +65,8 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message; a vanished host is not the script's problem."""
+        if self.is_cut():
+            return
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
@@ -63,3 +92,12 @@ class Channel:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _identity(descriptor: int) -> Optional[Tuple[int, int]]:
+    """What a descriptor stands for; None if nothing."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..call import failure
 from ..dynamo import counters
-from ..protocol import BeginEvent, CallEvent, FinishedEvent, HostReply, ProgramEnding, RecorderSpec
+from ..protocol import (
+    BeginEvent,
+    CallEvent,
+    FinishedEvent,
+    HostReply,
+    ProgramEnding,
+    RecorderSpec,
+    ScriptGreeting,
+)
 from . import starting
 from .channel import Channel
 from .watched import CompiledCall, Watched, public_options
@@ -51,6 +59,7 @@ class Recorder(CallWatcher):
         """Sends an event and waits for the host's word; a vanished host means: carry on
         unwatched.
         """
+        self._stay_connected()
         self.channel.send(message)
         answer: Optional[HostReply] = self.channel.receive()
         if answer is None:
@@ -64,6 +73,14 @@ class Recorder(CallWatcher):
             if answer.get("found") and self.found is not None:
                 self.found()
         return answer
+
+    def _stay_connected(self) -> None:
+        """A program may close every descriptor that it does not know, as services do; it stays
+        watched.
+        """
+        if self.channel.reconnect():
+            greeting: ScriptGreeting = {"role": "script", "pid": os.getpid()}
+            self.channel.send(greeting)
 
     def watch(self, call: CompiledCall) -> Any:
         """Runs one outermost call, with a look at it if it is its turn."""
@@ -265,4 +282,5 @@ class Recorder(CallWatcher):
                 "compilations": counters.count_compilations(),
                 **ending,
             }
+            self._stay_connected()
             self.channel.send(finished)

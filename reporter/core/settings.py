@@ -171,7 +171,8 @@ class WorkOptions:
         setting_readers.seconds,
         "--timeout",
         metavar="SECONDS",
-        help="Longest that one run may take.  [default: 300]",
+        help="Longest that one run may take; the script itself: without a sign of life."
+        "  [default: 300]",
     )
     memory: float = _option(
         4.0,

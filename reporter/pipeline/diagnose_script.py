@@ -310,7 +310,9 @@ def _session(
     # a program that is run again up to one call counts the compiled calls of its own process alone
     is_other = operators is not None or child is not None
     reruns = options.jobs if (gpu or options.workers == "spawn") and not is_other else 0
-    watching = Watching(options.timeout, every_call, reruns, gpu, operators, child)
+    # with a budget the script's share of it is all that it has
+    longest = options.timeout if options.budget else None
+    watching = Watching(options.timeout, every_call, reruns, gpu, operators, child, longest)
     # what is printed has been printed by the first run
     is_first = operators is None and child is None and not uncompiled
     echo = _echo(options.json) if is_first else None

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from collectors.protocol import ProgramStart
-from reporter.core.errors import UsageError
+from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import assert_never
 from reporter.core.settings import ProgramOptions
 from reporter.execution import interpreter, launch
@@ -273,12 +273,18 @@ def _text(options: ProgramOptions, python: Path) -> Way:
 
 def refuse_run(way: Way, recording: Recording) -> None:
     """Says so where the run could not be what was meant: nothing to call, no test, tests in other
-    processes.
+    processes; or where the program has ended its own watcher.
 
-    Raises UsageError.
+    Raises UsageError, CannotJudgeError.
     """
     if recording.unusable:
         raise UsageError(recording.unusable)
+    if recording.parent_ended_by and not recording.findings:
+        raise CannotJudgeError(
+            "while the script ran, the process that had started it was ended"
+            f" ({recording.parent_ended_by}), so nobody saw how the script ends; leave out what"
+            " kills its parent process"
+        )
     if way.kind != "module" or way.command[0] != "pytest" or recording.findings:
         return
     if recording.elsewhere and not recording.calls:

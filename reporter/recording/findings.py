@@ -72,7 +72,8 @@ class Recording:
     that the script's check passes where memory that nothing writes to holds zeros. `children`: the
     processes that the program started by multiprocessing and that compiled something.
     `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of
-    it with the compiler switched off fails in the same way.
+    it with the compiler switched off fails in the same way. `parent_ended_by`: the signal by which
+    the process ended that had started the program, before the program did.
     """
 
     folder: Path
@@ -99,6 +100,7 @@ class Recording:
     children: tuple[int, ...] = ()
     exports: bool = False
     fails_uncompiled: bool | None = None
+    parent_ended_by: str | None = None
 
     def add(self, finding: Finding) -> bool:
         """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.

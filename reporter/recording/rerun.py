@@ -26,6 +26,7 @@ from typing import Any, cast
 from collectors.protocol import CallAnswer, CallRequest, ProgramStart, RecorderSpec, RerunSpec
 from reporter.core.plain import Json
 from reporter.execution import launch
+from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording.call_session import Connection
 from reporter.recording.questions import Answered, CallQuestion
@@ -55,13 +56,13 @@ class RerunProgram:
 
     def start(
         self, spec: Path, facts: RecorderSpec | RerunSpec, **options: Any
-    ) -> subprocess.Popen[bytes]:
-        """Starts it in a session of its own with `facts` for the collectors, written to `spec`;
-        `options` go to Popen.
+    ) -> SupervisedProgram:
+        """Starts it under a supervisor with `facts` for the collectors, written to `spec`;
+        `options` go to SupervisedProgram.
         """
         spec.write_text(json.dumps({**self.way, **facts}))
         METER.add(processes=1)
-        return subprocess.Popen(
+        return SupervisedProgram(
             [
                 str(self.python),
                 str(launch.COLLECTORS / "entry" / "bootstrap.py"),
@@ -71,7 +72,6 @@ class RerunProgram:
             cwd=self.cwd,
             env=self.environment,
             stdin=launch.standard_input(),
-            start_new_session=True,
             **options,
         )
 
@@ -189,7 +189,7 @@ class _Again:
 
     def end(self) -> None:
         """Kills it with everything it has started, and takes its files."""
-        launch.end_session(self._process)
+        self._process.end()
         for ending in ("json", "log"):
             self._file("rerun", ending).unlink(missing_ok=True)
 

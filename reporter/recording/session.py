@@ -43,6 +43,7 @@ from collectors.protocol import (
 from reporter.core.kinds import EXPORTERS, Compiler, Symptom
 from reporter.core.plain import Json
 from reporter.execution import launch
+from reporter.execution.supervised import SupervisedProgram
 from reporter.execution.usage import METER
 from reporter.recording import questions, side_effects
 from reporter.recording.call_session import Connection, ForkedCallSession
@@ -52,6 +53,10 @@ from reporter.recording.operators import OperatorWatch
 from reporter.recording.rerun import ProgramRuns, RerunProgram
 
 _MAX_FINDINGS = 4
+#: So many times its limit a script may take that goes on showing signs of life.
+_MOST_LIMITS = 4
+#: Seconds in which a program that has let go of its connection is gone, if that was its end.
+_LAST_MOMENTS = 1.0
 #: The first calls of a callable that are looked at in any case, where each look means that the
 #: program runs again.
 _CHECKED_AGAIN = 2
@@ -79,7 +84,8 @@ class WatchedProgram:
 class Watching:
     """How closely a program is watched.
 
-    `timeout` is the script's own limit in seconds. `every_call` compares all calls, else the first
+    `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
+    of something compiled, or a word. `longest` is for the whole script. `every_call` compares all calls, else the first
     ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
     runs of the program at a time answer what is asked. With `gpu`, none of them is started before
     it is needed while the program itself holds memory there. With `operators` the calls of torch's
@@ -93,6 +99,7 @@ class Watching:
     gpu: bool = False
     operators: OperatorWatch | None = None
     child: int | None = None
+    longest: float | None = None
 
 
 class RecordingSession:
@@ -113,12 +120,16 @@ class RecordingSession:
         self.program = program
         self.watching = watching
         self.timeout = watching.timeout
+        self.longest = watching.longest or _MOST_LIMITS * watching.timeout
         self.clock = clock
         self.echo = echo
         self.talk = talk
         self.recording = Recording(self._folder())
         self.runs = self._runs() if watching.reruns else None
         self._judging = 0.0
+        self._is_judging = False
+        self._alive = clock()
+        self._process: SupervisedProgram | None = None
         self.fork_servers = ForkServers(
             self.recording.folder, self.runs.live_call if self.runs else None
         )
@@ -145,7 +156,7 @@ class RecordingSession:
     def _runs(self) -> ProgramRuns:
         folder, at_once, ahead = self.recording.folder, self.watching.reruns, not self.watching.gpu
         program, cache = self._rerun_program(), self.program.cache
-        return ProgramRuns(program, folder, cache, at_once, self.timeout, ahead)
+        return ProgramRuns(program, folder, cache, at_once, self.longest, ahead)
 
     def _listen(self) -> socket.socket:
         """The server at the socket `s` of the folder, which answers as soon as it can be seen
@@ -174,8 +185,8 @@ class RecordingSession:
             facts["child"] = self.watching.child
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
-        started = self.clock()
-        process = self._rerun_program().start(
+        started = self._alive = self.clock()
+        process = self._process = self._rerun_program().start(
             spec, facts, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         assert process.stdout is not None
@@ -184,7 +195,7 @@ class RecordingSession:
         try:
             self._wait(process, started)
         except BaseException:
-            launch.end_session(process)
+            process.end()
             self.recording.close()
             raise
         finally:
@@ -193,33 +204,36 @@ class RecordingSession:
         self.finished.wait(timeout=2)
         self.recording.seconds = self.clock() - started
         self.recording.output = bytes(self._log).decode(errors="replace")
-        self._conclude(process.returncode)
+        self.recording.parent_ended_by = process.lost
+        self._conclude(process.returncode if process.lost is None else None)
         return self.recording
 
-    def _wait(self, process: subprocess.Popen[bytes], started: float) -> None:
+    def _wait(self, process: SupervisedProgram, started: float) -> None:
         while process.poll() is None:
             try:
                 process.wait(timeout=0.25)
             except subprocess.TimeoutExpired:
                 pass
             if self.recording.unsupported == "CUDA":
-                launch.end_session(process)  # it has to be run again in another way
+                process.end()  # it has to be run again in another way
                 return
             now = self.clock()
             stuck = self.open_call is not None and now - self.open_since > self.timeout
-            if stuck or now - started - self._judging > self.timeout:
+            silent = not self._is_judging and now - self._alive > self.timeout
+            if stuck or silent or now - started - self._judging > self.longest:
                 with self._lock:
                     call = self.open_call
-                launch.end_session(process)
+                process.end()
                 if call is not None:
                     self._add(call, Symptom.HANG)
                 else:
                     self.recording.stopped = True
-                    self.talk(f"the script was stopped after {self.timeout:.0f} s (--timeout)")
+                    self.talk(f"the script was stopped after {now - started:.0f} s (--timeout)")
                 return
 
     def _pump(self, stream: IO[bytes]) -> None:
         while chunk := stream.read1(1 << 16):  # type: ignore[attr-defined]
+            self._alive = self.clock()
             if len(self._log) < 1 << 22:
                 self._log += chunk
             if self.echo is not None:
@@ -243,7 +257,7 @@ class RecordingSession:
         def gone() -> None:
             if fork_server is not None:
                 fork_server.detach()
-            if self._script is connection:
+            if self._script is connection and self._has_ended():
                 self.finished.set()
 
         connection = Connection(peer, gone)
@@ -252,6 +266,7 @@ class RecordingSession:
             nonlocal fork_server
             if message.get("role") == "script":
                 self._script = connection
+                self._alive = self.clock()
                 self._greeted(cast(ScriptGreeting, message))
             elif message.get("role") == "fork_server":
                 fork_server = self._attached(cast(ForkServerGreeting, message), connection)
@@ -262,6 +277,18 @@ class RecordingSession:
                 self._event(cast(ProgramEvent, message))
 
         connection.read(handle)
+
+    def _has_ended(self) -> bool:
+        """Whether a program whose connection has ended has done so itself; one that has closed it
+        connects again at its next call or its end.
+        """
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(timeout=_LAST_MOMENTS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
         live_call = self.fork_servers.live_call(greeting["call"])
@@ -289,13 +316,18 @@ class RecordingSession:
             self.recording.exports |= message["options"].get("compiler") in EXPORTERS
             self.open_call, self.open_since = call, self.clock()
             self.fork_servers.begin(call, message["watched"])
+            self._alive = self.clock()
             self._reply()
         else:
             call, since = message["call"], self.clock()
             if self.open_call == call:
                 self.took[call] = since - self.open_since
             self.open_call = None
-            self._judge(message)
+            self._is_judging = True
+            try:
+                self._judge(message)
+            finally:
+                self._alive, self._is_judging = self.clock(), False
             if self.runs:  # what the runs of it take is not the program's time
                 self._judging += self.clock() - since
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from reporter.core.errors import CannotJudgeError
 from reporter.recording import questions
+from reporter.recording.entry_points import Way, refuse_run
 from reporter.recording.findings import Recording
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
@@ -188,6 +190,21 @@ def test_unusual_scripts_end_as_they_do_alone(name: str, code: int, record: Reco
     assert symptoms(recording) == []
 
 
+def test_a_script_that_ends_its_parent_does_not_end_the_tool(record: Record) -> None:
+    recording = record("ends_its_parent", python=interpreter.COLD)
+    assert (recording.parent_ended_by, recording.exit, recording.calls) == ("SIGKILL", None, 0)
+    with pytest.raises(CannotJudgeError, match="was ended.*SIGKILL"):
+        refuse_run(Way("script", ("script.py",), Path()), recording)
+    recording.close()
+
+
+@pytest.mark.parametrize("name", ["closes_descriptors", "puts_a_file_in_place"])
+def test_a_script_that_takes_the_recorders_descriptor_is_watched(name: str, record: Record) -> None:
+    recording = record(name)
+    assert recording.exit == 0, recording.output
+    assert symptoms(recording) == [(0, "differs")]
+
+
 def test_a_socket_is_seen_only_once_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +232,12 @@ def test_a_script_that_does_not_end_is_stopped_and_no_call_is_blamed(tmp_path: P
     recording = watch(scripts.text("verdicts/hang_after_the_call"), tmp_path)
     assert recording.stopped
     assert symptoms(recording) == []
+
+
+def test_the_limit_starts_anew_with_each_sign_of_life(tmp_path: Path) -> None:
+    recording = watch(scripts.text("recording/waits_before_it_compiles"), tmp_path)
+    assert not recording.stopped
+    assert symptoms(recording) == [(1, "differs")]
 
 
 def test_a_call_that_does_not_end_is_found_by_the_sessions_clock(tmp_path: Path) -> None:
