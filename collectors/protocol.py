@@ -181,6 +181,8 @@ class RecorderSpec(_RecorderSpec, total=False):
     child: int
     #: File descriptors by which its parent waits for the process's end.
     pipes: List[int]
+    #: Stands in each message of the recorder of a stranger's program, whose reaches are told.
+    key: str
     #: Nothing is forked: what calls can reach is kept, for a program that is run again.
     isolation: Literal["rerun"]
 
@@ -389,6 +391,13 @@ class UnsupportedEvent(TypedDict):
     reason: Literal["CUDA", "ranks"]
 
 
+class ReachedEvent(TypedDict):
+    """A stranger's program reaches for what records it (`record.guard`); there is no answer."""
+
+    event: Literal["reached"]
+    what: str
+
+
 class _ProgramEnding(TypedDict):
     #: Exit code.
     exit: int
@@ -451,7 +460,7 @@ CallEvent = Union[
     UncheckedEvent,
     UnsupportedEvent,
 ]
-ProgramEvent = Union[CallEvent, FinishedEvent]
+ProgramEvent = Union[CallEvent, ReachedEvent, FinishedEvent]
 
 
 class HostReply(TypedDict, total=False):

@@ -96,10 +96,16 @@ def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec
         return importlib.import_module(PACKAGE + ".record.rerun").Rerun(spec)
     if "child" in spec:
         return importlib.import_module(PACKAGE + ".record.children").Parent()
-    channel = importlib.import_module(PACKAGE + ".record.channel").Channel(spec["socket"])
+    channels = importlib.import_module(PACKAGE + ".record.channel")
+    channels.Channel.key = spec.get("key", "")
+    channel = channels.Channel(spec["socket"])
     greeting: protocol.ScriptGreeting = {"role": "script", "pid": os.getpid()}
     channel.send(greeting)
-    return importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
+    made = importlib.import_module(PACKAGE + ".record.recorder").Recorder(channel, spec)
+    if "key" in spec:
+        guards = importlib.import_module(PACKAGE + ".record.guard")
+        guards.install(channel, spec["folder"], spec["key"])
+    return made
 
 
 def _show(error: BaseException) -> None:

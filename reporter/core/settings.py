@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core import setting_readers
+from reporter.core.plain import Json
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class InterpreterOptions(PlaceOptions):
 class ProgramOptions(InterpreterOptions):
     """The program to look at.
 
-    `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `resume`,
+    `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `untrusted` is
+    told how the run of a stranger's program ended, and what of its recorder it reached for. `resume`,
     absolute, is the folder of an interrupted run, which needs no program any more.
     """
 
@@ -127,6 +129,7 @@ class ProgramOptions(InterpreterOptions):
         help="Run a module as `python -m` does; what follows it belongs to the module.",
     )
     args: tuple[str, ...] = ()
+    untrusted: Callable[[Json], None] | None = None
     attach: Path | None = _option(
         None,
         setting_readers.path,

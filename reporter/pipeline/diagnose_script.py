@@ -163,6 +163,8 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
     for note in way.notes:
         progress.note(note)
     recording = _session(options, way, python, folder, progress).run()
+    if options.untrusted is not None:
+        options.untrusted(_account(recording))
     gpu = recording.unsupported == "CUDA"
     if gpu:
         progress.note(
@@ -189,6 +191,19 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
     elif not recording.findings and may_fail_uncompiled(recording):
         recording.fails_uncompiled = again.fails_uncompiled(recording)
     return recording
+
+
+def _account(recording: Recording) -> Json:
+    """How a stranger's program ended, as its supervisor saw it and as it says itself."""
+    raised = recording.script_exception
+    return {
+        "exit": recording.ended,
+        "said": recording.exit,
+        "exception": raised["class"] if raised else None,
+        "calls": recording.calls,
+        "compared": recording.compared,
+        "reached": list(recording.reached),
+    }
 
 
 @dataclass(frozen=True)
@@ -312,7 +327,10 @@ def _session(
     reruns = options.jobs if (gpu or options.workers == "spawn") and not is_other else 0
     # with a budget the script's share of it is all that it has
     longest = options.timeout if options.budget else None
-    watching = Watching(options.timeout, every_call, reruns, gpu, operators, child, longest)
+    guarded = options.untrusted is not None
+    watching = Watching(
+        options.timeout, every_call, reruns, gpu, operators, child, longest, guarded
+    )
     # what is printed has been printed by the first run
     is_first = operators is None and child is None and not uncompiled
     echo = _echo(options.json) if is_first else None

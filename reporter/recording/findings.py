@@ -73,7 +73,9 @@ class Recording:
     processes that the program started by multiprocessing and that compiled something.
     `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of
     it with the compiler switched off fails in the same way. `parent_ended_by`: the signal by which
-    the process ended that had started the program, before the program did.
+    the process ended that had started the program, before the program did. `ended`: the exit code
+    that the supervisor saw, where `exit` is the program's own word. `reached`: what of its recorder
+    a stranger's program reached for.
     """
 
     folder: Path
@@ -101,6 +103,8 @@ class Recording:
     exports: bool = False
     fails_uncompiled: bool | None = None
     parent_ended_by: str | None = None
+    ended: int | None = None
+    reached: list[str] = field(default_factory=list)
 
     def add(self, finding: Finding) -> bool:
         """Takes a finding in, unless one like it is known; it replaces lesser ones of its call.

@@ -9,6 +9,7 @@ call instead (`rerun`).
 
 from __future__ import annotations
 
+import secrets
 import signal
 import socket
 import subprocess
@@ -85,7 +86,8 @@ class Watching:
     """How closely a program is watched.
 
     `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
-    of something compiled, or a word. `longest` is for the whole script. `every_call` compares all calls, else the first
+    of something compiled, or a word. `longest` is for the whole script. With `guarded` the program
+    is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the first
     ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
     runs of the program at a time answer what is asked. With `gpu`, none of them is started before
     it is needed while the program itself holds memory there. With `operators` the calls of torch's
@@ -100,6 +102,7 @@ class Watching:
     operators: OperatorWatch | None = None
     child: int | None = None
     longest: float | None = None
+    guarded: bool = False
 
 
 class RecordingSession:
@@ -130,6 +133,7 @@ class RecordingSession:
         self._is_judging = False
         self._alive = clock()
         self._process: SupervisedProgram | None = None
+        self._key = secrets.token_hex(16) if watching.guarded else ""
         self.fork_servers = ForkServers(
             self.recording.folder, self.runs.live_call if self.runs else None
         )
@@ -183,6 +187,8 @@ class RecordingSession:
             self.watching.operators.tell(facts)
         if self.watching.child is not None:
             facts["child"] = self.watching.child
+        if self._key:
+            facts["key"] = self._key
         if self.watching.every_call:
             facts["check_first"] = 1 << 30
         started = self._alive = self.clock()
@@ -205,6 +211,8 @@ class RecordingSession:
         self.recording.seconds = self.clock() - started
         self.recording.output = bytes(self._log).decode(errors="replace")
         self.recording.parent_ended_by = process.lost
+        stopped = self.recording.stopped or process.lost is not None
+        self.recording.ended = None if stopped else process.returncode
         self._conclude(process.returncode if process.lost is None else None)
         return self.recording
 
@@ -264,7 +272,11 @@ class RecordingSession:
 
         def handle(message: Json) -> None:
             nonlocal fork_server
-            if message.get("role") == "script":
+            if self._key and message.pop("key", None) != self._key:
+                self._note_reach("the recorder's own messages")
+            elif message.get("role") == "script":
+                if self._key and self._script is not None:
+                    self._note_reach("the recorder's connection")
                 self._script = connection
                 self._alive = self.clock()
                 self._greeted(cast(ScriptGreeting, message))
@@ -306,9 +318,17 @@ class RecordingSession:
         fatal = Symptom.RAISED in symptoms or Symptom.DIED in symptoms
         self._script.send({"watch": not enough and not fatal, **answer})
 
+    def _note_reach(self, what: str) -> None:
+        if what not in self.recording.reached:
+            self.recording.reached.append(what)
+
     def _event(self, message: ProgramEvent) -> None:
         if message["event"] == "finished":
+            if self.finished.is_set() and self._key:
+                self._note_reach("the recorder's own messages")
             self._finished(message)
+        elif message["event"] == "reached":
+            self._note_reach(str(message["what"]))
         elif message["event"] == "begin":
             call = message["call"]
             self.begun[call] = message

@@ -13,6 +13,8 @@ from reporter.core.kinds import Kind
 from reporter.core.version import VERSION
 from reporter.report.labels import labels
 from reporter.tracker.plain_text import plain
+from reporter.triage.decide import best
+from reporter.triage.observers import fails_without
 from reporter.triage.result import Triage
 from templates import render
 from templates.text import shorten, tidy_log
@@ -84,6 +86,29 @@ def mark(result: Triage) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def _explanation(result: Triage) -> str:
+    """Why the runs may show the failure while no compiled call that was compared differs; empty
+    where that is not so.
+    """
+    judged = result.judged
+    if result.status != "reproduces" or judged is None or judged.kind is None or judged.is_bug:
+        return ""
+    if fails_without(result.runs[best(result.runs)], result.control):
+        return "With `TORCHDYNAMO_DISABLE=1` it fails in the same way, so without the compiler."
+    compared = f"{judged.account.compared} of {judged.account.calls}"
+    alone = (
+        " With `TORCHDYNAMO_DISABLE=1` it passes."
+        if result.control is not None and result.control.telling.outcome == "passes"
+        else ""
+    )
+    return (
+        "The table has what the program itself shows, its exit code and its error, against what the"
+        " issue states. Measured beside it was another thing: whether compiled calls return what"
+        f" eager mode returns ({compared} calls were compared, and none differs). So the failure"
+        f" lies in what these calls did not return, or in a call that was not compared.{alone}"
+    )
+
+
 def comment(result: Triage) -> str:
     """The suggested comment as Markdown; empty where there is nothing that a stranger should be
     told.
@@ -96,6 +121,7 @@ def comment(result: Triage) -> str:
     shown = next((runs.telling for runs in result.runs if runs.telling.match == "same"), None)
     shown = shown or next((runs.telling for runs in result.runs if runs.failed), None)
     log = tidy_log(plain(shown.stderr)).strip() if shown is not None else ""
+    judged = result.judged if result.judged is not None and result.judged.kind else None
     repro = result.minimal.text if result.minimal is not None else ""
     return render(
         "triage.md.j2",
@@ -113,11 +139,15 @@ def comment(result: Triage) -> str:
             )
             for runs in result.runs
         ],
-        judged=result.judged if result.judged is not None and result.judged.kind else None,
+        judged=judged,
         repro=shorten(repro, _REPRO),
         changes=result.repro.changes if result.repro is not None else (),
         statements=result.minimal.statements if result.minimal is not None else 0,
         seen=dict(result.minimal.seen) if result.minimal is not None else {},
+        explained=_explanation(result),
+        control=result.control.telling.outcome if result.control is not None else "",
+        ran=bool(result.runs),
+        contained=result.contained,
         log=shorten(log, _LOG) if result.status in ("reproduces", "different") else "",
         duplicates=[c for c in result.duplicates if c.is_likely and c.number],
         version=VERSION,

@@ -4,6 +4,7 @@ sandbox.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Literal
 from reporter.core.kinds import assert_never
 from reporter.core.plain import Json
 from reporter.execution.compiler_cache import place_of
+from reporter.execution.control import VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
@@ -38,6 +40,7 @@ class Attempt:
     """One run.
 
     `match`: whether it failed as the issue states; `failure` is its last exception, on one line.
+    `exit` is its exit code, negative for a signal; None where a limit ended it.
     """
 
     outcome: AttemptOutcome
@@ -47,6 +50,7 @@ class Attempt:
     stdout: str
     seconds: float
     detail: str = ""
+    exit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,9 +108,10 @@ def run(
     memory: int,
     trust: bool,
     times: int = 3,
+    compiled: bool = True,
 ) -> Attempts:
     """Runs the repro once, and where that leaves a doubt `times` times: it passed where a failure
-    is stated, or failed otherwise.
+    is stated, or failed otherwise. Without `compiled` the compiler is switched off.
 
     Raises CannotJudgeError if there is no sandbox.
     """
@@ -122,6 +127,7 @@ def run(
         files={"repro.py": text},
         limits=Limits(seconds=seconds, memory=memory),
         folders=folders if not trust else {},
+        environment={} if compiled else {VARIABLE: "1"},
         trust=trust,
     ) as sandbox:
         for _ in range(max(1, times)):
@@ -145,8 +151,11 @@ def _attempt(result: SandboxResult, wanted: Stated, shown: Sequence[str]) -> Att
         failure = (
             f"{last.name}: {last.message}".rstrip(": ") if last else f"exit code {result.exit}"
         )
+    code = result.exit
+    if result.signal is not None:
+        code = -getattr(signal, result.signal, 0) or None
     return Attempt(
-        outcome, match, failure, stderr[-8000:], stdout[-4000:], result.seconds, result.detail
+        outcome, match, failure, stderr[-8000:], stdout[-4000:], result.seconds, result.detail, code
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
+from reporter.triage.observers import disagreement
 from reporter.triage.result import Status
 from reporter.triage.stated import Sort, Stated
 from reporter.triage.verdict import Judged
@@ -25,9 +26,20 @@ _FAILURES: Mapping[Sort, frozenset[Kind]] = {
 _NOTHING_SEEN = RIGHT_BUT_SLOW | {Kind.NOT_REPRODUCED}
 
 
-def decide(says: Stated, runs: Sequence[Attempts], judged: Judged | None) -> tuple[Status, str]:
-    """The status and why, in one sentence that names the release."""
+def decide(
+    says: Stated,
+    runs: Sequence[Attempts],
+    judged: Judged | None,
+    control: Attempts | None = None,
+) -> tuple[Status, str]:
+    """The status and why, in one sentence that names the release.
+
+    `control` are runs without the compiler, where there are any.
+    """
     ran = runs[best(runs)]
+    doubt = disagreement(ran, control, judged)
+    if doubt is not None:
+        return "cannot_judge", f"With torch {ran.torch} {doubt}."
     verdict = judged if judged is not None and judged.kind else None
     found = _by_verdict(says, ran, verdict) if verdict is not None else None
     found = found or _by_run(says, ran)

@@ -22,6 +22,7 @@ from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.extract import Refusal, Repro, devices, extract
+from reporter.triage.observers import ends_otherwise
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
 from reporter.triage.stated import Stated, read_stated
@@ -35,6 +36,8 @@ def found(name):
     except (ImportError, ValueError): return False
 answer(missing=[name for name in sys.argv[1:] if not found(name)])
 """
+#: Plain runs that may still end as the watched one did, where none has.
+_MORE_RUNS = 2
 #: Seconds for one run of what was posted, by the receiving side's rules.
 RUN_SECONDS = 120.0
 
@@ -95,10 +98,12 @@ def triage(
         user.say(f"running the repro with torch {info.torch}")
         runs.append(_run(info, found.text, says, wanted))
     judged = _verdict(found, runs, wanted, user)
-    status, sentence = decide(says, runs, judged)
+    runs, control = _observe(found, says, runs, judged, wanted, user)
+    status, sentence = decide(says, runs, judged, control)
     result = Triage(
         thread, status, sentence, says, found, None, tuple(runs), judged, contained=not wanted.trust
     )
+    result = replace(result, control=control)
     if lacking is not None and status != "reproduces":
         return _answered(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, user) if judged is not None else None
@@ -131,6 +136,33 @@ def _verdict(
     verb = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
     return _judge(verb, wanted.places[number], repro.text, wanted)
+
+
+def _observe(
+    repro: Repro,
+    says: Stated,
+    runs: Sequence[Attempts],
+    judged: Judged | None,
+    wanted: TriageRequest,
+    user: Says,
+) -> tuple[list[Attempts], Attempts | None]:
+    """The second observer of a verdict: more plain runs, where none has ended as the watched one,
+    and one without the compiler of a program that fails.
+    """
+    number, found = best(runs), list(runs)
+    if judged is None or judged.kind is None:
+        return found, None
+    info = wanted.places[number]
+    for _ in range(_MORE_RUNS):
+        if ends_otherwise(found[number], judged):
+            more = _run(info, repro.text, says, replace(wanted, runs=1))
+            attempts = (*found[number].attempts, *more.attempts)
+            found[number] = replace(found[number], attempts=attempts)
+    if found[number].telling.outcome not in ("fails", "dies"):
+        return found, None
+    user.say(f"running the repro with torch {info.torch}, without the compiler")
+    control = _run(info, repro.text, says, replace(wanted, runs=1), compiled=False)
+    return found, control
 
 
 def _without_device(result: Triage, lacking: Refusal) -> Triage:
@@ -180,7 +212,9 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     )
 
 
-def _run(info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest) -> Attempts:
+def _run(
+    info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest, compiled: bool = True
+) -> Attempts:
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
     )
@@ -188,7 +222,16 @@ def _run(info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest) 
     # a program that checks nothing ends well each time, so it tells as much in one run
     tells = says.sort in ("raises", "dies", "hangs") or "assert" in text or "raise" in text
     times = wanted.runs if tells else 1
-    return run(info, text, says, seconds=seconds, memory=memory, trust=wanted.trust, times=times)
+    return run(
+        info,
+        text,
+        says,
+        seconds=seconds,
+        memory=memory,
+        trust=wanted.trust,
+        times=times,
+        compiled=compiled,
+    )
 
 
 def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> Judged:

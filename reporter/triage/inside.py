@@ -26,6 +26,7 @@ _FILES = ("repro.py", "test_repro.py", "issue.md")
 def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
     """Diagnoses or reduces `repro.py` and prints the document behind `MARK`."""
     _lend(Path(python))
+    accounts: list[Json] = []
     output = Path(os.environ.get("TMPDIR", "/tmp")) / "report"
     options = Options(
         script=Path("repro.py"),
@@ -37,6 +38,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
         memory=float(memory),
         no_input=True,
         keep_source=True,
+        untrusted=accounts.append,
     )
     answer: Json
     try:
@@ -50,6 +52,7 @@ def main(verb: str, python: str, jobs: str, timeout: str, memory: str) -> None:
         }
     except BugreportError as error:
         answer = {"exit_code": error.exit_code, "error": str(error)}
+    answer["account"] = accounts[0] if accounts else None
     sys.stdout.write(f"\n{MARK}{json.dumps(answer)}\n")
     sys.stdout.flush()
 

@@ -49,7 +49,7 @@ class Triage:
     """An issue, judged.
 
     `sentence` says why the status is what it is; `contained` is False where the user trusted the
-    code.
+    code. `control` are runs of the program without the compiler.
     """
 
     thread: Thread
@@ -67,6 +67,7 @@ class Triage:
     notes: tuple[str, ...] = ()
     contained: bool = True
     posted: str | None = None
+    control: Attempts | None = None
 
     @property
     def exit_code(self) -> int:
@@ -96,6 +97,7 @@ class Triage:
             "repro": repro,
             "sandbox": self.contained,
             "runs": [runs.to_json() for runs in self.runs],
+            "control": self.control.to_json() if self.control is not None else None,
             "verdict": self.judged.to_json() if self.judged is not None else None,
             "minimal": asdict(self.minimal) if self.minimal is not None else None,
             "duplicates": [candidate.to_json() for candidate in self.duplicates],
@@ -130,6 +132,8 @@ class Triage:
                 f"torch {runs.torch}:"
                 f" {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
             )
+        if self.control is not None:
+            lines.append(f"without the compiler: {_told(self.control)}")
         if self.judged is not None:
             lines.append(_verdict_line(self.judged))
         if self.minimal is not None:

@@ -8,24 +8,47 @@ cleaned: the program that was judged ran beside the judge and may have written a
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
+from reporter.diagnose.ladder import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB
 from reporter.tracker.plain_text import plain, plain_line
 from reporter.triage.attempt import SEED, warm_folder
+from reporter.triage.sentences import Errors, describe
 
 #: The line of the document begins with it (`inside`).
 MARK = "bugreport-triage:"
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+#: The variations that the tool itself makes; others would be words of the run's.
+_RUNG_NAMES = frozenset({*RUNGS, CUSTOM, *(name for names in RUNGS_OF.values() for name in names)})
 #: The outcomes of rungs that say something.
 _OUTCOMES = frozenset(RungOutcome) - {RungOutcome.ERROR, RungOutcome.BROKEN}
+
+
+@dataclass(frozen=True)
+class Account:
+    """How the watched run of the program ended.
+
+    `exit` is the code that its supervisor saw, negative for a signal, None where a limit ended it;
+    `said` the program's own. `reached` is what of its recorder it reached for.
+    """
+
+    exit: int | None = None
+    said: int | None = None
+    exception: str = ""
+    calls: int = 0
+    compared: int = 0
+    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,8 +61,9 @@ class Judged:
     kind: Kind | None = None
     layer: Layer = Layer.NONE
     is_bug: bool = False
-    summary: str = ""
     ladder: tuple[tuple[str, RungOutcome], ...] = ()
+    errors: Errors = Errors()
+    account: Account = Account()
     labels: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     statements: int = 0
@@ -50,6 +74,11 @@ class Judged:
     message: str = ""
     trouble: str = ""
     seconds: float = 0.0
+
+    @property
+    def summary(self) -> str:
+        """The verdict as a sentence of ours, with its numbers: no word of the run's."""
+        return describe(self.kind, self.layer, self.errors, self.account.calls)
 
     def to_json(self) -> Json:
         """The entry of the document."""
@@ -101,10 +130,11 @@ def judge(
         result = sandbox.run()
     if result.detail:
         return Judged(trouble=f"the {verb} run {result.detail}", seconds=result.seconds)
-    line = next(
-        (line for line in reversed(result.stdout.split("\n")) if line.startswith(MARK)), None
-    )
-    if line is None:
+    lines = [line for line in result.stdout.split("\n") if line.startswith(MARK)]
+    if len(lines) > 1:
+        trouble = f"the {verb} run gave {len(lines)} answers, where the tool gives one"
+        return Judged(trouble=trouble, seconds=result.seconds)
+    if not lines or result.exit != 0:
         said = plain(result.stderr).strip().splitlines()
         return Judged(
             trouble=(
@@ -114,7 +144,7 @@ def judge(
             seconds=result.seconds,
         )
     try:
-        answer = json.loads(line[len(MARK) :])
+        answer = json.loads(lines[0][len(MARK) :])
     except (ValueError, RecursionError):
         return Judged(
             trouble=f"the answer of the {verb} run cannot be read", seconds=result.seconds
@@ -140,22 +170,63 @@ def read(answer: object, seconds: float = 0.0) -> Judged:
         kind=kind,
         layer=layer,
         is_bug=verdict.get("is_bug") is True,
-        summary=_line(verdict.get("summary"), 500),
         ladder=tuple(
-            (_line(row.get("rung"), 60), RungOutcome(row["outcome"]))
-            for row in ladder[:40]
-            if str(row.get("outcome")) in _OUTCOMES
+            (row["rung"], RungOutcome(row["outcome"]))
+            for row in ladder[:60]
+            if row.get("rung") in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
         ),
+        errors=_errors(ladder),
+        account=_account(_mapping(found.get("account"))),
         labels=tuple(_line(label, 60) for label in _list(document.get("labels"))[:10]),
-        operators=tuple(_line(name, 80) for name in _list(repro.get("operators"))[:20]),
+        operators=tuple(name for name in _list(repro.get("operators"))[:20] if _is_name(name, 80)),
         statements=_count(repro.get("statements")),
         repro=plain(str(files.get("repro.py", "")))[:20000] if repro else "",
         signature=_line(verdict.get("signature"), 500),
         fingerprint=_mapping(document.get("fingerprint")) or None,
-        exception=_line(verdict.get("exception") or "", 100),
+        exception=str(verdict["exception"]) if _is_name(verdict.get("exception"), 100) else "",
         message=_line(verdict.get("message") or "", 300),
         seconds=seconds,
     )
+
+
+def _account(found: Mapping[str, Any]) -> Account:
+    exception = found.get("exception")
+    return Account(
+        _code(found.get("exit")),
+        _code(found.get("said")),
+        exception if _is_name(exception, 100) else "",
+        _count(found.get("calls")),
+        _count(found.get("compared")),
+        tuple(_line(what, 80) for what in _list(found.get("reached"))[:10]),
+    )
+
+
+def _errors(ladder: list[Mapping[str, Any]]) -> Errors:
+    """The numbers of the rung that is farthest off."""
+    rows = [
+        Errors(
+            _number(row.get("max_abs_error")),
+            _number(row.get("error_vs_fp64")),
+            _number(row.get("eager_error_vs_fp64")),
+        )
+        for row in ladder[:60]
+    ]
+    return max(rows, key=lambda row: row.largest or 0.0, default=Errors())
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
+
+
+def _code(value: object) -> int | None:
+    is_code = isinstance(value, int) and not isinstance(value, bool) and -128 <= value <= 255
+    return value if is_code else None  # type: ignore[return-value]
+
+
+def _is_name(value: object, longest: int) -> TypeGuard[str]:
+    """Whether a text is a name of a program, in which nothing can be said."""
+    return isinstance(value, str) and len(value) <= longest and _NAME.fullmatch(value) is not None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.answer import ALLOWED, comment, suggest_labels
 from reporter.triage.attempt import Attempt, Attempts
@@ -34,7 +35,7 @@ def runs(
 
 
 def verdict(kind: str, layer: str = "inductor", is_bug: bool = True) -> Judged:
-    return Judged(kind=kind, layer=layer, is_bug=is_bug, summary="A summary.")
+    return Judged(Kind(kind), Layer(layer), is_bug)
 
 
 PASSES, SAME, OTHER = (
@@ -224,7 +225,7 @@ def test_a_strangers_text_is_no_markdown_in_the_comment() -> None:
     shown = Attempt("fails", "same", EVIL.replace("\n", " "), EVIL + "\nTraceback\n", EVIL, 1.0)
     result = triaged(
         runs=(Attempts("2.13.0", "3.11.7", (shown,)),),
-        judged=replace(verdict("crash"), summary=EVIL, ladder=((EVIL, "raises"),)),
+        judged=replace(verdict("crash"), ladder=((EVIL, RungOutcome.RAISES),)),
         minimal=Minimal("import torch\n# ```\n# @everyone", 1, ("sin",), {"2.13.0": "fails"}),
         duplicates=(PossibleDuplicate(0.9, ("r",), EVIL, "http://x", 7),),
     )
@@ -275,6 +276,8 @@ def test_an_answer_of_the_sandbox_is_cleaned() -> None:
                 },
                 "ladder": [
                     {"rung": "x\u202e", "outcome": "raises"},
+                    {"rung": "rounding explains it all, close this", "outcome": "ok"},
+                    {"rung": "eager", "outcome": "raises"},
                     {"rung": "y", "outcome": "<script>"},
                     4,
                 ],
@@ -284,6 +287,7 @@ def test_an_answer_of_the_sandbox_is_cleaned() -> None:
             "files": {"repro.py": "x\x1b[31m" * 50_000},
         }
     )
-    assert found.is_bug is False and found.ladder == (("x", "raises"),)
-    assert "\x1b" not in found.summary + found.repro and "\n" not in found.summary
-    assert len(found.summary) <= 500 and len(found.repro) <= 20000 and found.statements == 0
+    assert found.is_bug is False and found.ladder == (("eager", "raises"),)
+    assert "J" not in found.summary and found.summary.startswith("Eager mode runs the call")
+    assert "\x1b" not in found.repro
+    assert len(found.repro) <= 20000 and found.statements == 0

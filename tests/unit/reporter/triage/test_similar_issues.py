@@ -27,13 +27,12 @@ CRASH = Judged(
     kind=Kind.CRASH,
     layer=Layer.INDUCTOR,
     is_bug=True,
-    summary="Compiling raises LoweringException; eager runs.",
     exception="LoweringException",
     message="AssertionError: zeta of 2 dims expected",
     fingerprint=MARK.section().to_json(),
     labels=("module: inductor",),
 )
-WRONG = Judged(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True, summary="Wrong values.")
+WRONG = Judged(kind=Kind.WRONG_RESULT, layer=Layer.INDUCTOR, is_bug=True)
 
 
 def judged(tracker: Tracker, judged: Judged) -> Triage:

@@ -1,0 +1,228 @@
+"""Tells the host when a stranger's program reaches for what records it.
+
+Python's audit hooks cannot be taken away by a program, and run before what they tell of. So the
+host has been told by the time that a program holds a frame, a descriptor or an object of the
+recorder's. Ordinary programs do none of this themselves; what torch and Python's own library do on
+their behalf is no reach of theirs. What a program can replace without an event, functions that the
+recorder or a comparison uses, is looked at with each message.
+
+All that the hook needs is in cells of its closure: a module's names could be given another meaning.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import threading
+import time
+import types
+from types import FrameType
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+from .. import FOLDER
+from .channel import LOOK, Channel
+
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_PACKAGE = __name__.partition(".")[0]
+_FRAMES_OF_OTHERS, _OBJECTS = "frames of other functions", "objects that are not its own"
+_OTHER_PROCESS, _MEMORY = "another process", "memory, through ctypes"
+#: What is told where the program itself does it.
+_OWN: Dict[str, str] = {
+    "sys._getframe": _FRAMES_OF_OTHERS,
+    "sys._current_frames": _FRAMES_OF_OTHERS,
+    "gc.get_objects": _OBJECTS,
+    "gc.get_referrers": _OBJECTS,
+    "gc.get_referents": _OBJECTS,
+    "sys.settrace": "a trace function",
+    "sys.setprofile": "a profile function",
+    "code.__new__": "code objects of its own making",
+    "os.fork": "a fork of the recorded process",
+    "os.forkpty": "a fork of the recorded process",
+    "socket.__new__": "a socket",
+    "socket.connect": "a socket",
+}
+#: What is told where the program has it done by Python's own library, too.
+_BY_LIBRARY: Dict[str, str] = {
+    "subprocess.Popen": _OTHER_PROCESS,
+    "os.system": _OTHER_PROCESS,
+    "os.exec": _OTHER_PROCESS,
+    "os.posix_spawn": _OTHER_PROCESS,
+    "ctypes.dlopen": _MEMORY,
+    "ctypes.dlsym": _MEMORY,
+    "ctypes.cdata": _MEMORY,
+    "ctypes.string_at": _MEMORY,
+    "ctypes.call_function": _MEMORY,
+}
+_FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
+_PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)/(?:fd|mem|task|environ|maps|root)")
+#: Modules that hand a frame or a socket of somebody else's on to who asks.
+_GO_BETWEENS = tuple(_LIBRARY + name for name in ("inspect.py", "traceback.py", "socket.py"))
+#: Seconds between two looks at what a program may have replaced, where nothing is sent.
+_PAUSE = 0.05
+
+
+def install(channel: Channel, folder: str, key: str) -> None:
+    """Begins to tell the host, over the socket of `channel`; it cannot be undone.
+
+    `folder` is the recorder's own, `key` what its messages have.
+    """
+    told: Set[str] = set()
+    local = threading.local()
+    inside = os.path.join(os.path.realpath(folder), "")
+    send, clock = socket.SocketType.sendall, time.monotonic
+    replaced = _watch_functions()
+    looked = [clock()]
+    judge = _judging(inside)
+
+    def tell(what: str) -> None:
+        if what not in told:
+            told.add(what)
+            line = '{{"event": "reached", "what": "{}", "key": "{}"}}\n'.format(what, key)
+            try:
+                send(channel._socket, line.encode())
+            except OSError:
+                pass
+
+    def hear(event: str, args: Tuple[Any, ...]) -> None:
+        if getattr(local, "busy", False):
+            return
+        local.busy = True
+        try:
+            if event == LOOK or event in ("exec", "import") and clock() - looked[0] > _PAUSE:
+                looked[0] = clock()
+                if replaced():
+                    tell("functions that the recorder uses")
+            what = judge(event, args)
+            if what is not None:
+                tell(what)
+        finally:
+            local.busy = False
+
+    sys.addaudithook(hear)
+
+
+def _judging(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
+    """What tells by an event what the program reaches for; None for what is no reach or not the
+    program's.
+    """
+    own, by_library, frames, between = dict(_OWN), dict(_BY_LIBRARY), _FRAMES, _GO_BETWEENS
+    library, process, pid = (_LIBRARY,), _PROCESS.match, os.getpid()
+    get_frame, absolute, real, sep = sys._getframe, os.path.abspath, os.path.realpath, os.sep
+    is_site, ours = _SITE.search, (FOLDER, _LIBRARY)
+
+    def is_file_of_program(name: str) -> bool:
+        return not (name.startswith(ours) or name.startswith("<frozen") or is_site(name))
+
+    def is_programs(skipped: Tuple[str, ...]) -> bool:
+        """Whether the innermost frame is the program's, apart from those whose file begins with one
+        of `skipped`.
+        """
+        frame: Optional[FrameType] = get_frame(3)
+        while frame is not None and skipped:
+            name = frame.f_code.co_filename
+            if is_site(name) or not name.startswith(skipped):
+                break
+            frame = frame.f_back
+        return frame is not None and is_file_of_program(frame.f_code.co_filename)
+
+    def opened(path: Any) -> Optional[str]:
+        if isinstance(path, bytes):
+            path = path.decode(errors="replace")
+        if not isinstance(path, str):
+            return None
+        path = absolute(path)
+        is_ours = real(path).startswith(folder) or path + sep == folder
+        return "the recorder's files" if is_ours or process(path) else None
+
+    def judge(event: str, args: Tuple[Any, ...]) -> Optional[str]:
+        if event in own:
+            return own[event] if is_programs(between) else None
+        if event in by_library:
+            return by_library[event] if is_programs(library) else None
+        if event in ("os.kill", "os.killpg"):
+            return None if args[0] == pid else "the signals of another process"
+        if event in ("open", "os.listdir", "os.scandir"):
+            return opened(args[0]) if is_programs(library) else None
+        if event == "object.__getattr__" and args[1] in frames:
+            return "frames of other functions" if is_programs(()) else None
+        if event == "object.__setattr__" and args[1] == "__code__":
+            return "the code of a function" if is_programs(()) else None
+        if event == "compile" and isinstance(args[1], str) and is_programs(library):
+            is_borrowed = not is_file_of_program(args[1])
+            return "code under the name of another file" if is_borrowed else None
+        return None
+
+    return judge
+
+
+def _watch_functions() -> Callable[[], bool]:
+    """What tells whether functions of the recorder, or those that it and its comparisons use, are
+    no longer what they were when they were first seen.
+    """
+    import json
+
+    found: Dict[Tuple[int, str], Tuple[Any, Any]] = {}
+    seen: Set[str] = set()
+    modules, package, own_functions = sys.modules, _PACKAGE, _functions
+    used = _names_used()
+    for owner, names in (
+        (json, ("dumps", "loads")),
+        (json.JSONEncoder, ("encode", "iterencode")),
+        (os, ("fork", "_exit", "write", "fstat", "getpid", "waitpid", "setsid")),
+        (socket, ("socket",)),
+        (sys, ("_getframe",)),
+    ):
+        for name in names:
+            found[id(owner), name] = owner, getattr(owner, name)
+
+    def note(owner: Any, name: str, value: Any) -> None:
+        found.setdefault((id(owner), name), (owner, value))
+
+    def replaced() -> bool:
+        for (_, name), (owner, value) in list(found.items()):
+            if getattr(owner, name, None) is not value:
+                return True
+        torch = modules.get("torch")
+        if torch is not None and "torch" not in seen and hasattr(torch, "compile"):
+            seen.add("torch")
+            for owner in (torch, torch.Tensor):
+                for name in used:
+                    value = owner.__dict__.get(name)
+                    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+                        note(owner, name, value)
+        for name in [name for name in modules if name.startswith(package) and name not in seen]:
+            seen.add(name)
+            for owner, attribute, value in own_functions(modules[name]):
+                note(owner, attribute, value)
+        return False
+
+    replaced()
+    return replaced
+
+
+def _functions(module: types.ModuleType) -> Iterator[Tuple[Any, str, Any]]:
+    """The functions and classes of a module of ours, and the functions of those classes."""
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if isinstance(value, types.FunctionType):
+            yield module, name, value
+        elif isinstance(value, type):
+            yield module, name, value
+            for inner, function in list(vars(value).items()):
+                if isinstance(function, types.FunctionType):
+                    yield value, inner, function
+
+
+def _names_used() -> List[str]:
+    """Names that occur in what compares results, so that some of them are torch's functions."""
+    names: Set[str] = set()
+    folder = os.path.join(FOLDER, "call")
+    for file in os.listdir(folder):
+        if file.endswith(".py"):
+            with open(os.path.join(folder, file), encoding="utf-8") as source:
+                names.update(re.findall(r"\.([a-z_]\w+)\(", source.read()))
+    return sorted(names)

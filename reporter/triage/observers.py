@@ -1,0 +1,90 @@
+"""Whether the two observers of a stranger's program agree: its recorder, and plain runs from
+outside.
+
+The recorder shares a process with the program. A plain run shares nothing with it: the posted bytes
+start alone, with the compiler and without it, and the host sees exit code and output. A conclusion
+needs both.
+"""
+
+from __future__ import annotations
+
+from reporter.core.kinds import CRASHES, Kind, Layer
+from reporter.core.signature import normalise
+from reporter.triage.attempt import Attempts
+from reporter.triage.verdict import Judged
+
+_FAILED = ("fails", "dies")
+#: Layers that the variable which switches the compiler off takes out of the way.
+_SWITCHED_OFF = frozenset(
+    {Layer.DYNAMO, Layer.AOT_AUTOGRAD, Layer.DECOMPOSITION, Layer.INDUCTOR, Layer.BACKEND}
+)
+
+
+def disagreement(ran: Attempts, control: Attempts | None, judged: Judged | None) -> str | None:
+    """Why the verdict says nothing, in one sentence without a full stop; None where nothing speaks
+    against it.
+
+    Args:
+        ran: the posted bytes alone, with the compiler.
+        control: the same with `TORCHDYNAMO_DISABLE=1`; None where that was not run.
+    """
+    if judged is None or judged.kind is None:
+        return None
+    if judged.account.reached:
+        what = ", ".join(judged.account.reached)
+        return f"the program reaches for what records it ({what}), so its recorder proves nothing"
+    return _other_end(ran, judged) or _other_cause(ran, control, judged)
+
+
+def ends_otherwise(ran: Attempts, judged: Judged) -> bool:
+    """Whether the watched run ended in a way that no plain run did."""
+    plain = {attempt.exit for attempt in ran.attempts}
+    return (
+        judged.account.exit is not None and None not in plain and judged.account.exit not in plain
+    )
+
+
+def fails_without(ran: Attempts, control: Attempts | None) -> bool:
+    """Whether the program fails in the same way without the compiler."""
+    if control is None or control.telling.outcome not in _FAILED:
+        return False
+    return normalise(ran.telling.failure) == normalise(control.telling.failure)
+
+
+def _other_end(ran: Attempts, judged: Judged) -> str | None:
+    account = judged.account
+    if ends_otherwise(ran, judged):
+        alone = " or ".join(sorted({_end(attempt.exit) for attempt in ran.attempts}))
+        return f"alone the program ends with {alone}, and beside its recorder with {_end(account.exit)}"
+    is_exit = account.exit is not None and account.exit >= 0
+    if is_exit and account.said is not None and account.said % 256 != account.exit:
+        return (
+            f"the program told its recorder {_end(account.said)}, and ended with"
+            f" {_end(account.exit)}"
+        )
+    return None
+
+
+def _end(code: int | None) -> str:
+    if code is None:
+        return "no exit code"
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+def _other_cause(ran: Attempts, control: Attempts | None, judged: Judged) -> str | None:
+    """Where the verdict blames, or excuses, the compiler against what the runs without it show."""
+    if control is None or ran.telling.outcome not in _FAILED:
+        return None
+    without = control.telling.outcome
+    if judged.kind == Kind.INVALID_PROGRAM and without == "passes":
+        return (
+            "its recorder says that the program fails without the compiler, too, and with"
+            " TORCHDYNAMO_DISABLE=1 it passes"
+        )
+    crashes = judged.kind in CRASHES or judged.kind == Kind.PROCESS_DEATH
+    if crashes and judged.layer in _SWITCHED_OFF and fails_without(ran, control):
+        return (
+            "its recorder blames the compiler, and with TORCHDYNAMO_DISABLE=1 the program fails in"
+            " the same way"
+        )
+    return None
