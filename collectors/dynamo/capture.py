@@ -8,6 +8,7 @@ makes the capture say so.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import torch
@@ -16,6 +17,7 @@ from ..call import context, rungs
 from ..call.operators.graph import operator_graph
 from ..machine.public_names import NotInGraphError, public_names
 from ..protocol import CaptureAnswer, CaptureRequest, GraphJson
+from .bodies import Body
 from .translator import Translator
 from .value_statistics import ValueStatistics
 
@@ -63,11 +65,14 @@ def capture(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
         before, error = _run(call, request, backend)
     names = public_names()
     graphs: List[GraphJson] = []
+    nested: List[GraphJson] = []
     for index in range(len(backend.modules)):
         ran_now = len(backend.runs[index]) > (before[index] if index < len(before) else 0)
         if ran_now or error is not None or not request.get("replay"):
             graphs.append(_translated(backend, index, names, owned, allowed))
-    return {"outcome": "ok", "graphs": graphs, "error": error}
+            if not request.get("replay"):
+                nested += _nested(backend.watching[index].bodies, names)
+    return {"outcome": "ok", "graphs": [*nested, *graphs], "error": error}
 
 
 def _of_operator(call: rungs.RecordedCall, request: CaptureRequest) -> CaptureAnswer:
@@ -121,6 +126,23 @@ def _translated(
     except NotInGraphError as reason:
         return {"unsupported": str(reason)}
     return graph
+
+
+def _nested(found: List[Body], names: Dict[int, str]) -> List[GraphJson]:
+    """The graphs inside of a graph, each once, as graphs of their own; the innermost first."""
+    graphs: List[GraphJson] = []
+    seen: Set[int] = set()
+    for body in found:
+        if id(body.module) in seen:
+            continue
+        seen.add(id(body.module))
+        watched = ValueStatistics(body.module)
+        with contextlib.suppress(Exception):  # what it needs beside its inputs, nobody knows here
+            with torch.no_grad():
+                watched.run(*body.inputs)
+            graph = Translator(body.module, body.inputs, {}, names, watched).translate()
+            graphs += [*_nested(watched.bodies, names), {**graph, "runs": []}]
+    return graphs
 
 
 def _bindings(module: Any, runs: List[Tuple[Any, ...]]) -> List[Dict[str, int]]:

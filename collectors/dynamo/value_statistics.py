@@ -11,6 +11,8 @@ from typing import Any, Dict, List, Optional
 import torch
 import torch.fx
 
+from . import bodies
+
 _WHOLE = 1 << 24
 _FEW = 16
 #: Most elements that a program people read can spell out.
@@ -113,15 +115,19 @@ class ValueStatistics(torch.fx.Interpreter):  # type: ignore[misc]
     """Runs a graph as it is and notes the `span` of every result under its node's name.
 
     `results` are the results themselves without their data, for releases that forget them (torch
-    2.0).
+    2.0). `bodies` are the graphs that higher-order operators were given, with inputs of one run.
     """
 
     def __init__(self, module: Any) -> None:
         super().__init__(module)
         self.spans: Dict[str, Dict[str, Any]] = {}
         self.results: Dict[str, Any] = {}
+        self.bodies: List[bodies.Body] = []
 
     def run_node(self, n: Any) -> Any:
+        if bodies.is_higher_order(n) and len(self.bodies) < bodies.MOST:
+            args, _ = self.fetch_args_kwargs_from_env(n)
+            self.bodies += bodies.of_call(n.target, args)
         value = super().run_node(n)
         if "example_value" not in n.meta:
             self.results[n.name] = _without_data(value)

@@ -140,12 +140,13 @@ class ObjectRecords:
             method = kinds.method_kind(thing)
             if method is not None:
                 kind, function = method
-                if not isinstance(kinds.unwrap(function), types.FunctionType) or name == "__init__":
+                written = kinds.function_of(function)
+                if not isinstance(written, types.FunctionType) or name == "__init__":
                     continue
                 dunder = name.startswith("__") and name.endswith("__")
                 into = _Methods(record["methods"], kind)
                 if name in _PROTOCOL or dunder:
-                    if user_code(kinds.unwrap(function)) is True:
+                    if user_code(written) is True:
                         into[name] = self.ref(function)
                 else:
                     self.later.append((name, function, into))

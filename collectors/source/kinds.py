@@ -85,6 +85,16 @@ def shape(value: type) -> str:
     return "dataclass" if "__dataclass_fields__" in value.__dict__ else "class"
 
 
+def region(value: Any) -> Any:
+    """The function that `torch.compiler.nested_compile_region` has marked; None for any other
+    value.
+    """
+    if not isinstance(value, types.FunctionType) or user_code(value) is not False:
+        return None
+    inner = value.__dict__.get("__marked_compile_region_fn__")
+    return unwrap(region(inner) or inner) if inner is not None else None
+
+
 def unwrap(function: Any) -> Any:
     function = original(function)
     while (
@@ -106,6 +116,12 @@ def method_kind(thing: Any) -> Optional[Tuple[str, Any]]:
     if isinstance(thing, functools.cached_property):
         return "cached_property", thing.func
     return ("plain", thing) if isinstance(original(thing), types.FunctionType) else None
+
+
+def function_of(thing: Any) -> Any:
+    """The function that somebody wrote, behind what torch put around it."""
+    marked = region(thing)
+    return unwrap(thing) if marked is None else marked
 
 
 def fields(value: type) -> List[Tuple[str, Any, Any]]:

@@ -159,6 +159,11 @@ def public_reference(value: Any) -> Optional[Dict[str, Any]]:
         wrapped = getattr(value, "__wrapped__", None)
         if known is value or wrapped is not None and wrapped is known:
             return _named(_shortest(module, qualname, known))
+        # where a package offers a function under the name of its module (`scan.scan`), the path
+        # to the module leads to the function
+        package = module.rpartition(".")[0] + "." + qualname
+        if resolve(package) is value:
+            return _named(_shortest(module.rpartition(".")[0], qualname, value))
     return None
 
 

@@ -33,6 +33,8 @@ _LARGE = 400
 #: and what it imports.
 _MOST_FUNCTIONS = 1000
 _NOTHING = object()
+#: Functions that mark a region: that of torch.compiler, and the one behind it.
+_REGIONS = ("nested_compile_region", "mark_compile_region")
 
 
 class TooMuch(Exception):
@@ -176,6 +178,9 @@ class _Gatherer(ObjectRecords):
         if value is torch.compile:
             return {"kind": "torch", "name": "torch.compile"}
         if isinstance(value, types.FunctionType):
+            marked = kinds.region(value)
+            if marked is not None:
+                return self._region(marked)
             inner = kinds.unwrap(value)
             if user_code(inner) is not False:
                 return self._function(inner)
@@ -266,6 +271,18 @@ class _Gatherer(ObjectRecords):
         }
         self._names(record, value, node)
         return {"kind": "function", "id": key}
+
+    def _region(self, marked: Any) -> Ref:
+        """A function that is compiled as a region of its own: what marks it stands in its source as
+        a decorator, or is called on it.
+        """
+        inner = self.ref(marked)
+        node = text.find_node(marked) if isinstance(marked, types.FunctionType) else None
+        for decorator in getattr(node, "decorator_list", ()):
+            called = getattr(decorator, "func", decorator)
+            if text.last_name(called) in _REGIONS:
+                return inner
+        return {"kind": "region", "function": inner}
 
     def _names(self, record: Dict[str, Any], value: types.FunctionType, node: Any) -> None:
         """Fills `refs` (a global or captured name gives a value) and `chains` (a dotted name from a

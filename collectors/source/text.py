@@ -118,6 +118,11 @@ def decorator_names(node: Any) -> Set[str]:
     return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
+def last_name(node: ast.AST) -> str:
+    """The last part of a dotted name; empty for any other expression."""
+    return getattr(node, "attr", None) or getattr(node, "id", None) or ""
+
+
 def chains(node: ast.AST) -> Set[Tuple[str, ...]]:
     """Every dotted name `a.b.c`, longest form only."""
     found: Set[Tuple[str, ...]] = set()

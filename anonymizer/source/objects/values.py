@@ -18,7 +18,7 @@ from anonymizer.source.objects.ties import tie
 from anonymizer.source.symbols.imports import STDLIB
 from anonymizer.source.symbols.symbol_table import FunctionNode, Ref, parameters
 
-_STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger")
+_STATEFUL = ("tensor", "instance", "list", "dict", "set", "partial", "method", "logger", "region")
 
 
 class ValueWriter:
@@ -143,6 +143,10 @@ class ValueWriter:
             words = [ast.keyword(name, self.build(each)) for name, each in ref["kwargs"].items()]
         args = [self.build(ref["function"]), *(self.build(each) for each in ref["args"])]
         return ast.Call(public_dotted_name("functools.partial"), args, words)
+
+    def _build_region(self, ref: Ref) -> ast.expr:
+        marks = public_dotted_name("torch.compiler.nested_compile_region")
+        return ast.Call(marks, [self.build(ref["function"])], [])
 
     def _build_operator(self, ref: Ref) -> ast.expr:
         """An operator of torch.library, registered anew under a public name."""

@@ -122,7 +122,7 @@ class Types:
             return frozenset({("obj", ref["class"]["id"])}) if "id" in ref["class"] else UNKNOWN
         if kind == "method":
             return self.attribute(self.of(ref["owner"]), ref["name"])
-        if kind in ("partial", "operator"):
+        if kind in ("partial", "operator", "region"):
             return self.of(ref["function"])
         return UNKNOWN if kind == "opaque" else PUBLIC
 

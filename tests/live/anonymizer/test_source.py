@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch._higher_order_ops.scan import scan
 
 from anonymizer.source.rewrite import SourceError, SourceProgram, rebuild, rebuild_backend
 from anonymizer.source.tidy import find_undefined
+from collectors.source import ownership
 from tests.support import source_scripts
 from tests.support.gathered import module_text
 from tests.support.round_trips import in_a_fork
@@ -68,6 +70,19 @@ def test_no_canary_is_left(name: str, programs: dict[str, SourceProgram]) -> Non
     assert "secret" not in public.lower()
     assert "größe" not in public
     assert not programs[name].problems
+
+
+def test_regions_stay_regions_however_they_were_marked(
+    programs: dict[str, SourceProgram],
+) -> None:
+    public = programs["regions"].definitions_text()
+    assert public.count("@torch.compiler.nested_compile_region\n") == 2
+    assert "= torch.compiler.nested_compile_region(helper" in public
+
+
+def test_a_function_that_hides_its_own_module_has_a_name() -> None:
+    name = "torch._higher_order_ops.scan"
+    assert ownership.public_reference(scan) == {"kind": "torch", "name": name}
 
 
 def test_a_private_class_named_like_a_stock_layer_gets_a_generic_name(

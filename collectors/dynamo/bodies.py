@@ -1,0 +1,84 @@
+"""The graphs inside of a graph: branches, steps of loops and regions that a higher-order operator is
+given.
+
+Each is a program of its own, which takes what one run of it takes. What fails inside of it often
+fails without the operator around it, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, NamedTuple, Tuple
+
+import torch
+import torch.fx
+
+#: Nested graphs that are looked at: those of a long model are alike.
+MOST = 16
+
+
+class Body(NamedTuple):
+    """A nested graph, and what it is given; tensors and numbers."""
+
+    module: Any
+    inputs: Tuple[Any, ...]
+
+
+def is_higher_order(node: Any) -> bool:
+    """Whether a node calls an operator that takes graphs."""
+    higher = getattr(torch._ops, "HigherOrderOperator", ())
+    return node.op == "call_function" and isinstance(node.target, higher)
+
+
+def of_call(target: Any, args: Tuple[Any, ...]) -> List[Body]:
+    """The graphs of one call of a higher-order operator that are run with operands of the call, or
+    with a slice of them.
+
+    Those whose inputs the operator makes by itself (`score_mod` of flex attention) are left out.
+    """
+    try:
+        found = list(_bodies(str(target.name()).split(":")[-1], args))
+    except (IndexError, TypeError, ValueError):
+        return []  # another release gives the operator something else
+    return [
+        Body(module, tuple(inputs))
+        for module, inputs in found
+        if isinstance(module, torch.fx.GraphModule) and _takes(module) == len(inputs)
+    ]
+
+
+def _bodies(name: str, args: Tuple[Any, ...]) -> Iterator[Tuple[Any, List[Any]]]:
+    if name == "cond":
+        chosen, taken, other, operands = args
+        yield (taken if bool(chosen) else other), _flat(operands)
+    elif name == "while_loop":
+        _, step, carried, others = args
+        yield step, _flat([carried, others])
+    elif name == "scan":
+        step, carried, rows, others = args[:4]
+        yield step, [*_flat(carried), *_first(rows), *_flat(others)]
+    elif name == "associative_scan":
+        step, rows = args[:2]
+        yield step, [*_first(rows), *_first(rows), *_flat(args[2:])]
+    elif name in ("map", "map_impl"):
+        step, rows, others = args
+        yield step, [*_first(rows), *_flat(others)]
+    else:  # regions, checkpoints and contexts: a graph, then its operands
+        places = [at for at, item in enumerate(args) if isinstance(item, torch.fx.GraphModule)]
+        if len(places) == 1:
+            operands = [item for item in args[places[0] + 1 :] if not isinstance(item, str)]
+            yield args[places[0]], _flat(operands)
+
+
+def _takes(module: Any) -> int:
+    return sum(node.op == "placeholder" for node in module.graph.nodes)
+
+
+def _flat(value: Any) -> List[Any]:
+    if isinstance(value, (tuple, list)):
+        return [item for part in value for item in _flat(part)]
+    return [value]
+
+
+def _first(rows: Any) -> List[Any]:
+    """The first row of each tensor that a loop goes through."""
+    return [row[0] for row in _flat(rows)]
