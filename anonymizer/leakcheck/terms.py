@@ -142,6 +142,7 @@ class _Collector:
 
     def __init__(self, vocabulary: frozenset[str]) -> None:
         self.vocabulary = vocabulary | public.load_python()
+        self.parts = public.NameParts(vocabulary)
         self.common = public.load_words() | {
             part for name in vocabulary for part in subwords(name) if len(part) > 2
         }
@@ -342,6 +343,8 @@ class _Collector:
     def _whole(self, text: str) -> None:
         """A string constant as one term, in code from eight characters on."""
         if not 8 <= len(text) <= 200 or self._known(text) or text in public.GENERIC_NAMES:
+            return
+        if text in self.parts:
             return
         if len(re.findall(r"[^\W_]", text)) < 5:
             return

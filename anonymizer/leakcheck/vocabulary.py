@@ -17,8 +17,11 @@ import keyword
 import re
 import sys
 import types
+from collections.abc import Collection
 from importlib import resources
 
+_SEPARATOR = re.compile(r"\.|::")
+_PART = re.compile(r"[a-z][a-z0-9_]{2,}[a-z0-9]")
 _SUBWORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _EINSUM = re.compile(r"[a-z]*(?:,[a-z]*)*->[a-z]*")
 
@@ -52,6 +55,25 @@ _INTERFACES = """
 PUBLIC_PACKAGES = frozenset(
     "torch numpy triton torchvision torchaudio functorch pytest black unittest".split()
 )
+
+
+class NameParts:
+    """Which texts are runs of whole words of torch's names: `scaled_dot_product` is one of
+    `scaled_dot_product_attention`. Code that looks at graphs asks for operators by such parts.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = "\n".join(names)
+
+    def __contains__(self, text: str) -> bool:
+        """Whether each part of a dotted text is a run of words; below four letters none is told
+        from a word of its own.
+        """
+        parts = _SEPARATOR.split(text)
+        return all(_PART.fullmatch(part) and self._is_run(part) for part in parts)
+
+    def _is_run(self, part: str) -> bool:
+        return re.search(rf"(?:^|_){part}(?:_|$)", self._names, re.MULTILINE) is not None
 
 
 def load_python() -> frozenset[str]:

@@ -42,7 +42,10 @@ def vocabulary() -> List[str]:
             if inspect.isclass(value):
                 words.update(dir(value))
             _add_parameters(value, words)
-    for module in ("library", "func", "autograd", "amp", "utils.checkpoint"):
+    for module in (
+        *("library", "func", "autograd", "amp", "utils.checkpoint", "export"),
+        *("_higher_order_ops", "nn.attention.flex_attention"),
+    ):
         found: Any = sys.modules.get("torch." + module)
         for value in list(vars(found).values()) if found is not None else ():
             _add_parameters(value, words)
@@ -126,7 +129,8 @@ def _public_modules() -> List[Any]:
         " backends.cpu backends.cudnn backends.mkldnn cuda testing distributions _dynamo sparse"
         " nested return_types"
     )
-    names += " fx library utils.checkpoint autograd.function"
+    names += " fx library utils.checkpoint autograd.function func export _higher_order_ops"
+    names += " nn.attention nn.attention.bias nn.attention.flex_attention"
     found: List[Any] = [
         torch,
         torch.Tensor,

@@ -13,7 +13,7 @@ import keyword
 import re
 from collections.abc import Collection
 
-from anonymizer.leakcheck.vocabulary import PUBLIC_STRINGS
+from anonymizer.leakcheck.vocabulary import PUBLIC_STRINGS, NameParts
 
 # Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
 INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
@@ -55,6 +55,7 @@ class PublicNames:
     ) -> None:
         self.lead = lead
         self.vocabulary = frozenset(vocabulary) | INTERFACE_NAMES
+        self.parts = NameParts(vocabulary)
         self.private = frozenset(private)
         self.tables: dict[str, dict[str, str]] = {
             "attributes": {},
@@ -127,8 +128,8 @@ class PublicNames:
             einsum: whether it is given to `torch.einsum`; then it is an equation without `->` too.
 
         Returns:
-            What torch or Python gives a meaning to as it is, equations with letters in the order of
-            the alphabet, attributes and parameters by their public names, anything else as `text1`,
+            What torch or Python gives a meaning to as it is, parts of torch's names too, equations
+            with letters in the order of the alphabet, attributes and parameters by their public names, anything else as `text1`,
             ….
         """
         known = self.attributes | self.parameters
@@ -150,6 +151,8 @@ class PublicNames:
             and not value.isdecimal()
         ):
             return ".".join(part if part.isdecimal() else self.attribute(part) for part in parts)
+        if value in self.parts and value not in self.private:
+            return value
         if value not in self.tables["texts"]:
             self.tables["texts"][value] = self.fresh("text")
         return self.tables["texts"][value]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
+from collectors.machine import vocabulary
 from tests.support import interpreter
 from tests.support.environments import check_settings, check_superset, probe
 
@@ -34,3 +36,9 @@ def test_variables_are_told_by_an_allow_list_and_with_harmless_values() -> None:
     assert found["variables"]["OMP_NUM_THREADS"] == "3"
     assert found["variables"]["TORCH_COMPILE_DEBUG"] == "<set>"
     assert "secret" not in json.dumps(found) and "MY_API_TOKEN" not in json.dumps(found)
+
+
+def test_what_higher_order_operators_offer_is_public() -> None:
+    importlib.import_module("torch.nn.attention.flex_attention")
+    words = {"flex_attention", "score_mod", "nested_compile_region", "while_loop", "scan"}
+    assert words <= set(vocabulary.vocabulary())

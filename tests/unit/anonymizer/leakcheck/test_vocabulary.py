@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from anonymizer.leakcheck.terms import private_terms
 from anonymizer.leakcheck.vocabulary import (
     is_canonical_einsum,
     is_common,
@@ -87,3 +88,11 @@ def test_the_language_and_its_usual_modules_are_everybodys() -> None:
     } <= known
     assert not {"marlowe", "numpy", "_missing"} & known
     assert {"batch", "loss"} <= load_words()
+
+
+def test_a_part_of_the_name_of_an_operator_is_no_evidence() -> None:
+    words = frozenset(("scaled_dot_product_attention",))
+    sources = {"a.py": 's = "scaled_dot_product"; t = "scaled_dot_meridian"'}
+    terms = private_terms(sources, words)
+    assert "scaled_dot_product" not in terms.code_names
+    assert "scaled_dot_meridian" in terms.code_names

@@ -46,3 +46,19 @@ def test_generated_names_avoid_private_ones() -> None:
 )
 def test_only_listed_strings_are_kept(text: str, expected: str) -> None:
     assert PublicNames(()).text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("scaled_dot_product", "scaled_dot_product"),
+        ("attention", "attention"),
+        ("aten.softmax", "aten.softmax"),
+        ("scaled_dot_prod", "text1"),
+        ("meridian.softmax", "text1"),
+        ("dot product", "text1"),
+    ],
+)
+def test_parts_of_the_names_of_operators_are_kept(text: str, expected: str) -> None:
+    names = ("aten", "scaled_dot_product_attention", "log_softmax")
+    assert PublicNames(names).text(text) == expected
