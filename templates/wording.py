@@ -79,6 +79,8 @@ SUMMARIES = {
         " is right."
     ),
 }
+#: The same of a crash that is no compile's.
+RUNNING_SUMMARY = "The compiled code, while it runs, raises {exception}; eager runs."
 #: The same of an exported program, where it is another sentence.
 EXPORT_SUMMARIES = {
     "crash": "Exporting raises {exception}; eager runs.",

@@ -26,6 +26,10 @@ WRAPPERS = {
     "LoweringException",
 }
 _MAX_MESSAGE = 20000
+#: Files that Inductor generates, named by the hash of their text, and what all of them are called
+#: here.
+_GENERATED = re.compile(r"c[a-z2-7]{50,52}\.py")
+GENERATED = "torch/_inductor/generated"
 
 
 def torch_folder() -> str:
@@ -66,6 +70,8 @@ def _frames(error: BaseException, torch_root: str) -> List[FailureFrame]:
             continue
         is_torch = path.startswith(torch_root)
         name = "torch/" + path[len(torch_root) :].replace(os.sep, "/") if is_torch else path
+        if _GENERATED.fullmatch(os.path.basename(path)):
+            name, is_torch = GENERATED, True
         frames.append(
             {"file": name, "function": frame.f_code.co_name, "line": line, "torch": is_torch}
         )

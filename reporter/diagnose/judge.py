@@ -301,6 +301,8 @@ def _crash(climber: Climber) -> Diagnosis:
             kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else _DOING[finding.compiler]
+    if finding.compiler == Compiler.COMPILE and stacks.raised_while_running(failure):
+        what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(
         climber,
         kind,

@@ -1,13 +1,15 @@
-"""Where a process was when it died or was stopped, from the stacks Python's faulthandler wrote.
+"""Where a process was when it died, was stopped or raised: compiling, or running what was compiled.
 
-Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's
+Stacks are those that Python's faulthandler wrote, or the frames of an exception. Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's
 program.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
 _PACKAGE = re.compile(r"(?:site|dist)-packages/((?:torch|triton)/.*)$")
@@ -20,6 +22,32 @@ _COMPILING = (
     "torch/_inductor/scheduler",
     "triton/compiler/",
 )
+
+
+#: What calls compiled code, and generated code itself (`collectors.call.failure`).
+_RUNNING = (
+    "torch/_inductor/output_code",
+    "torch/_inductor/generated",
+    "torch/_functorch/_aot_autograd/runtime_wrappers",
+)
+#: What catches the exceptions of a backend, so that frames further out are not among theirs; what
+#: compiles a backward pass when it first runs; what compiles kernels while generated code is loaded.
+_CATCHES = (
+    "torch/_dynamo/output_graph",
+    "torch/_dynamo/backends/",
+    "torch/_inductor/async_compile",
+    "torch/_inductor/cpp_builder",
+)
+
+
+def raised_while_running(failure: Mapping[str, Any] | None) -> bool:
+    """Whether a described exception comes out of compiled code that runs, and of nothing that
+    compiles. False where its frames do not say.
+    """
+    files = [str(frame.get("file", "")) for frame in (failure or {}).get("frames") or ()]
+    return any(file.startswith(_RUNNING) for file in files) and not any(
+        file.startswith((*_COMPILING, *_CATCHES)) for file in files
+    )
 
 
 @dataclass(frozen=True)

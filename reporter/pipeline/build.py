@@ -31,6 +31,7 @@ from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
+from reporter.diagnose.stacks import raised_while_running
 from reporter.execution.control import needs_control
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
@@ -38,6 +39,7 @@ from reporter.pipeline.measurements import FinalText, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
+from reporter.reduce.accepted import Accepted
 from reporter.reduce.contrast import Refusals, verify
 from reporter.reduce.other_failures import Other, Others
 from reporter.reduce.questions import Questions
@@ -51,7 +53,13 @@ from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.plain import PlainSearch
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
-from templates.wording import EAGER_SUMMARIES, EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
+from templates.wording import (
+    EAGER_SUMMARIES,
+    EFFECT_SUMMARY,
+    EXPORT_SUMMARIES,
+    RUNNING_SUMMARY,
+    SUMMARIES,
+)
 
 #: Of the time that is left to a run with a budget: what the search may take. Verification comes
 #: after it.
@@ -124,6 +132,7 @@ class ReproBuilder:
                 ),
             ),
         )
+        self.accepted = Accepted()
         self.ask = Questions(self.scheduler, self._shrunk)
         if recorded.kind == Kind.HANG:
             self.pool.patience = min(self.pool.patience, _HANGS)
@@ -132,6 +141,7 @@ class ReproBuilder:
         self.progress.update(counts.settled, self.size)
 
     def _shrunk(self, candidate: Candidate) -> None:
+        self.accepted.add(candidate)
         self.size = rounds.size_of(candidate)
         lines = sum(1 for line in candidate.text().splitlines() if line.strip())
         self.history.append(
@@ -161,11 +171,40 @@ class ReproBuilder:
     def verify(self, reduced: Reduced) -> Verified:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
 
-        Raises CannotJudgeError if none of them shows the failure here.
+        Where warm workers alone show the smallest candidate, the smallest one that fresh processes
+        show takes its place. Raises CannotJudgeError if there is none.
         """
+        self.fresh.prepare()
+        verified = self._verified(reduced)
+        if verified.hits:
+            return verified
+        if all(answer.outcome == "timeout" for answer in verified.cold):
+            raise CannotJudgeError(
+                f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
+                " program is not reported; give them longer with --timeout"
+            )
+        self.progress.note(
+            "the smallest program fails in warm workers alone: looking for the smallest one that"
+            " fresh processes show"
+        )
+        earlier = self.accepted.last_that(self._is_shown_cold)
+        if earlier is not None:
+            verified = self._verified(replace(reduced, candidate=earlier))
+        if not verified.hits:
+            raise CannotJudgeError(
+                f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
+                " processes, so it is not reported; the candidates are kept in the private folder"
+            )
+        return verified
+
+    def _is_shown_cold(self, candidate: Candidate) -> bool:
+        text = format_program(candidate.text())
+        return judge(self.wanted)(self.fresh.again(text, self._limit()))
+
+    def _verified(self, reduced: Reduced) -> Verified:
+        """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
-        self.fresh.prepare()
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
         found = search.find(reduced.candidate)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
@@ -178,19 +217,9 @@ class ReproBuilder:
             judged = self._fresh(harness)
             if found is None or judged[1] > hits:
                 text, (cold, hits) = harness, judged
-        if hits == 0 and all(answer.outcome == "timeout" for answer in cold):
-            raise CannotJudgeError(
-                f"none of {FRESH_PROCESSES} fresh processes came to an end in time, so the reduced"
-                " program is not reported; give them longer with --timeout"
-            )
-        if hits == 0:
-            raise CannotJudgeError(
-                f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
-                " processes, so it is not reported; the candidates are kept in the private folder"
-            )
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
-        differs_from = verify(self.places, text, runs, self.options.jobs)
+        differs_from = verify(self.places, text, runs, self.options.jobs) if hits else ()
         return Verified(reduced, text, harness, parts, cold, hits, differs_from)
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
@@ -489,5 +518,8 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = C
     }
     if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
+    is_crash = recorded.kind == Kind.CRASH and compiler == COMPILE
+    if is_crash and failure is not None and raised_while_running(failure):
+        return RUNNING_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
     return patterns[recorded.kind].format(**values)

@@ -36,6 +36,8 @@ LOWERED = failure(*COMPILE, "_inductor/graph.py:run", "_inductor/lowering.py:tak
         (failure("_inductor/compile_fx.py:bw_compiler", "_inductor/graph.py:run"), CRASH, False),
         (failure("_functorch/runtime_wrappers.py:backward", *COMPILE), CRASH, False),
         (failure("_dynamo/symbolic_convert.py:run"), CRASH, False),
+        # raised by a kernel: there is none where candidates end before the compiler
+        (failure("_inductor/output_code.py:__call__", "_inductor/generated:call"), CRASH, False),
         ({"frames": []}, CRASH, False),
         (None, CRASH, False),
     ],

@@ -1,0 +1,38 @@
+"""Where an exception comes from, by its frames: compiling, or running what was compiled."""
+
+from __future__ import annotations
+
+import pytest
+
+from reporter.diagnose.stacks import raised_while_running
+
+CALLED = "torch/_dynamo/eval_frame.py"
+WRAPPER = "torch/_functorch/_aot_autograd/runtime_wrappers.py"
+RUNS = "torch/_inductor/output_code.py"
+
+
+@pytest.mark.parametrize(
+    ("files", "running"),
+    [
+        ([CALLED, WRAPPER, RUNS, "torch/_inductor/generated"], True),
+        ([CALLED, WRAPPER, RUNS], True),
+        ([CALLED, "torch/_dynamo/convert_frame.py", "torch/_inductor/compile_fx.py"], False),
+        # a backward pass is compiled when it first runs
+        ([WRAPPER, "torch/_dynamo/backends/common.py", CALLED], False),
+        ([WRAPPER, "torch/_inductor/compile_fx.py"], False),
+        (["torch/_inductor/generated", "torch/_inductor/async_compile.py"], False),
+        # where torch has cut the frames away, or a backend of the program's own runs
+        ([CALLED], False),
+        ([CALLED, "script.py"], False),
+        ([], False),
+    ],
+)
+def test_an_exception_of_a_kernel_is_told_from_that_of_a_compiler(
+    files: list[str], running: bool
+) -> None:
+    frames = [{"file": file, "function": "call", "torch": True} for file in files]
+    assert raised_while_running({"frames": frames}) is running
+
+
+def test_nothing_is_known_without_a_failure() -> None:
+    assert not raised_while_running(None)

@@ -1,0 +1,45 @@
+"""The smallest accepted candidate that fresh processes show."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from reporter.core.candidate import Candidate
+from reporter.reduce.accepted import Accepted
+
+
+class Numbered:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def body(self) -> ReproBody:
+        return ReproBody(f"def repro(x):\n    return x + {self.number}", "repro", (), False)
+
+
+def accepted(count: int) -> tuple[Accepted, list[Candidate]]:
+    candidates = [Candidate(Numbered(number), ReproCheck("crash")) for number in range(count)]
+    kept = Accepted()
+    for candidate in candidates:
+        kept.add(candidate)
+        kept.add(candidate)  # one that is asked about twice
+    return kept, candidates
+
+
+@pytest.mark.parametrize("last", [0, 1, 5, 8])
+def test_the_last_one_that_is_shown_is_found_with_few_questions(last: int) -> None:
+    kept, candidates = accepted(10)
+    asked = []
+
+    def shows(candidate: Candidate) -> bool:
+        asked.append(candidate)
+        return candidates.index(candidate) <= last
+
+    assert kept.last_that(shows) == candidates[last]
+    assert candidates[-1] not in asked  # which is known
+    assert len(asked) <= 5
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_there_is_none_where_not_even_the_first_is_shown(count: int) -> None:
+    assert accepted(count)[0].last_that(lambda _: False) is None
