@@ -96,10 +96,18 @@ class Verified:
 
 
 class ReproBuilder:
-    """From a recording to a repro; the stages are called in the order in which they stand here."""
+    """From a recording to a repro; the stages are called in the order in which they stand here.
+
+    `on_smaller` gets each program that shows the failure as the search goes on, with its size.
+    """
 
     def __init__(
-        self, recorded: Recorded, run: Run, workers: WorkerSet, journal: Journal | None
+        self,
+        recorded: Recorded,
+        run: Run,
+        workers: WorkerSet,
+        journal: Journal | None,
+        on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
@@ -134,6 +142,7 @@ class ReproBuilder:
         )
         self.accepted = Accepted()
         self.ask = Questions(self.scheduler, self._shrunk)
+        self._on_smaller = on_smaller
         if recorded.kind == Kind.HANG:
             self.pool.patience = min(self.pool.patience, _HANGS)
 
@@ -147,6 +156,7 @@ class ReproBuilder:
         self.history.append(
             (self.scheduler.counts.settled, source_candidates.statements(candidate), lines)
         )
+        self._on_smaller(candidate, self.size)
         self.progress.update(self.scheduler.counts.settled, self.size)
 
     def reduce(self) -> Reduced:

@@ -28,6 +28,7 @@ from reporter.pipeline.diagnose_script import (
     diagnose_recording,
     record_program,
 )
+from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.run import Run
 from reporter.publish.result import (
@@ -87,6 +88,7 @@ class TorchProgram:
         self._open = contextlib.ExitStack()
         self._builder: ReproBuilder | None = None
         self._live_call: CallSession | None = None
+        self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
 
@@ -146,7 +148,8 @@ class TorchProgram:
         assert self.run.output is not None
         journal = Journal(self.run.output / "private" / JOURNAL, subject)
         self._open.enter_context(journal)
-        self._builder = ReproBuilder(recorded, self.run, self.workers, journal)
+        assert self._early is not None
+        self._builder = ReproBuilder(recorded, self.run, self.workers, journal, self._early.smaller)
         return self._builder.reduce()
 
     def verify(self, reduced: Reduced) -> Verified:
@@ -197,6 +200,8 @@ class TorchProgram:
         recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
         private = _private_folder(output)
         recorded.save(private / RECORDING)
+        self._early = EarlyAnswer(private, self.run.progress)
+        self._early.verdict(_bare_report(recorded, self.run.info))
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return recorded
 
