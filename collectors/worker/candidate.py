@@ -10,6 +10,7 @@ happened.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import importlib
@@ -43,6 +44,10 @@ _PR_SET_PDEATHSIG = 1
 #: What a text raises in its own lines when a reduction has cut it wrongly.
 _BROKEN = (SyntaxError, NameError, ImportError)
 _KEEP = object()
+#: Settings that may change the compiler's flags, and the one that precompiles torch's headers: with
+#: other flags than the warm-up's that takes five times as long as the one kernel.
+_OF_CPP = "torch._inductor.config.cpp."
+_HEADERS = "torch._inductor.config.cpp_cache_precompile_headers"
 #: Overrides that ``bisection`` understands.
 _VARIATION = ("bisect", "fallback", "fresh", "threads", "undecomposed")
 
@@ -278,7 +283,11 @@ def _apply(overrides: Overrides) -> Any:
             exec(EXPORTS_AS_MODULES, {"__name__": "exports_as_modules"})
     if overrides.get("end") == "compiler":
         early_end.at_compiler()
-    for name, value in (overrides.get("config") or {}).items():
+    configs = dict(overrides.get("config") or {})
+    if any(name.startswith(_OF_CPP) for name in configs):
+        with contextlib.suppress(NoSuchSettingError):
+            set_config(_HEADERS, False)
+    for name, value in configs.items():
         set_config(name, value)
     variation = cast(
         CallVariation, {key: value for key, value in overrides.items() if key in _VARIATION}

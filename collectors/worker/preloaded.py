@@ -1,8 +1,9 @@
 """A process that has imported torch and used nothing of it; what it forks is as a fresh interpreter
 would be, seconds later.
 
-It compiles nothing and computes nothing: no thread, no cache and no generator of torch has been
-used when a fork begins. One line of JSON per request (`ForkRequest`) comes over a connection of its
+It compiles nothing of a program and computes nothing: no thread, no cache and no generator of torch
+has been used when a fork begins. Inductor's modules are imported, and it has been asked for the
+vector units of this machine, which starts a dozen processes each time. One line of JSON per request (`ForkRequest`) comes over a connection of its
 own; the fork's process id and then its exit status go back. The end of standard input ends the
 process and everything it runs.
 """
@@ -31,6 +32,8 @@ def serve(path: str) -> int:
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path + ".part")
     importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
+    with contextlib.suppress(Exception):  # a torch without Inductor, or a machine without compiler
+        _import_inductor()
     listening.listen()
     os.rename(path + ".part", path)
     running: set[int] = set()
@@ -47,6 +50,21 @@ def serve(path: str) -> int:
             target=_answer, args=(connection, begun, running, listening), daemon=True
         ).start()
         begun.wait()  # nothing else may hold a lock while another thread forks
+
+
+def _import_inductor() -> None:
+    """What a first compile imports, and the vector units that it finds."""
+    config = importlib.import_module("torch._inductor.config")
+    threads = config.compile_threads
+    config.compile_threads = 1  # else the import starts processes, and a thread that reads them
+    try:
+        importlib.import_module("torch._inductor.compile_fx")
+    finally:
+        config.compile_threads = threads
+    codecache = importlib.import_module("torch._inductor.codecache")
+    owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
+    if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):  # the checks have been compiled before
+        owner.pick_vec_isa()
 
 
 def _answer(
@@ -84,7 +102,7 @@ def _run(request: ForkRequest, parent: int) -> None:
     code = 70
     try:
         candidate.die_with_parent(parent)
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(request["folder"], "cache")
+        candidate.enter_cache(os.path.join(request["folder"], "cache"))
         candidate.isolate(request["folder"], None)
         tempfile.tempdir = None  # asked of TMPDIR again
         random.seed()  # as each interpreter does when it starts

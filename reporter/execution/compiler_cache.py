@@ -3,7 +3,9 @@ takes seconds.
 
 A warm-up that was killed may have left half a file, which inductor would load as it is.  So a
 marker with the host's process id stands in the folder while a warm-up uses it; whoever finds one
-takes a private folder instead, and one whose process is gone condemns the whole folder.
+takes a private folder instead, and one whose process is gone condemns the whole folder.  A list of
+the files that were whole when a warm-up ended is lent from, also while the next one is under way:
+inductor never writes a file anew that is there.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import shutil
 from pathlib import Path
 
 HEADERS = "precompiled_headers"
+_LIST = "complete-files"
 
 
 def warm_folder(python: Path, otherwise: Path) -> Path:
@@ -65,9 +68,27 @@ class WarmCache:
 
     def release(self) -> None:
         """The warm-up is complete, and so is every file."""
-        if self._claimed:
-            self._marker.unlink(missing_ok=True)
-            self._claimed = False
+        if not self._claimed:
+            return
+        self._claimed = False
+        with contextlib.suppress(OSError):
+            names = [
+                str(path.relative_to(self._folder))
+                for part in self._folder.iterdir()
+                if _is_lent(part)
+                for path in part.rglob("*")
+                if path.is_file()
+            ]
+            written = self._folder / f"{_LIST}.part"
+            written.write_text("\n".join(sorted(names)), encoding="utf-8")
+            written.replace(self._folder / _LIST)
+        self._marker.unlink(missing_ok=True)
+
+    def borrow(self, folder: Path) -> Path:
+        """A folder of one's own with what is whole in the cache, for a warm-up beside another."""
+        prefill(folder, self._folder)
+        link_headers(folder / HEADERS, self._folder)
+        return folder
 
 
 def _lives(marker: Path) -> bool:
@@ -82,15 +103,27 @@ def _lives(marker: Path) -> bool:
     return True
 
 
-def _is_complete(warm: Path | None) -> bool:
-    return warm is not None and warm.is_dir() and not (warm / "warm-up-in-progress").exists()
+def _is_lent(part: Path) -> bool:
+    """Whether a folder in a cache is one for compiled files or for precompiled headers."""
+    return part.is_dir() and (len(part.name) == 2 or part.name == HEADERS)
+
+
+def _whole_files(warm: Path | None) -> list[Path]:
+    """The files of a cache that were whole when a warm-up ended, relative to it; none before
+    that.
+    """
+    try:
+        text = (warm / _LIST).read_text(encoding="utf-8") if warm is not None else ""
+    except (OSError, ValueError):
+        return []
+    return [Path(line) for line in text.splitlines()]
 
 
 def is_ready(warm: Path) -> bool:
     """Whether a warm-up has been through here, so that a fresh process is spared the checks of the
     toolchain.
     """
-    return _is_complete(warm) and any(len(part.name) == 2 for part in warm.iterdir())
+    return any(len(path.parts[0]) == 2 for path in _whole_files(warm))
 
 
 def prefill(cache: Path, warm: Path | None) -> None:
@@ -101,11 +134,11 @@ def prefill(cache: Path, warm: Path | None) -> None:
     their source. Without a finished warm-up nothing is copied.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    if warm is None or not _is_complete(warm):
-        return
-    for part in warm.iterdir():
-        if part.is_dir() and len(part.name) == 2:
-            shutil.copytree(part, cache / part.name, dirs_exist_ok=True)
+    for path in _whole_files(warm):
+        if warm is not None and len(path.parts[0]) == 2:
+            with contextlib.suppress(FileNotFoundError):  # another run has condemned the cache
+                (cache / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(warm / path, cache / path)
 
 
 def lend_headers(temporary: Path, warm: Path | None) -> None:
@@ -115,14 +148,18 @@ def lend_headers(temporary: Path, warm: Path | None) -> None:
     They are found by the hash of their text, compiler and flags, take ten seconds and 150 MB each,
     and hold nothing of a program.
     """
-    if warm is None or not _is_complete(warm) or not (warm / HEADERS).is_dir():
-        return
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
     except (KeyError, OSError, ImportError):
         return
-    target = temporary / f"torchinductor_{user}" / HEADERS
-    target.mkdir(parents=True, exist_ok=True)
-    for header in (warm / HEADERS).glob("*.h*"):
-        with contextlib.suppress(OSError):  # another file system: it is only slower then
-            os.link(header, target / header.name)
+    if warm is not None:
+        link_headers(temporary / f"torchinductor_{user}" / HEADERS, warm)
+
+
+def link_headers(target: Path, warm: Path) -> None:
+    """Link the precompiled headers of a warm-up's cache into a folder; none before it is whole."""
+    for path in _whole_files(warm):
+        if path.parts[0] == HEADERS and path.match("*.h*"):
+            target.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):  # another file system: it is only slower then
+                os.link(warm / path, target / path.name)

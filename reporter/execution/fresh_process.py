@@ -25,7 +25,7 @@ from reporter.core.answer import (
     clean_environment,
     tail,
 )
-from reporter.execution.compiler_cache import lend_headers, prefill
+from reporter.execution.compiler_cache import HEADERS, lend_headers, link_headers, prefill
 from reporter.execution.launch import kill_group
 from reporter.execution.preloaded import PreloadedProcess
 from reporter.execution.usage import METER
@@ -92,7 +92,7 @@ def run_forked(
     """
     with _fresh(None, None, warm) as (folder, _):
         described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        return _fork(preloaded, folder, {**described, "overrides": overrides or {}})
+        return _fork(preloaded, folder, {**described, "overrides": overrides or {}}, warm)
 
 
 def look_forked(
@@ -101,11 +101,14 @@ def look_forked(
     """`look_cold` in a fork of a preloaded process. Raises OSError where that cannot fork."""
     with _fresh(None, None, warm) as (folder, _):
         described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
-        _fork(preloaded, folder, {**described, "measure": wanted})
+        _fork(preloaded, folder, {**described, "measure": wanted}, warm)
         return _measured(folder)
 
 
-def _fork(preloaded: PreloadedProcess, folder: Path, request: CandidateRequest) -> Answer:
+def _fork(
+    preloaded: PreloadedProcess, folder: Path, request: CandidateRequest, warm: Path
+) -> Answer:
+    link_headers(folder / "cache" / HEADERS, warm)  # where a process that forks looks for them
     started = time.monotonic()
     code = preloaded.run(folder, request, request["timeout"])
     seconds = round(time.monotonic() - started, 3)

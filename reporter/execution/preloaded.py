@@ -21,6 +21,7 @@ from pathlib import Path
 from collectors.protocol import CandidateRequest, ForkRequest
 from reporter.core.answer import MAIN, clean_environment
 from reporter.core.plain import Json
+from reporter.execution.compiler_cache import prefill
 from reporter.execution.launch import end_session, kill_group
 from reporter.execution.usage import METER
 
@@ -29,10 +30,15 @@ _START_LIMIT = 600.0
 
 
 class PreloadedProcess:
-    """The process; it starts with the first question, or with `start`. A context manager."""
+    """The process; it starts with the first question, or with `start`. A context manager.
 
-    def __init__(self, python: Path, env: Mapping[str, str] | None = None) -> None:
+    Args:
+        warm: the cache of a warm-up, whose checks of the toolchain are used.
+    """
+
+    def __init__(self, python: Path, warm: Path, env: Mapping[str, str] | None = None) -> None:
         self._python = python
+        self._warm = warm
         self._env = clean_environment(os.environ if env is None else env)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -51,11 +57,13 @@ class PreloadedProcess:
             if self._process is not None:
                 return
             self._folder = tempfile.TemporaryDirectory(prefix="forks-", ignore_cleanup_errors=True)
+            cache = Path(self._folder.name) / "cache"
+            prefill(cache, self._warm)
             METER.add(processes=1)
             self._process = subprocess.Popen(
                 [str(self._python), str(MAIN), "preloaded", "--socket", str(self._socket())],
                 cwd=self._folder.name,
-                env=self._env,
+                env={**self._env, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

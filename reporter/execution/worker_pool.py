@@ -87,12 +87,19 @@ class WorkerSettings:
     ``memory_limit`` is in bytes per candidate beyond what the warm process has; ``warm_backend`` is
     compiled once at the start, with ``warm_cache`` as its compiler cache, which may outlive the
     pool and be shared with others (it saves ten seconds at the next start; no candidate uses it).
+    With ``remembers`` a question that has been answered before (the same bytes, the same overrides)
+    is not asked again.
     """
 
     warm_backend: Backend = Backend.INDUCTOR
     memory_limit: int | None = None
     isolation: Isolation = "fork"
     warm_cache: Path | None = None
+    remembers: bool = False
+
+
+#: Endings that another run of the same candidate would have, too.
+_LASTING = ("passes", "fails", "died", "cannot_judge", "broken")
 
 
 class WorkerPool:
@@ -123,6 +130,8 @@ class WorkerPool:
         self._grace = _GRACE[settings.isolation]
         self._options = ["--isolation", settings.isolation, "--warm", settings.warm_backend]
         self._options += ["--memory", str(settings.memory_limit or 0)]
+        self._remembers = settings.remembers
+        self._answers: dict[str, Answer] = {}
         self._process: _Process | None = None
         self._queue: deque[_Job] = deque()
         self._flying: dict[int, _Job] = {}
@@ -170,6 +179,10 @@ class WorkerPool:
         with self._lock:
             if self._closing:
                 raise RuntimeError("the pool is closed")
+            known = self._answers.get(_question(text, overrides)) if self._remembers else None
+            if known is not None:
+                future.set_result(known)
+                return future
             limit = self.time_limit if timeout is None else timeout
             job = _Job(self._next_id, text, limit, overrides or {}, future)
             self._next_id += 1
@@ -286,7 +299,9 @@ class WorkerPool:
         log = self._workdir / "worker.log"
         command = [str(self.python), str(MAIN), "serve", "--workdir", str(self._workdir)]
         command += ["--requests", str(their_requests), "--answers", str(their_answers)]
-        cache = self._warm_cache.claim() or self._workdir / f"warm-cache-{self.starts}"
+        cache = self._warm_cache.claim()
+        if cache is None:
+            cache = self._warm_cache.borrow(self._workdir / f"warm-cache-{self.starts}")
         with log.open("wb") as output:
             try:
                 popen = subprocess.Popen(
@@ -367,6 +382,9 @@ class WorkerPool:
         job = self._flying.pop(message["id"])
         if self.first_seconds is None and answer.outcome not in ("cancelled", "timeout"):
             self.first_seconds = answer.seconds
+        if self._remembers and answer.outcome in _LASTING:
+            with self._lock:
+                self._answers[_question(job.text, job.overrides)] = answer
         _resolve(job.future, answer)
 
     def _replace(self) -> None:
@@ -428,6 +446,11 @@ class WorkerPool:
             if job.pid:
                 kill_group(job.pid)
         os.close(process.answers)
+
+
+def _question(text: str, overrides: Overrides | None) -> str:
+    """What tells one question from another: the bytes of the candidate, and what is overridden."""
+    return json.dumps(overrides or {}, sort_keys=True) + text
 
 
 def _resolve(future: Future[Answer], answer: Answer) -> None:

@@ -66,8 +66,10 @@ from templates.wording import (
 _SHARE_OF_SEARCH = 0.6
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
-#: Seconds for the programs next to the repro.
-NEIGHBOURS_BUDGET = 30.0
+#: For the programs next to the repro: a share of the seconds that the rest took, at least and at
+#: most so many.
+_SHARE_OF_NEIGHBOURS = 0.2
+_LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 #: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
 #: process gets three times that.
 _HANGS = 20.0
@@ -126,6 +128,7 @@ class ReproBuilder:
         self.size = ""
         self.refusals = Refusals(self.places, judge(self.wanted))
         self.started = time.monotonic()
+        self.begun = run.started
         self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             self.pool,
@@ -264,7 +267,7 @@ class ReproBuilder:
                 "other dtypes, sizes, layouts and operators",
                 lambda: tuple(
                     find_neighbours(
-                        self.pool, judge(self.wanted), verified.parts, NEIGHBOURS_BUDGET
+                        self.pool, judge(self.wanted), verified.parts, self._for_neighbours()
                     )
                 ),
                 (),
@@ -486,6 +489,11 @@ class ReproBuilder:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
         is_hang = self.recorded.kind == Kind.HANG
         return not (self.as_whole or is_hang or self.backend is not None)
+
+    def _for_neighbours(self) -> float:
+        """Seconds for the programs next to the repro."""
+        share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.begun)
+        return max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share))
 
     def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro

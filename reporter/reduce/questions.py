@@ -32,18 +32,22 @@ def write_candidate(candidate: Candidate | None) -> str | None:
 class Questions:
     """Candidates in, answers out; a candidate that cannot be written down is not interesting.
 
-    `overrides` go with every candidate, until they are changed.
+    `overrides` go with every candidate, until they are changed. Once `most` candidates of the
+    search have settled, nothing further is interesting.
     """
 
     def __init__(self, scheduler: Scheduler, progress: Callable[[Candidate], None]) -> None:
         self.scheduler = scheduler
         self.overrides: Overrides = {}
+        self.most: int | None = None
         self._progress = progress
 
     def pick(self, options: Iterable[tuple[T, Candidate | None]]) -> tuple[T, Candidate] | None:
         """The first option, in order, whose candidate shows the failure; the option's tag says
         which it was.
         """
+        if self._is_enough():
+            return None
         kept: list[tuple[T, Candidate]] = []
 
         def texts() -> Iterator[str]:
@@ -69,7 +73,7 @@ class Questions:
         idle workers.
         """
         text = write_candidate(candidate)
-        if text is None or candidate is None:
+        if text is None or candidate is None or self._is_enough():
             return False
         ahead = [hint for hint in map(write_candidate, hints) if hint is not None]
         if not self.scheduler.ask(text, ahead, self.overrides):
@@ -92,6 +96,9 @@ class Questions:
             at, candidate = found
             left = left[at + 1 :]
         return candidate
+
+    def _is_enough(self) -> bool:
+        return self.most is not None and self.scheduler.counts.settled >= self.most
 
     def passed(self, candidate: Candidate) -> bool:
         """Whether a candidate that was asked about ran to its end and showed nothing."""

@@ -27,12 +27,16 @@ from reporter.core.candidate import Candidate
 from reporter.reduce.graph_cuts import with_input
 from reporter.reduce.questions import Change, Questions, graph_of
 
-#: Two before one: a size of one is a special case of its own (it broadcasts, it is never symbolic).
-_SMALL = (2, 3, 4, 8, 16, 1)
+#: Two is asked before these; one is a special case of its own (it broadcasts, it is never symbolic).
+_DOWNWARD = (16, 8, 4, 3)
 
 
 class Shapes:
-    """Every size as small as the failure allows, largest first."""
+    """Every size as small as the failure allows, largest first.
+
+    A size that cannot be two is made a little smaller, and goes on down from there; one that cannot
+    stays as it is.
+    """
 
     name = "shapes"
 
@@ -51,10 +55,27 @@ class Shapes:
                 return candidate
             size = sizes[0]
             tried.add(size)
-            smaller = self._candidates(candidate, size)
-            found = ask.first(smaller)
-            if found is not None:
-                candidate = found
+            candidate = self._smaller(candidate, ask, size)
+
+    def _smaller(self, candidate: Candidate, ask: Questions, size: int) -> Candidate:
+        """The candidate with a small size in the place of `size`, where that can be."""
+        if size <= 2:
+            return ask.first(self._candidates(candidate, size, (1,))) or candidate
+        found = ask.pick(
+            (step, made)
+            for step in dict.fromkeys((2, self._next_below(size)))
+            for made in self._candidates(candidate, size, (step,))
+        )
+        if found is None:
+            return candidate
+        step, smaller = found
+        for lower in _DOWNWARD:
+            if 2 < lower < step:
+                fewer = ask.first(self._candidates(candidate, size, (lower,)))
+                if fewer is None:
+                    break
+                smaller = fewer
+        return smaller
 
     @staticmethod
     def _at_once(graph: Graph, candidate: Candidate) -> Iterator[Candidate]:
@@ -76,11 +97,14 @@ class Shapes:
         sizes = sorted({each for item in graph.inputs for each in item.meta.shape if each > size})
         return candidate.with_graph(_resized(graph, sizes, [size] * len(sizes)))
 
-    def _candidates(self, candidate: Candidate, size: int) -> Iterator[Candidate]:
+    @staticmethod
+    def _next_below(size: int) -> int:
+        """The half of a size, or the largest step below it if that is more."""
+        return max(size // 2, next((step for step in _DOWNWARD if step < size), 2))
+
+    @staticmethod
+    def _candidates(candidate: Candidate, size: int, steps: Sequence[int]) -> Iterator[Candidate]:
         graph = graph_of(candidate)
-        steps = [step for step in _SMALL if step < size]
-        if size > 2 and size // 2 not in steps:
-            steps.append(size // 2)
         for step in steps:
             for proportional in (True, False):
                 made = resize(graph, size, step, proportional)
@@ -92,6 +116,8 @@ class DimByDim:
     """One dimension of one input at a time: for sizes that only happen to be equal."""
 
     name = "dimensions"
+    #: Each step, and the largest size that it is tried on: what cannot be eight is not four.
+    _STEPS = {2: None, 8: None, 4: 8, 3: 4}
 
     def run(self, candidate: Candidate, ask: Questions) -> Candidate:
         return ask.sweep(
@@ -100,7 +126,7 @@ class DimByDim:
                 functools.partial(self._shorter, item.name, dim, step)
                 for item in graph_of(candidate).inputs
                 for dim in range(len(item.meta.shape))
-                for step in (2, 3, 4, 8)
+                for step in self._STEPS
             ],
         )
 
@@ -109,6 +135,9 @@ class DimByDim:
         graph = graph_of(candidate)
         item = graph.input(name)
         if item is None or item.alias is not None or step >= item.meta.shape[dim]:
+            return None
+        most = DimByDim._STEPS[step]
+        if most is not None and item.meta.shape[dim] > most:
             return None
         shape = (*item.meta.shape[:dim], step, *item.meta.shape[dim + 1 :])
         new = replace(item, meta=restride(item.meta, shape), symbols=())

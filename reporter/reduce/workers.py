@@ -51,7 +51,9 @@ class WorkerSet:
                 self.places.append(ContrastInterpreter(info, pool, warm))
             # a fork of a process that knows a GPU cannot use it
             preloaded = (
-                stack.enter_context(PreloadedProcess(self.python)) if kind == "fork" else None
+                stack.enter_context(PreloadedProcess(self.python, self.warm))
+                if kind == "fork"
+                else None
             )
             self.fresh = FreshRuns(self.python, self.warm, preloaded)
             self._pools = stack.pop_all()
@@ -84,6 +86,7 @@ class WorkerSet:
                 memory_limit=int(options.memory * 2**30),
                 isolation=self._isolation,
                 warm_cache=warm,
+                remembers=True,
             ),
         )
 

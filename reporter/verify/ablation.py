@@ -38,30 +38,36 @@ def variants(check: ReproCheck, layer: Layer | None, kind: Kind) -> Iterator[tup
     """Names and overrides of the rows for a bug of `layer` and `kind`.
 
     `dynamic` is varied for the repro's own backend alone, and modes are tried where the bug is in
-    the code that Inductor generates: elsewhere they cannot differ.
+    the code that Inductor generates: elsewhere they cannot differ. A row overrides what differs
+    from the repro, so that whoever asks the same later has the answer.
     """
     if check.compiler != COMPILE:
         return
     given = dict(check.arguments)
     own = {"True": True, "False": False}.get(given.get("dynamic", ""))
-    backends: list[tuple[str, Overrides]] = [
-        (name.value, {"backend": name.value}) for name in Backend
-    ]
+    written = given.get("backend", repr(Backend.INDUCTOR.value)).strip("'\"")
+    names = [name.value for name in Backend]
     if layer == Layer.BACKEND:
-        backends = [backends[0], ("custom", {})]
-    for name, overrides in backends:
-        yield name, {**overrides, "dynamic": own}
-    name, overrides = backends[-1]
+        names = [names[0], "custom"]
+        written = "custom"
+    for name in names:
+        yield name, _row({} if name == written else {"backend": name})
+    top: Overrides = {} if names[-1] == written else {"backend": names[-1]}
     for dynamic in _DYNAMIC:
         if dynamic is not own:
-            yield f"{name}, dynamic={dynamic}", {**overrides, "dynamic": dynamic}
+            yield f"{names[-1]}, dynamic={dynamic}", _row({**top, "dynamic": dynamic})
     if layer in INDUCTOR_LAYERS and kind != Kind.CRASH:
         for mode in MODES:
-            yield f"mode={mode}", {"backend": name, "mode": mode, "dynamic": own}
+            yield f"mode={mode}", _row({**top, "mode": mode})
     if layer in INDUCTOR_LAYERS and kind in WRONG_AT_ONCE:
         for setting in ("emulate_precision_casts", "fallback_random"):
             if setting not in str(check.config):
-                yield setting, {"config": {f"torch._inductor.config.{setting}": True}}
+                yield setting, _row({"config": {f"torch._inductor.config.{setting}": True}})
+
+
+def _row(overrides: Overrides) -> Overrides:
+    """As the search for the culprit asks: caches, which a worker has none of, are off."""
+    return {"fresh": True, **overrides}
 
 
 def ablation(pool: WorkerPool, text: str, check: ReproCheck, wanted: Signature) -> Iterator[Json]:

@@ -264,7 +264,10 @@ def pool_experiment(pool: WorkerPool, text: str, wanted: Signature) -> Experimen
             bug = False if gone else True if interesting(answer) else None
             _resolve(trial, Trial(bug, answer.seconds, answer.outcome, answer.bisect))
 
-        running = pool.submit(text, overrides=cast(Overrides, variation.message()))
+        message = variation.message()
+        if not variation.fresh:  # a worker has no caches, so this is the candidate as it is
+            del message["fresh"]
+        running = pool.submit(text, overrides=cast(Overrides, message))
         running.add_done_callback(ran)
         trial.add_done_callback(lambda done: running.cancel() if done.cancelled() else None)
         return trial

@@ -36,7 +36,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
     warm = tmp_path_factory.mktemp("warm")
-    with PreloadedProcess(interpreter.COLD) as preloaded:
+    with PreloadedProcess(interpreter.COLD, warm) as preloaded:
         yield FreshRuns(interpreter.COLD, warm, preloaded)
 
 
@@ -80,7 +80,7 @@ def test_a_fork_that_takes_too_long_is_killed_with_all_that_it_started(
 
 
 def test_without_its_template_a_run_is_cold(tmp_path: Path) -> None:
-    with PreloadedProcess(Path(os.devnull)) as preloaded:  # which is no interpreter
+    with PreloadedProcess(Path(os.devnull), tmp_path) as preloaded:  # which is no interpreter
         runs = FreshRuns(interpreter.COLD, tmp_path, preloaded)
         assert runs.again("print('hello')", PATIENCE).stdout == "hello\n"
 

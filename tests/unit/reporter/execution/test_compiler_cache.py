@@ -5,7 +5,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from reporter.execution.compiler_cache import HEADERS, WarmCache, lend_headers, prefill
+from reporter.execution.compiler_cache import (
+    HEADERS,
+    WarmCache,
+    is_ready,
+    lend_headers,
+    prefill,
+)
 
 
 def test_a_warm_cache_is_lent_only_when_it_is_complete(tmp_path: Path) -> None:
@@ -26,6 +32,25 @@ def test_a_warm_cache_is_lent_only_when_it_is_complete(tmp_path: Path) -> None:
     assert (tmp_path / "late" / "ab" / "check.so").exists()
     lent = sorted(path.name for path in (tmp_path / "late-tmp").glob("torchinductor_*/*/*"))
     assert lent == ["c1.h", "c1.h.gch"]
+
+
+def test_what_is_whole_is_lent_while_another_warm_up_is_under_way(tmp_path: Path) -> None:
+    first = WarmCache(tmp_path / "warm")
+    folder = first.claim()
+    assert folder is not None
+    for name in (Path("ab", "check.so"), Path(HEADERS, "c1.h.gch")):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text("x")
+    first.release()
+    assert is_ready(folder)
+    second = WarmCache(folder)
+    assert second.claim() == folder
+    (folder / "ab" / "half.so").write_text("x")
+    third = WarmCache(folder)
+    assert third.claim() is None
+    lent = third.borrow(tmp_path / "own")
+    found = sorted(str(path.relative_to(lent)) for path in lent.rglob("*") if path.is_file())
+    assert found == ["ab/check.so", f"{HEADERS}/c1.h.gch"]
 
 
 def test_what_a_killed_warm_up_left_is_not_used(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.protocol import Overrides
 from reporter.core.errors import CannotJudgeError
-from reporter.execution.worker_pool import WorkerPool
+from reporter.execution.worker_pool import WorkerPool, WorkerSettings
 from tests.support.waiting import PATIENCE
 
 
@@ -35,3 +36,37 @@ def test_the_time_limit_follows_the_first_run(tmp_path: Path) -> None:
         assert unused.time_limit == 20
         unused.first_seconds = 30
         assert unused.time_limit == 95
+
+
+#: Speaks as a worker does: every answer has its number; a text that says so does not end in time.
+COUNTING = """\
+#!{python}
+import json, os, sys
+fd = {{name: int(sys.argv[sys.argv.index(name) + 1]) for name in ("--requests", "--answers")}}
+tell = lambda **message: os.write(fd["--answers"], json.dumps(message).encode() + b"\\n")
+tell(ready={{"cpu": 0.0}})
+for number, line in enumerate(os.fdopen(fd["--requests"])):
+    asked = json.loads(line)
+    outcome = "timeout" if "endless" in asked["text"] else "passes"
+    tell(id=asked["id"], outcome=outcome, detail=str(number), cpu=0.0, seconds=0.0)
+"""
+
+
+def test_a_question_that_was_answered_is_not_asked_again(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text(COUNTING.format(python=sys.executable))
+    fake.chmod(0o755)
+    asked: list[tuple[str, Overrides]] = [
+        ("pass", {}),
+        ("pass", {}),
+        ("pass", {"dynamic": True}),
+        ("pass", {"dynamic": True}),
+        ("endless", {}),
+        ("endless", {}),  # which may end another time
+        ("pass", {}),
+    ]
+    for remembers, numbers in ((True, "0011230"), (False, "0123456")):
+        settings = WorkerSettings(remembers=remembers)
+        with WorkerPool(fake, 1, {}, tmp_path / str(remembers), settings) as pool:
+            found = [pool.submit(text, None, how).result(PATIENCE).detail for text, how in asked]
+        assert "".join(found) == numbers
