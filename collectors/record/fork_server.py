@@ -25,6 +25,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
+from ..machine import waiting
 from ..protocol import CallAnswer, CallRequest, ForkServerGreeting, StopRequest
 from . import requests
 from .channel import Channel
@@ -74,13 +75,14 @@ _MOST_OF_LOG = 30_000
 
 class _Child:
     """A fork that answers request number `id` in the file `path`; `limit` is on the monotonic
-    clock, `stopped` when it was told to end.
+    clock, `stopped` when it was told to end. `extra` are seconds by which the limit may move once.
     """
 
-    def __init__(self, id: int, path: str, limit: float) -> None:
+    def __init__(self, id: int, path: str, limit: float, extra: float) -> None:
         self.id = id
         self.path = path
         self.limit = limit
+        self.extra = extra
         self.stopped: Optional[float] = None
 
 
@@ -145,7 +147,7 @@ class ForkServer:
                 self._child(request, path)
             finally:
                 os._exit(0)
-        self.children[pid] = _Child(request["id"], path, limit)
+        self.children[pid] = _Child(request["id"], path, limit, request["timeout"])
 
     def _child(self, request: CallRequest, path: str) -> None:
         os.setsid()
@@ -189,8 +191,12 @@ class ForkServer:
                     os.killpg(pid, signal.SIGKILL)
                 self._answered(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
-                child.stopped = now
-                stopping.stop(pid)
+                if child.extra:  # once more at most as long, for what it waited for a processor
+                    child.limit += min(child.extra, waiting.seconds_in_queue(pid))
+                    child.extra = 0.0
+                else:
+                    child.stopped = now
+                    stopping.stop(pid)
 
     def _answered(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
         cpu = round(used.ru_utime + used.ru_stime, 3)

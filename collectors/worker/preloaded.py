@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from typing import Any
 
 from ..protocol import ForkRequest, ForkStatus
 from . import candidate
@@ -54,7 +55,7 @@ def serve(path: str) -> int:
 
 def _import_inductor() -> None:
     """What a first compile imports, and the vector units that it finds."""
-    config = importlib.import_module("torch._inductor.config")
+    config: Any = importlib.import_module("torch._inductor.config")
     threads = config.compile_threads
     config.compile_threads = 1  # else the import starts processes, and a thread that reads them
     try:

@@ -26,6 +26,7 @@ from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRu
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
+    climb_while_it_hangs,
     first_bad,
     make_diagnosis,
     nowhere_else,
@@ -61,18 +62,19 @@ def judge(
     timeout: float,
     progress: Callable[[str], None],
     rungs: tuple[str, ...] = (),
+    at_once: int = 2,
 ) -> Diagnosis:
     """The verdict on a recording: its first finding that is a bug, else what explains its first
     finding.
 
-    `rungs` are measured beside what the judgement needs.
+    `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
     """
     explained: Diagnosis | None = None
     for finding in recording.findings:
         harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
         if harmless and explained is None and tight(finding):
             continue
-        diagnosis = _judge_finding(finding, timeout, progress, rungs)
+        diagnosis = _judge_finding(Climber(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:
             return diagnosis
         explained = explained or diagnosis
@@ -84,10 +86,7 @@ def tight(finding: Finding) -> bool:
     return bool(finding.comparison and finding.comparison["tight"])
 
 
-def _judge_finding(
-    finding: Finding, timeout: float, progress: Callable[[str], None], rungs: tuple[str, ...]
-) -> Diagnosis:
-    climber = Climber(finding, timeout, progress)
+def _judge_finding(climber: Climber, rungs: tuple[str, ...]) -> Diagnosis:
     climber.basics()
     try:
         return _verdict(climber)
@@ -191,7 +190,7 @@ def _death(climber: Climber) -> Diagnosis:
 
 def _hang(climber: Climber) -> Diagnosis:
     """The compiled call did not end within its limit."""
-    names = climb(climber)
+    names = climb_while_it_hangs(climber)
     stuck = climber.ladder["compiled"]
     if stuck.outcome == RungOutcome.DIED:
         return _death(climber)

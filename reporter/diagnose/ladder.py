@@ -26,6 +26,7 @@ from collectors.protocol import (
 )
 from reporter.core.kinds import BELOW_INDUCTOR, Backend, Compiler, RungOutcome, Symptom
 from reporter.recording import questions, side_effects
+from reporter.recording.call_session import longest_wait
 from reporter.recording.findings import Finding
 
 EAGER, AGAIN, EXACT = "eager mode", "eager mode again", "eager mode in float64"
@@ -172,12 +173,19 @@ class Climber:
     """Measures rungs of one finding on demand; each rung once.
 
     A rung gets `timeout` seconds, up to twice as many where the script's own call ended after a
-    good part of them. `own_call_shows_it`: whether the script's own call ended as its repetitions
-    do; it may have been stopped before.
+    good part of them; at most `at_once` rungs run side by side. `own_call_shows_it`: whether the
+    script's own call ended as its repetitions do; it may have been stopped before.
     """
 
-    def __init__(self, finding: Finding, timeout: float, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        finding: Finding,
+        timeout: float,
+        progress: Callable[[str], None],
+        at_once: int = 2,
+    ) -> None:
         self.finding = finding
+        self.at_once = at_once
         self.own_call_shows_it = True
         ended = finding.symptom != Symptom.HANG
         # what took the script long takes a fork beside others longer, and is no hang
@@ -187,6 +195,7 @@ class Climber:
         #: The message with the fixes of dynamic shapes that `REFINED` tries.
         self.fixes = ""
         self._ahead: dict[str, _Flight] = {}
+        self._waiting: dict[str, Rung] = {}
         self._exact: str | None = None
         self._ties: str | None = None
 
@@ -234,10 +243,20 @@ class Climber:
         return self._judge(self._run(name))
 
     def ahead(self, names: Iterable[str]) -> None:
-        """Starts rungs side by side; `measure` then waits for them one by one."""
+        """Starts rungs side by side, as many as may run at once; `measure` then waits for them one
+        by one.
+        """
         for name in names:
             if name not in self.ladder.rungs and name not in self._ahead:
-                self._ahead[name] = self._submit(name, self._way(name))
+                self._waiting.setdefault(name, self._way(name))
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        """Starts what waits, in order, while there is room."""
+        for name in list(self._waiting):
+            if sum(not flight.answer.done() for flight in self._ahead.values()) >= self.at_once:
+                return
+            self._ahead[name] = self._submit(name, self._waiting.pop(name))
 
     def _way(self, name: str) -> Rung:
         way: Rung = RUNGS.get(name) or {"how": "compiled"}
@@ -265,8 +284,8 @@ class Climber:
             name = f"repeat {number + 1}"
             self.progress(name)
             fresh = self.finding.grads or number % 2
-            way = self._way(Backend.INDUCTOR if fresh else "compiled")
-            self._ahead[name] = self._submit(name, way)
+            self._waiting[name] = self._way(Backend.INDUCTOR if fresh else "compiled")
+        self._start_waiting()
         names = [f"repeat {number + 1}" for number in range(count)]
         return [self._judge(self._run(name)) for name in names]
 
@@ -278,8 +297,10 @@ class Climber:
         return _Flight(self.finding.live_call.submit(questions.run(rung), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
-        flight = self._ahead.pop(name, None) or self._submit(name, self._way(name))
-        answer = flight.answer.result(timeout=self.timeout + 60)
+        way = self._waiting.pop(name, None) or self._way(name)
+        flight = self._ahead.pop(name, None) or self._submit(name, way)
+        answer = flight.answer.result(timeout=longest_wait(self.timeout))
+        self._start_waiting()
         outcome = RungOutcome(answer["outcome"])
         failure = answer.get("failure")
         detail = (

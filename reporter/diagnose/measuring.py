@@ -75,6 +75,30 @@ def climb_from_the_top(climber: Climber) -> tuple[str, ...]:
     return names if climber.ladder[names[-1]].good else climb(climber)
 
 
+def climb_while_it_hangs(climber: Climber) -> tuple[str, ...]:
+    """As `climb`, for a call that may never end: the lowest backend first, one after another, and
+    none above the first that does not end, since a higher one goes through the lower one's steps.
+
+    Beside them the user's compiled call runs as it stood. So all of it takes the limit of one rung,
+    and what the healthy ones need.
+    """
+    own = climber.own_name()
+    if climber.finding.compiler in RUNGS_OF:
+        return climb(climber)
+    below = BELOW_INDUCTOR if own == Backend.INDUCTOR else BELOW_INDUCTOR[:1]
+    climber.ahead(("compiled",))
+    names = ["compiled"]
+    for name in (*(backend.value for backend in below), own):
+        names.append(name)
+        if climber.measure(name).outcome == RungOutcome.TIMEOUT:
+            break
+    climber.measure("compiled")
+    rungs = climber.ladder.rungs
+    for name in names[1:]:  # the ladder has the user's call first
+        rungs[name] = rungs.pop(name)
+    return tuple(names)
+
+
 def _measured(climber: Climber, names: tuple[str, ...]) -> tuple[str, ...]:
     climber.ahead(names)
     for name in names:

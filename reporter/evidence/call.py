@@ -14,11 +14,8 @@ from pathlib import Path
 from collectors.protocol import EvidenceAnswer, EvidenceOptions
 from reporter.evidence.interface import Collected, read_answer, trim
 from reporter.recording import questions
-from reporter.recording.call_session import CallSession
+from reporter.recording.call_session import CallSession, longest_wait
 from reporter.report.folder import write_private
-
-#: Seconds after the budget in which a fork server has to say that there is no answer.
-_GRACE = 60.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class PendingEvidence:
 
     def result(self) -> CallEvidence:
         """Waits for the answer, which comes within the budget."""
-        answer = self._asked.result(timeout=self._budget + _GRACE)
+        answer = self._asked.result(timeout=longest_wait(self._budget))
         return _read(answer, self._folder, self._budget, time.monotonic() - self._started)
 
 

@@ -105,7 +105,7 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
     progress.stage("diagnose", f"{calls}, {watching}")
     say = progress.note if options.verbose else lambda _: None
     limit = run.within(options.timeout / 2, _SHARE_OF_RUNG)
-    diagnosis = judge(recording, limit, say, options.rungs)
+    diagnosis = judge(recording, limit, say, options.rungs, options.jobs)
     doubtful = _doubtful(diagnosis, recording)
     progress.stage("capture" if run.output is not None else "details", diagnosis.summary)
     measure = partial(

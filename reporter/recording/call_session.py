@@ -21,6 +21,13 @@ from reporter.execution.usage import METER
 from reporter.recording.questions import Answered, CallQuestion
 
 
+def longest_wait(timeout: float) -> float:
+    """Seconds after which no answer comes any more: a process that waited for a processor gets its
+    limit twice, and a minute is for the answer itself.
+    """
+    return 2 * timeout + 60
+
+
 class CallSession(Protocol):
     """Experiments on one recorded call; their files lie in `folder`."""
 
@@ -128,9 +135,9 @@ class ForkedCallSession:
     def request(self, question: CallQuestion[Answered], timeout: float) -> Answered:
         """Asks one question and waits for its answer.
 
-        Raises `concurrent.futures.TimeoutError` if there is none a minute after `timeout`.
+        Raises `concurrent.futures.TimeoutError` if there is none after `longest_wait`.
         """
-        return self.submit(question, timeout).result(timeout=timeout + 60)
+        return self.submit(question, timeout).result(timeout=longest_wait(timeout))
 
     def close(self) -> None:
         """Asks the fork server to stop, if it has connected; does not wait for that."""

@@ -22,7 +22,7 @@ from collectors.protocol import DivergenceRequest, GraphNode, NumberedGraph, Pre
 from reporter.core.kinds import Backend
 from reporter.core.plain import Json
 from reporter.recording import questions
-from reporter.recording.call_session import CallSession
+from reporter.recording.call_session import CallSession, longest_wait
 from reporter.recording.findings import Finding
 
 _SPACED = 12
@@ -328,7 +328,7 @@ class _Bench:
         rest: list[list[int | None]] = []
         for chunk, path, future in running:
             try:
-                future.result(timeout=limit + 60)
+                future.result(timeout=longest_wait(limit))
             except Unanswered:
                 pass
             begun = self._read(path.read_text() if path.exists() else "")

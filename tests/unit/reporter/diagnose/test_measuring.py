@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -10,15 +12,20 @@ from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
+    climb_while_it_hangs,
     first_bad,
     make_diagnosis,
     nowhere_else,
     often,
     steadiness,
 )
-from tests.support.made_up_call import DEADLY, LIMIT, MadeUp, finding, raises
+from reporter.recording.questions import CallQuestion
+from tests.support.made_up_call import DEADLY, LIMIT, STUCK, MadeUp, finding, raises
 
 OWN = {"backend": {"callable": "mine"}}
+LAYER_OF = {"eager": "dynamo", "aot_eager": "aot_autograd", "inductor": "inductor"}
+#: Seconds that a run takes where runs are to overlap.
+OVERLAP = 0.02
 ALL = ("compiled", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 
 
@@ -156,3 +163,59 @@ def test_a_verdict_has_its_finding_and_its_ladder() -> None:
     assert (found.kind, found.layer, found.summary) == ("crash", "dynamo", "Why.")
     assert found.cited == ("a", "b") and found.reproduced == (1, 2)
     assert make_diagnosis(asking, "rng", "none", "Why.").cited == ()
+
+
+# -- calls that may never end
+# ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lowest", "names"),
+    [
+        ("eager", ("compiled", "eager")),
+        ("aot_eager", ("compiled", "eager", "aot_eager")),
+        ("inductor", ALL),
+    ],
+)
+def test_no_backend_above_the_lowest_that_hangs_is_asked(
+    lowest: str, names: tuple[str, ...]
+) -> None:
+    above = ALL[ALL.index(lowest) :]
+    live_call = MadeUp(dict.fromkeys(("compiled", *above), STUCK))
+    asking = climber(live_call, "hang")
+    assert climb_while_it_hangs(asking) == names == tuple(asking.ladder.rungs)
+    assert tuple(live_call.measured()) == names
+    stuck = asking.ladder["compiled"].outcome
+    assert first_bad(asking, lambda rung: rung.outcome == stuck) == LAYER_OF[lowest]
+    assert steadiness(asking, lambda rung: rung.outcome == stuck)[0] >= 2
+
+
+class Slow(MadeUp):
+    """Its runs end when the test says so, the one begun first before the others."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.under_way: list[Future[Any]] = []
+        self.most = 0
+
+    def submit(self, question: CallQuestion[Any], timeout: float) -> Future[Any]:
+        answer = self.request(question, timeout)
+        ended: Future[Any] = Future()
+        self.under_way.append(ended)
+        self.most = max(self.most, len(self.under_way))
+
+        def end() -> None:
+            self.under_way.remove(ended)
+            ended.set_result(answer)
+
+        threading.Timer(OVERLAP, end).start()
+        return ended
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_no_more_rungs_run_side_by_side_than_may(at_once: int) -> None:
+    live_call = Slow()
+    asking = Climber(finding(live_call, "raised"), LIMIT, lambda _: None, at_once)
+    assert climb(asking) == ALL
+    assert asking.repeats(3) and len(live_call.measured()) == len(ALL) + 3
+    assert live_call.most == at_once

@@ -1,0 +1,1 @@
+"""Facts about the machine, read from folders that look like the system's."""
