@@ -1353,6 +1353,8 @@ class CandidateRequest(_CandidateRequest, total=False):
     overrides: Overrides
     #: Only in a fresh process: the findings are the lines of `measurements.jsonl`.
     measure: MeasurementRequest
+    #: Only in a fresh process: with torch's debugging tools on, whose files go to `out/found`.
+    tools: List[str]
     #: Added by the worker: why the process could not be started.
     error: str
 
@@ -1418,6 +1420,8 @@ class CandidateEnding(_CandidateEnding, total=False):
     #: Why it cannot be judged; for a death or a time-out Python's stack.
     detail: str
     bisect: BisectCount
+    #: What the debugging tools say, by their names.
+    found: Dict[str, ToolFinding]
     #: What a program with wrong values has in it that torch leaves undefined: casts, writes.
     undefined: List[str]
     #: Frames that Dynamo compiled, or tried to.

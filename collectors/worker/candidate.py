@@ -136,8 +136,14 @@ def run(request: CandidateRequest, folder: str) -> int:
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
     answer: CandidateEnding
     counter: Any = None
+    tools: Any = None
     before = counters.count_compilations()
     try:
+        if request.get("tools"):
+            tools = importlib.import_module(_COLLECTORS + ".debugtools.run").session(
+                {"folder": os.path.join(out, "found"), "tools": request["tools"]}
+            )
+            tools.start()
         counter = _apply(request.get("overrides") or {})
         if request.get("measure"):
             importlib.import_module(_COLLECTORS + ".dynamo.measurements").run(
@@ -166,6 +172,8 @@ def run(request: CandidateRequest, folder: str) -> int:
     answer["compilations"] = counters.count_compilations() - before
     if counter is not None:
         answer["bisect"] = counter.answer()
+    if tools is not None:
+        answer["found"] = tools.stop()
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _undefined()
     _flush()

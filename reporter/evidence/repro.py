@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from collectors.protocol import ScriptEvidenceAnswer, ScriptEvidenceSpec, ToolFinding
+from collectors.protocol import ScriptEvidenceSpec, ToolFinding
 from reporter.core.answer import clean_environment
 from reporter.core.kinds import CRASHES, Kind, Layer, assert_never
 from reporter.core.plain import Json
@@ -124,15 +124,23 @@ def of_repro(
     keep: Path | None = None,
     warm: Path | None = None,
     tools: Sequence[str] = TOOLS,
+    watched: Path | None = None,
 ) -> ReproEvidence:
     """Runs a repro's `text` under `python` with the tools on, for at most `budget` seconds.
 
-    The files go to `keep`, which is private: logs have paths of this machine in them.
+    The files go to `keep`, which is private: logs have paths of this machine in them. `watched` is
+    what `FreshRuns.watched` left of the same text, if it did: then nothing runs.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
-        folder = Path(name).resolve()
-        found, ended = _run(python, text, folder, budget, warm, tools)
+        folder = Path(name).resolve() if watched is None else watched
+        if watched is None:
+            ended = _run(python, text, folder, budget, warm, tools)
+            found, answer = _read(folder / "found" / "answer.json", ended, budget, tools)
+            METER.add(compilations=answer.get("compilations", 0))
+        else:
+            ended = "ended"
+            found, answer = _read(folder / "answer.json", ended, budget, tools)
         collected = read_answer(found, folder / "found")
         shown = _excerpt(folder / "found", failure) if ended else ended
         if keep is not None:
@@ -147,10 +155,8 @@ def of_repro(
 
 def _run(
     python: Path, text: str, folder: Path, budget: float, warm: Path | None, tools: Sequence[str]
-) -> tuple[dict[str, ToolFinding], str]:
-    """The tools' findings by name, and how the process ended; an empty word if it did not in
-    time.
-    """
+) -> str:
+    """How the process ended; an empty word if it did not in time."""
     for part in ("run", "found", "cache", "tmp"):
         (folder / part).mkdir()
     (folder / "run" / "repro.py").write_text(text, encoding="utf-8")
@@ -190,17 +196,22 @@ def _run(
     finally:
         kill_group(process.pid)
         process.wait()
+    return ended
+
+
+def _read(
+    path: Path, ended: str, budget: float, tools: Sequence[str]
+) -> tuple[dict[str, ToolFinding], Json]:
+    """The tools' findings by name, and the whole answer of the process that wrote them."""
     try:
-        written = (folder / "found" / "answer.json").read_text(encoding="utf-8")
-        answer: ScriptEvidenceAnswer = json.loads(written)
+        answer: Json = json.loads(path.read_text(encoding="utf-8"))
     except (
         OSError,
         ValueError,
     ):  # the program took the process down; what was written so far is there
         reason = "the process died" if ended else f"not done within {budget:g} s"
-        return {name: {"skipped": reason} for name in tools}, ended
-    METER.add(compilations=answer["compilations"])
-    return answer["found"], ended
+        return {name: {"skipped": reason} for name in tools}, {}
+    return answer["found"], answer
 
 
 def _excerpt(folder: Path, failure: ShownFailure) -> Excerpt | str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from collectors.protocol import CandidateRequest, MeasurementLine, MeasurementRequest, Overrides
@@ -93,6 +94,34 @@ def run_forked(
     with _fresh(None, None, warm) as (folder, _):
         described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
         return _fork(preloaded, folder, {**described, "overrides": overrides or {}}, warm)
+
+
+def watch_forked(
+    preloaded: PreloadedProcess,
+    text: str,
+    timeout: float,
+    warm: Path,
+    tools: Sequence[str],
+    into: Path,
+) -> Answer:
+    """`run_forked` with torch's debugging tools on.
+
+    Args:
+        tools: their names.
+        into: a new folder for the process's own `answer.json`, if it wrote one, and for `found`,
+            where the tools' files lie.
+
+    Raises:
+        OSError: the preloaded process cannot fork, or the folder cannot be written.
+    """
+    with _fresh(None, None, warm) as (folder, _):
+        described: CandidateRequest = {"id": 0, "text": text, "timeout": timeout}
+        answer = _fork(preloaded, folder, {**described, "tools": list(tools)}, warm)
+        into.mkdir(parents=True)
+        for name in ("answer.json", "found"):
+            if (folder / "out" / name).exists():
+                shutil.move(folder / "out" / name, into / name)
+        return answer
 
 
 def look_forked(

@@ -4,13 +4,20 @@ run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.protocol import MeasurementLine, MeasurementRequest
 from reporter.core.answer import Answer
 from reporter.execution import control
-from reporter.execution.fresh_process import look_cold, look_forked, run_cold, run_forked
+from reporter.execution.fresh_process import (
+    look_cold,
+    look_forked,
+    run_cold,
+    run_forked,
+    watch_forked,
+)
 from reporter.execution.preloaded import PreloadedProcess
 
 
@@ -40,6 +47,18 @@ class FreshRuns:
         if self.preloaded is not None:
             try:
                 return run_forked(self.preloaded, text, limit, self.warm)
+            except OSError:
+                pass  # it cannot fork any more
+        return self.cold(text, limit)
+
+    def watched(self, text: str, limit: float, tools: Sequence[str], into: Path) -> Answer:
+        """As `again`, with torch's debugging tools on, which leave what they find in a new folder.
+
+        Where the process cannot be forked it is an ordinary one, and there is no folder.
+        """
+        if self.preloaded is not None:
+            try:
+                return watch_forked(self.preloaded, text, limit, self.warm, tools, into)
             except OSError:
                 pass  # it cannot fork any more
         return self.cold(text, limit)

@@ -32,6 +32,7 @@ from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.stacks import raised_while_running
+from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
@@ -115,6 +116,9 @@ class ReproBuilder:
         self.recorded = recorded
         self.options = run.options
         self.progress = run.progress
+        self.folder = run.folder
+        #: With torch's own tools on: folders with what they found, by the text that ran.
+        self.watched: dict[str, Path] = {}
         self.pool = workers.pool
         self.warm = workers.warm
         self.fresh = workers.fresh
@@ -469,13 +473,27 @@ class ReproBuilder:
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.options.jobs)
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.cold, text, limit)]
-            for _ in range(FRESH_PROCESSES - 1):
+            if self.options.evidence and not self.options.quick and not is_hang:
+                runs.append(threads.submit(self._watched, text, limit))
+            for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.again, text, limit))
             control = None
             if needs_control(text):
                 control = threads.submit(self.fresh.control, text, limit)
             answers = tuple(run.result() for run in runs)
             return answers, control.result() if control is not None else None
+
+    def _watched(self, text: str, limit: float) -> Answer:
+        """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
+        they change what comes of it.
+        """
+        folder = self.folder / f"watched-{len(self.watched)}"
+        answer = self.fresh.watched(text, limit, TOOLS, folder)
+        if not judge(self.wanted)(answer):
+            return self.fresh.again(text, limit)
+        if folder.is_dir():
+            self.watched[text] = folder
+        return answer
 
     def _limit(self) -> float:
         """Seconds for a fresh process.

@@ -211,7 +211,7 @@ class TorchProgram:
         private = self.run.output / "private" / EVIDENCE
         found = extras.measure(
             "evidence",
-            "torch's own tools on the repro, in one more fresh process, and on the call",
+            "torch's own tools on the repro and on the call",
             lambda: self._evidence(built, private),
             None,
         )
@@ -242,6 +242,7 @@ class TorchProgram:
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
+            watched=self.builder.watched.get(built.text),
         )
         if of_call is not None:
             of_call.result()

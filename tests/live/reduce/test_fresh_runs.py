@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from reporter.core.answer import Answer
+from reporter.core.kinds import Kind, Layer
+from reporter.evidence.repro import TOOLS, ShownFailure, of_repro
 from reporter.execution.fresh_runs import FreshRuns
 from reporter.execution.preloaded import PreloadedProcess
 from tests.support import interpreter
@@ -89,3 +91,21 @@ def facts(answer: Answer) -> tuple[object, ...]:
     account = answer.failure or {"exception": None, "message": None}
     told = (account["exception"], account["message"])
     return (answer.outcome, answer.signal, answer.exit, answer.stdout, *told)
+
+
+def test_a_run_with_the_debugging_tools_on_ends_alike_and_leaves_what_they_say(
+    fresh: FreshRuns, tmp_path: Path
+) -> None:
+    program = (
+        "import torch; x = torch.ones(2)\n"
+        "assert torch.compile(torch.sin, backend='eager')(x).sum() > 5, 'wrong result: output 0'"
+    )
+    into = tmp_path / "watched"
+    assert facts(fresh.watched(program, PATIENCE, TOOLS, into)) == facts(
+        fresh.again(program, PATIENCE)
+    )
+    shown = ShownFailure(Kind.WRONG_RESULT, Layer.INDUCTOR)
+    found = of_repro(Path(os.devnull), program, shown, 0.0, tmp_path / "kept", watched=into)
+    outcomes = {item.name: item.outcome for item in found.collected}
+    assert outcomes["logs"] == outcomes["trace"] == outcomes["explain"] == "ok"
+    assert '["repro.py", ' in found.trace and (tmp_path / "kept" / "logs").is_dir()
