@@ -8,6 +8,7 @@ there. `mkdocs.yml` names this file under `hooks`.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -34,7 +35,10 @@ from reporter.diagnose.explain import explanation
 from reporter.diagnose.ladder import RUNGS
 from reporter.recording.side_effects import SIDE_EFFECT
 from reporter.report import sections
+from reporter.report.environment import FACTS
 
+#: The tables of `collectors.machine.variables`.
+_TABLES = ("_ISA", "_ALLOCATOR", "_AFFINITY", "WORDS")
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.M)
 #: The comment lines above a member of an enum, and its name.
 COMMENTED = re.compile(r"((?:^ +#: .*\n)+) +(\w+) = ", re.M)
@@ -134,6 +138,30 @@ def check_schema() -> str:
     return _sections(sections.CheckDocument)
 
 
+def what_leaves() -> str:
+    """The facts of the machine, with what may leave of each."""
+    rows = [(_code(fact.name), _cell(fact.leaves)) for fact in FACTS]
+    return _table(("fact", "what leaves"), rows)
+
+
+def variables() -> str:
+    """The environment variables that are not torch's, with the words that may leave."""
+    text = (Path(__file__).parent.parent / "collectors" / "machine" / "variables.py").read_text(
+        encoding="utf-8"
+    )
+    values: dict[str, Any] = {}
+    for node in ast.parse(text).body:  # the module itself imports torch
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id in _TABLES and node.value is not None:
+                values[target.id] = eval(ast.unparse(node.value), dict(values))  # literals
+    rows = [
+        (_code(name), _code(*words.split()) or "numbers, yes and no")
+        for name, words in values["WORDS"].items()
+    ]
+    return _table(("variable", "words"), rows)
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "settings": setting_table,
@@ -146,6 +174,8 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "outcomes": outcomes,
     "report-schema": report_schema,
     "check-schema": check_schema,
+    "what-leaves": what_leaves,
+    "variables": variables,
 }
 
 

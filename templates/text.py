@@ -16,6 +16,12 @@ _ABSOLUTE = re.compile(
 )
 #: What stands right behind a compiler's flag.
 _SEARCHED = re.compile(r"(?<=\s-[IL])/\S+")
+#: Inductor's account of a C++ compile that failed, and the compiler that it had called.
+_COMMAND = re.compile(r"^\s*Command:\s+(\S+)", re.MULTILINE)
+_COMPILER = re.compile(
+    r"(?:[a-z0-9_]+-(?:pc-)?linux-gnu-)?(?:g\+\+|gcc|c\+\+|cc|clang|clang\+\+|icpx|icx|nvcc|cl)"
+    r"(?:-\d+(?:\.\d+)*)?(?:\.exe)?"
+)
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _SYSTEM = re.compile(r"/(?:usr|lib|lib64|bin|proc|sys|dev|etc)/")
 #: Control and format characters (direction marks among them), and halves of pairs.
@@ -154,14 +160,25 @@ def number(value: object) -> str:
 
 def tidy_log(text: str) -> str:
     """A log without this machine in it: package paths become relative, other absolute paths lose
-    their folders.
+    their folders, and a C++ compiler is called by its family.
     """
+    text = _with_known_compiler(text)
     text = _FRAME.sub(
         lambda found: found["before"] + _tidy_path(found["path"]) + found["after"], text
     )
     for pattern in (_SEARCHED, _ABSOLUTE):
         text = pattern.sub(lambda found: _tidy_path(found.group()), text)
     return _ADDRESS.sub("0x…", text)
+
+
+def _with_known_compiler(text: str) -> str:
+    """The log with `c++` for a compiler whose file name is nobody else's."""
+    for name in {found[1] for found in _COMMAND.finditer(text)}:
+        own = re.split(r"[/\\]", name)[-1]
+        if not _COMPILER.fullmatch(own):
+            text = text.replace(name, "c++")
+            text = re.sub(rf"(?<![\w-]){re.escape(own)}(?![\w-])", "c++", text)
+    return text
 
 
 def _tidy_path(path: str) -> str:

@@ -17,7 +17,13 @@ from dataclasses import dataclass
 
 from anonymizer.leakcheck import patterns, vocabulary
 from anonymizer.leakcheck.patterns import Identity, PatternMatch
-from anonymizer.leakcheck.terms import PHRASE, PLAIN_PHRASE, Terms, private_terms
+from anonymizer.leakcheck.terms import (
+    PHRASE,
+    PLAIN_PHRASE,
+    Terms,
+    private_terms,
+    surrounding_terms,
+)
 from anonymizer.leakcheck.vocabulary import subwords
 
 __all__ = [
@@ -29,6 +35,7 @@ __all__ = [
     "audit",
     "private_terms",
     "count_terms",
+    "surrounding_terms",
 ]
 
 _TOKEN = re.compile(r"\w+")

@@ -77,6 +77,12 @@ class Terms:
         gone = {abs(float(number)) for number in numbers}
         return replace(self, numbers=self.numbers - gone, code_numbers=self.code_numbers - gone)
 
+    def joined(self, other: Terms) -> Terms:
+        """The terms of both."""
+        return Terms(
+            **{name: getattr(self, name) | getattr(other, name) for name in _PARTS_OF_TERMS}
+        )
+
     def without(self, text: str) -> Terms:
         """The terms that do not occur in `text`, which is the same whatever the private program
         says.
@@ -95,6 +101,9 @@ class Terms:
             self.numbers,
             self.code_numbers,
         )
+
+
+_PARTS_OF_TERMS = tuple(Terms.__dataclass_fields__)
 
 
 @functools.lru_cache(maxsize=8)
@@ -134,6 +143,23 @@ def private_terms(
         collector.extra(term)
     for size in sizes:
         collector.number(size)
+    return collector.terms()
+
+
+def surrounding_terms(names: Iterable[str], public: Iterable[str] = ()) -> Terms:
+    """The private terms in what surrounds a program: names and values of variables, hosts, folders,
+    packages.
+
+    Only words that are rare and pieces with such a word are evidence: the rest of a path or of an
+    address is everybody's.
+
+    Args:
+        names: texts of any kind.
+        public: words that may leave.
+    """
+    collector = _Collector(frozenset(public))
+    for name in names:
+        collector.surrounding(name)
     return collector.terms()
 
 
@@ -182,7 +208,6 @@ class _Collector:
             name in self.vocabulary
             or name in public.PUBLIC_STRINGS
             or name in public.PUBLIC_PACKAGES
-            or (name.startswith("__") and name.endswith("__"))
         )
 
     def _identifies(self, piece: str) -> bool:
@@ -217,6 +242,17 @@ class _Collector:
             return
         (self.names if re.fullmatch(r"\w+", term) else self.strings)[term] = "extra"
         self._words(subwords(term))
+
+    def surrounding(self, text: str) -> None:
+        """A name or a value from around the program; see `surrounding_terms`."""
+        for piece in {text.strip(), *_pieces(text)}:
+            words = [part for part in subwords(piece) if self._rare(part)]
+            if words and len(piece) >= 5 and not self._known(piece) and len(piece) <= 200:
+                target = self.names if re.fullmatch(r"\w+", piece) else self.strings
+                target[piece] = "surroundings"
+            self._words(words)
+            if piece.isalpha():  # camel case in the name of a person or a product
+                self._words([piece.lower()])
 
     def source(self, text: str) -> None:
         """A program's text.

@@ -76,13 +76,56 @@ class NameParts:
         return re.search(rf"(?:^|_){part}(?:_|$)", self._names, re.MULTILINE) is not None
 
 
+# What Python's documents and torch's give a meaning to and no built-in type has. A name of this form
+# that nobody defines is the program's own.
+_DUNDERS = """
+    abs add aenter aexit aiter all and anext annotations array array_interface array_priority
+    array_struct array_ufunc array_function array_wrap author await bases bool bytes builtins
+    cached call ceil class_getitem classcell code complex constants contains copy
+    coerce_same_metadata_as_tangent coerce_tensor_metadata cuda_array_interface debug deepcopy
+    defaults del delattr delete delitem dict divmod dlpack dlpack_device doc enter eq exit file
+    float floor floordiv format fspath func future get getattr getattribute getitem getnewargs
+    getnewargs_ex getstate globals gt iadd iand idiv ifloordiv ilshift imatmul imod import imul
+    index init init_subclass instancecheck int invert ior ipow irshift isabstractmethod isub iter
+    itruediv ixor kwdefaults len length_hint loader lshift main match_args matmul metaclass
+    metadata_guard missing mod module mro_entries name ne neg new next objclass or orig_bases
+    orig_class package parameters path pos post_init pow prepare qualname radd rand rdivmod reduce
+    reduce_ex replace repr reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift
+    rshift rsub rtruediv rxor self set set_name setattr setitem setstate signature slots spec
+    static_attributes str sub subclasscheck subclasshook tensor_flatten tensor_unflatten text_signature
+    torch_dispatch torch_function traceback trunc truediv type_params version weakref wrapped xor
+    """.split()
+
+
+@functools.lru_cache(maxsize=1)
+def load_dunders() -> frozenset[str]:
+    """Names in double underscores that Python defines: on its built-in types, or in its
+    documents.
+    """
+    found = {f"__{name}__" for name in _DUNDERS}
+    for value in (*vars(builtins).values(), *vars(types).values()):
+        found.update(name for name in dir(value) if is_dunder(name))
+    return frozenset(found)
+
+
+def is_dunder(name: str) -> bool:
+    """Whether a name has the form of `__call__`, whoever defines it."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
 def load_python() -> frozenset[str]:
     """Builtins, keywords, the names of the standard library's modules, and what the usual ones of
     them offer.
 
     They are those of this interpreter, not of the user's.
     """
-    names = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
+    names = {
+        *load_dunders(),
+        *dir(builtins),
+        *keyword.kwlist,
+        *keyword.softkwlist,
+        *sys.stdlib_module_names,
+    }
     for kind in (str, list, dict, tuple, set, int, float, Exception):
         names.update(dir(kind))
     for module in map(importlib.import_module, _INTERFACES):

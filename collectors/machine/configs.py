@@ -1,8 +1,7 @@
 """Which settings of torch's compiler are not what torch ships: values are compared with defaults,
 not "was it set".
 
-A setting or variable is shown only when its name is on an allow-list *and* its value looks
-harmless; anything else that is set reads `<set>`.
+A value that may not leave reads `(changed)`.
 """
 
 from __future__ import annotations
@@ -10,28 +9,14 @@ from __future__ import annotations
 import contextlib
 import importlib.machinery
 import importlib.util
-import inspect
-import os
-import re
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 from ..protocol import JsonObject
+from .variables import literals
 
-HIDDEN = "<set>"
-HARMLESS = re.compile(r"[\w.,:+=\-\[\](){}' ]{0,80}")
-_PRIVATE_KEY = re.compile(r"dir|path|file|folder|root|name|url|host|user|token|key", re.IGNORECASE)
-_VARIABLES = re.compile(
-    r"TORCH_LOGS|TORCHDYNAMO_\w+|TORCHINDUCTOR_\w+|TORCH_COMPILE_\w+|TORCH_CUDNN_\w+"
-    r"|TORCH_SHOW_CPP_STACKTRACES"
-    r"|OMP_NUM_THREADS|OMP_DYNAMIC|MKL_NUM_THREADS|MKL_THREADING_LAYER|KMP_\w+"
-    r"|ATEN_CPU_CAPABILITY|ONEDNN_\w+"
-    r"|CUDA_LAUNCH_BLOCKING|CUDA_VISIBLE_DEVICES|CUDA_MODULE_LOADING|HIP_VISIBLE_DEVICES"
-    r"|NVIDIA_TF32_OVERRIDE"
-    r"|PYTORCH_(?:CUDA_|HIP_)?ALLOC_CONF|CUBLAS_WORKSPACE_CONFIG"
-    r"|TRITON_(?:INTERPRET|DEBUG|DISABLE_LINE_INFO|ALWAYS_COMPILE|DEFAULT_FP_FUSION|F32_DEFAULT)"
-    r"|PYTHONHASHSEED|PYTHONOPTIMIZE"
-)
+#: What is said of a value that may not leave.
+CHANGED = "(changed)"
 _CONFIGS = (
     "torch._dynamo.config",
     "torch._inductor.config",
@@ -41,25 +26,25 @@ _CONFIGS = (
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting's value, or `HIDDEN` where it may hold something private."""
+    """A setting's value, or `CHANGED` where it may hold something private.
+
+    Numbers stay, and texts that torch's own configuration file spells out: choices that it offers.
+    Any other text is the user's (a path, a name).
+    """
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    if _PRIVATE_KEY.search(name.rpartition(".")[2]):
-        return HIDDEN
-    text = value if isinstance(value, str) else repr(value)
-    return text if HARMLESS.fullmatch(text) else HIDDEN
+    if isinstance(value, str):
+        return value if value in _choices(name) else CHANGED
+    if isinstance(value, (list, tuple)):
+        items = [_shown(name, item) for item in value]
+        return str(items) if CHANGED not in items and len(items) <= 20 else CHANGED
+    return CHANGED
 
 
-def variables() -> JsonObject:
-    """The environment variables that decide how torch and its compilers work, those with a path
-    left out.
-    """
-    chosen = {name: value for name, value in os.environ.items() if _VARIABLES.fullmatch(name)}
-    return {
-        name: _shown(name, chosen[name])
-        for name in sorted(chosen)
-        if not re.search(r"_DIR$|_PATH$", name)
-    }
+def _choices(name: str) -> FrozenSet[str]:
+    """The texts in the configuration file of a setting, `torch._inductor.config.x`."""
+    module = name.partition(".config.")[0].split(".")[1:]
+    return literals(*module, "config.py")
 
 
 def configs() -> JsonObject:
@@ -73,20 +58,12 @@ def configs() -> JsonObject:
 
 
 def choices() -> List[str]:
-    """The changed settings whose value is a string that torch's own configuration file spells out:
-    a choice it offers.
-
-    Any other string is the user's (a path, a name), and no report may repeat it.
-    """
-    found = []
-    for name, value in changed_settings().items():
-        module = name.partition(".config.")[0] + ".config"
-        if isinstance(value, str) and not _PRIVATE_KEY.search(name.rpartition(".")[2]):
-            with contextlib.suppress(OSError, TypeError):
-                source = inspect.getsource(sys.modules[module])
-                if re.search("[\"']" + re.escape(value) + "[\"']", source):
-                    found.append(name)
-    return found
+    """The changed settings whose value is a text that torch's own configuration file spells out."""
+    return [
+        name
+        for name, value in changed_settings().items()
+        if isinstance(value, str) and value in _choices(name)
+    ]
 
 
 def changed_settings() -> JsonObject:

@@ -4,7 +4,8 @@ anyone.
 `torch.utils.collect_env` asks pip, conda, lscpu and nvidia-smi and takes seconds; it leaves out
 what decides most compiler bugs (non-default configurations, the compiler inductor calls, the
 instruction set it vectorises for). Here everything is read in-process but for the versions of a few
-tools, asked at the same time. Nothing that may hold a path, a host or a person is passed on.
+tools, asked at the same time. The host builds what may leave anew (`reporter.report.environment`); the
+rest is what its leak check looks for.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import torch
 
 from ..protocol import EnvironmentFacts, TorchFacts
 from . import devices, machine, packages
-from .configs import caches, changed_settings, choices, configs, variables
+from .configs import caches, changed_settings, choices, configs
 from .internal_names import internals
+from .variables import variables
 from .vocabulary import vocabulary
 
 __all__ = ["changed_settings", "configs", "environment", "internals", "vocabulary"]
@@ -65,7 +67,7 @@ def environment() -> EnvironmentFacts:
 
 def _torch() -> TorchFacts:
     return {
-        "torch": packages.public_version(torch.__version__),
+        "torch": str(torch.__version__),
         "git": getattr(torch.version, "git_version", None),
         "debug": bool(getattr(torch.version, "debug", False)),
         "cuda": torch.version.cuda,

@@ -20,7 +20,6 @@ from typing import Any, Dict, List, Optional, Sequence
 import torch
 
 from ..protocol import ProcessorFacts
-from .configs import HARMLESS
 
 SUBPROCESS_SECONDS = 0.8
 #: The flags of a processor that decide what inductor can vectorise for.
@@ -30,17 +29,11 @@ _VECTOR_FLAGS = re.compile(
 
 
 def system() -> str:
-    """The operating system with the number of its kernel, without the local part that names who
-    built it.
-    """
+    """The operating system with the release of its kernel."""
     if sys.platform.startswith("linux"):
-        kernel = re.match(r"[\d.]+", platform.release())
-        found = re.search(
-            r'^PRETTY_NAME="?([\w .()/+-]{1,60})', _read("/etc/os-release"), re.MULTILINE
-        )
-        if found:
-            return found.group(1).strip() + (" (Linux " + kernel.group() + ")" if kernel else "")
-        return "Linux " + (kernel.group() if kernel else "")
+        found = re.search(r'^PRETTY_NAME="?([^"\n]+)', _read("/etc/os-release"), re.MULTILINE)
+        name = found.group(1).strip() if found else "Linux"
+        return name + " (Linux " + platform.release() + ")"
     if sys.platform == "darwin":
         return "macOS " + platform.mac_ver()[0]
     return (platform.system() + " " + platform.release()).strip()
@@ -120,12 +113,8 @@ def toolchain() -> Dict[str, Optional[str]]:
         "cudnn": [_ldconfig(), "-p"],
     }
     said = _ask(wanted)
-    compiler = re.search(r"\d+\.\d+(\.\d+)?", said["compiler"])
-    name = "clang" if "clang" in said["compiler"].lower() else os.path.basename(chosen)
     return {
-        "compiler": (
-            name + " " + compiler.group() if compiler and HARMLESS.fullmatch(name) else None
-        ),
+        "compiler": _family(said["compiler"]),
         "gcc": _gcc(said["gcc"]),
         "clang": _first(r"clang version (\S+)", said["clang"]),
         "cmake": _first(r"cmake version (\S+)", said["cmake"]),
@@ -134,13 +123,36 @@ def toolchain() -> Dict[str, Optional[str]]:
     }
 
 
-def _gcc(said: str) -> Optional[str]:
-    """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`; whoever else built it is left
-    out.
+#: What a compiler says of itself in `--version`, and its family.
+_FAMILIES = (
+    (r"Intel\(R\) oneAPI DPC\+\+/C\+\+ Compiler (\d+[\d.]*)", "icpx"),
+    (r"clang version (\d+[\d.]*)", "clang"),
+    (r"Optimizing Compiler Version (\d+[\d.]*)", "cl"),
+    (r"^nvc\+\+ (\d+[\d.]*)", "nvc++"),
+)
+
+
+def _family(said: str) -> Optional[str]:
+    """The family and the release of a compiler by what it prints; None where it does not start.
+
+    GCC names itself by its file, so it is known by its copyright.
     """
+    for pattern, family in _FAMILIES:
+        found = re.search(pattern, said, re.MULTILINE)
+        if found:
+            return family + " " + found.group(1)
+    number = re.search(r"\s(\d+\.[\d.]+)", said.partition(")")[2] or said)
+    if "Free Software Foundation" in said and number:
+        return "g++ " + number.group(1)
+    number = number or re.search(r"\d+\.[\d.]+", said)
+    return "another " + number.group().strip() if number else None
+
+
+def _gcc(said: str) -> Optional[str]:
+    """As collect_env has it, `(Debian 12.2.0-14+deb12u1) 12.2.0`."""
     line = said.partition("\n")[0]
     version = re.search(r"\s(\d+\.[\d.]+)", line.partition(")")[2] or line)
-    builder = re.search(r"\(((?:Debian|Ubuntu|GCC|Red Hat|SUSE|conda-forge)[\w.+~ -]*)\)", line)
+    builder = re.search(r"\(([^()]+)\)", line)
     if not version:
         return None
     return ("(" + builder.group(1) + ") " if builder else "") + version.group(1)
@@ -171,9 +183,9 @@ def _cudnn_library(listing: str) -> Optional[str]:
 
 
 def _first(pattern: str, text: str) -> Optional[str]:
-    """The first group of a match, where it is as harmless as a version should be."""
+    """The first group of a match."""
     found = re.search(pattern, text)
-    return found.group(1).strip() if found and HARMLESS.fullmatch(found.group(1).strip()) else None
+    return found.group(1).strip() if found else None
 
 
 def _ask(commands: Dict[str, Sequence[str]]) -> Dict[str, str]:

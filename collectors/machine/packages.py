@@ -1,8 +1,7 @@
-"""Installed packages by a list of public names: what is called `somecompany-torch` is nobody's
-business.
+"""Installed packages with their releases.
 
-The names are those that `torch.utils.collect_env` looks for by pattern, as far as they are on PyPI
-or conda-forge.
+The host knows which of them a report may name; the names of the others are what its leak check
+looks for.
 """
 
 from __future__ import annotations
@@ -18,54 +17,24 @@ from typing import Dict
 
 from ..protocol import TritonFacts
 
-#: The local part of a version that torch's own wheels have.
-_PUBLIC_BUILD = re.compile(
-    r"cpu(\.cxx11\.abi)?|cu\d+(\.with\.pypi\.cudnn)?|rocm[\d.]+|xpu|git[0-9a-f]{7,40}"
-)
-_PUBLIC = re.compile(
-    r"torch|torch-bugreport|torchvision|torchaudio|torchtext|torchdata|torchao|torchtune"
-    r"|torchtitan|torchrec|torchcodec|torchmetrics"
-    r"|torch-(?:xla|tensorrt|geometric|scatter|sparse|cluster|c-dlpack-ext)|functorch|fbgemm-gpu"
-    r"|executorch"
-    r"|intel-extension-for-pytorch|pytorch-(?:lightning|triton|triton-rocm|triton-xpu|cuda"
-    r"|mutex)|pytorch"
-    r"|triton|triton-(?:rocm|xpu|windows)|numpy|numpy-base|mypy|mypy[-_]extensions|flake8|optree"
-    r"|onnx|onnxruntime|onnxruntime-gpu|onnxscript|onnx-ir|mkl|mkl-(?:include|static|service)"
-    r"|mkl_fft|mkl_random"
-    r"|intel-openmp|libtorch|libblas|magma-cuda\d*|cudatoolkit|tbb|blas|dpcpp-cpp-rt|intel-\w+-rt"
-    r"|nvidia-(?:cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver"
-    r"|cusparse|cusparselt"
-    r"|nccl|nvjitlink|nvshmem|nvtx|cutlass-dsl)(?:-cu\d+)?"
-)
-
-
-def public_version(version: str) -> str:
-    """A version whose local part, when a company built it, does not say which."""
-    public, _, local = str(version).partition("+")
-    if not local or _PUBLIC_BUILD.fullmatch(local):
-        return str(version)
-    return public + "+custom"
-
 
 def pip_packages() -> Dict[str, str]:
-    """Public packages that this interpreter imports from, by normalised name; the first on its path
-    wins.
-    """
+    """Packages that this interpreter imports from, by normalised name; the first on its path wins."""
     found: Dict[str, str] = {}
     for item in metadata.distributions():
         with contextlib.suppress(Exception):
             name = re.sub(r"[-_.]+", "-", item.metadata["Name"]).lower()
-            if _PUBLIC.fullmatch(name) and name not in found:
-                found[name] = public_version(item.version)
+            if name not in found:
+                found[name] = str(item.version)
     return dict(sorted(found.items()))
 
 
 def conda_packages() -> Dict[str, str]:
-    """Public packages in the conda environment of this interpreter; empty where it is none."""
+    """Packages in the conda environment of this interpreter; empty where it is none."""
     found: Dict[str, str] = {}
     for path in sorted(glob.glob(os.path.join(sys.prefix, "conda-meta", "*.json"))):
         name, _, rest = os.path.basename(path)[: -len(".json")].rpartition("-")[0].rpartition("-")
-        if _PUBLIC.fullmatch(name) and re.fullmatch(r"[\w.]+", rest):
+        if name:
             found[name] = rest
     return found
 
@@ -97,7 +66,7 @@ def triton() -> TritonFacts:
                 if name in pip_packages()
             ]
             return {
-                "version": public_version(versions[0]) if versions else None,
+                "version": versions[0] if versions else None,
                 "backends": backends,
                 "interpret": os.environ.get("TRITON_INTERPRET") == "1",
             }

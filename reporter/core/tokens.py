@@ -17,6 +17,9 @@ from collections.abc import Mapping
 _NAME = re.compile(r"^(GH|GITHUB)_(\w+_)?TOKEN$", re.IGNORECASE)
 #: A shorter value is a placeholder; taking it out of every line would make the lines unreadable.
 _LEAST = 8
+#: A part of this many characters counts as the token, wherever it is cut from.
+_RUN = 12
+_PUBLIC_PREFIX = re.compile(r"gh[a-z]_|github_pat_|glpat-")
 _taken: dict[str, str] = {}
 
 
@@ -38,9 +41,47 @@ def without_tokens(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact(text: str) -> str:
-    """The text without the value of any token that this process was given."""
-    longest_first = sorted(held_tokens().items(), key=lambda item: -len(item[1]))
-    for name, value in longest_first:
-        if len(value) >= _LEAST:
-            text = text.replace(value, f"<{name}>")
+    """The text without any token that this process was given, and without parts of one.
+
+    A server may repeat a token cut in two. So a run of 12 characters of it counts as the token, and
+    so does its beginning or its end from 4 characters on that are not the public prefix.
+    """
+    held = [(f"<{name}>", value) for name, value in held_tokens().items() if len(value) >= _LEAST]
+    longest_first = sorted(held, key=lambda item: -len(item[1]))
+    for mark, value in longest_first:
+        text = text.replace(value, mark)
+    for mark, value in longest_first:
+        text = _without(text, value, mark)
     return text
+
+
+def _without(text: str, token: str, mark: str) -> str:
+    """The text with `mark` for each part of `token` that is long enough to count."""
+    prefix = _PUBLIC_PREFIX.match(token)
+    least = max(_LEAST, 4 + (prefix.end() if prefix else 0))
+    head, tail = token[:least], token[-max(_LEAST, 4) :]
+    if len(token) < least or not (_shares_run(text, token) or head in text or tail in text):
+        return text
+    built, place = [], 0
+    while place < len(text):
+        length = _run_at(text, place, token)
+        found = text[place : place + length]
+        if length >= _RUN or length >= least and (token.startswith(found) or token.endswith(found)):
+            built.append(mark)
+            place += length
+        else:
+            built.append(text[place])
+            place += 1
+    return "".join(built)
+
+
+def _shares_run(text: str, token: str) -> bool:
+    return any(token[i : i + _RUN] in text for i in range(max(0, len(token) - _RUN + 1)))
+
+
+def _run_at(text: str, place: int, token: str) -> int:
+    """How many characters from `place` on are a part of the token."""
+    length = 0
+    while place + length < len(text) and text[place : place + length + 1] in token:
+        length += 1
+    return length

@@ -23,6 +23,7 @@ from reporter.core.plain import Json
 from reporter.core.settings import FolderOptions, InterpreterOptions, ProgramOptions
 from reporter.core.tokens import without_tokens
 from reporter.report import folder as folder_of_report
+from reporter.report.public_values import public_commit, public_version
 
 OLDEST_PYTHON = (3, 9)
 OLDEST_TORCH = (2, 0)
@@ -94,7 +95,8 @@ answer(found=found)
 class InterpreterInfo:
     """What an interpreter says about itself.
 
-    `torch_git` is the commit that its torch was built from, `prefix` the folder of its environment.
+    `torch` is its release, in which `+local` stands for a build that is not public; `torch_git` is
+    the commit that it was built from, `prefix` the folder of its environment.
     """
 
     path: Path
@@ -192,8 +194,8 @@ def probe(python: Path, timeout: float = PROBE_SECONDS, way_out: str = WAY_OUT) 
     return InterpreterInfo(
         path=python,
         version=facts["version"],
-        torch=facts["torch"],
-        torch_git=facts["torch_git"],
+        torch=public_version(facts["torch"], git=facts["torch_git"]),
+        torch_git=public_commit(facts["torch_git"]),
         has_cuda=facts["has_cuda"],
         platform=facts["platform"],
         prefix=facts["prefix"],

@@ -26,6 +26,7 @@ from reporter.publish.documents import refuse, render, version
 from reporter.publish.form import chosen
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
+from reporter.publish.surroundings import find_terms
 from reporter.publish.versions import collect
 from reporter.publish.write import Destination, Outgoing
 from reporter.report.fingerprint import Fingerprint
@@ -60,9 +61,12 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     own cannot be filled in.
     """
     options, info, output = to.options, to.info, to.output
-    terms, left = _terms(options, finished)
+    own, left = _terms(options, finished)
     identity = Identity.of_this_machine()
-    environment = collect(info.path).environment
+    versions = collect(info.path)
+    environment = versions.environment
+    words = _strings(finished.compiled.get("vocabulary"))
+    terms = own.joined(find_terms(options.cwd, environment, versions.withheld, words))
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
     form = chosen(options, Layer.TRITON)

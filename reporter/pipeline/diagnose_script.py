@@ -46,6 +46,7 @@ from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.reduce import initial_candidates
+from reporter.report.environment import public_environment, withheld
 from reporter.report.recorded_call import Recorded
 from reporter.whole_model import source_model, traced_model
 
@@ -361,7 +362,8 @@ def _collect(
         check=material.check,
         captures=material.captures,
         gathered=material.gathered,
-        environment={**answer.get("environment", {})},
+        environment=public_environment(answer.get("environment", {})),
+        withheld=withheld(answer.get("environment", {})),
         vocabulary=tuple(answer.get("vocabulary", ())),
         internals=tuple(answer.get("internals", ())),
         sources={

@@ -4,6 +4,7 @@ file, byte by byte.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -11,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from anonymizer.leakcheck.audit import Audit, Identity, OwnText, Terms, audit
 from anonymizer.leakcheck.vocabulary import boilerplate_text
 from reporter.core.errors import LeakError
 from reporter.lint.run import RULES
+from reporter.report import sections
 from templates import own_text
 from templates.wording import EAGER_SUMMARIES, EFFECT_SUMMARY, EXPORT_SUMMARIES, SUMMARIES
 
@@ -70,7 +74,7 @@ def check_outgoing(
                 *EAGER_SUMMARIES.values(),
             )
         ),
-        prose="\n".join((own_text(), *(rule.text for rule in RULES), *internals)),
+        prose="\n".join((own_text(), *(rule.text for rule in RULES), *_keys(), *internals)),
     )
     # where a line is drawn tells nothing that the texts of the picture do not, and there is a lot
     # of it
@@ -79,6 +83,15 @@ def check_outgoing(
         for name, text in files.items()
     }
     return audit(read, terms, identity or Identity.of_this_machine(), ours=ours, allowed=allowed)
+
+
+@functools.lru_cache(maxsize=1)
+def _keys() -> frozenset[str]:
+    """The keys of report.json."""
+    kinds = [kind for kind in vars(sections).values() if isinstance(kind, type)]
+    return frozenset(
+        name for kind in kinds if issubclass(kind, Struct) for name in kind.__struct_fields__
+    )
 
 
 def refuse_leaks(result: Audit) -> None:

@@ -6,20 +6,35 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from anonymizer.leakcheck.audit import Terms, private_terms
 from reporter.core.plain import Json
 from reporter.core.settings import IssueOptions
 from reporter.publish.result import BuiltRepro
+from reporter.publish.surroundings import find_terms
 from reporter.report.recorded_call import Recorded
 from reporter.whole_model.traced_model import sizes_left
 
 
-def collect_terms(options: IssueOptions, recorded: Recorded, built: BuiltRepro) -> Terms:
-    """What the report is searched for.
+def collect_terms(
+    options: IssueOptions, recorded: Recorded, built: BuiltRepro, folder: Path
+) -> Terms:
+    """What the report is searched for: the program's words and those of its surroundings.
 
-    A size that the failure needs is listed in it, and allowed values are allowed.
+    A size that the failure needs is listed in it, and allowed values are allowed. `folder` is where
+    the program runs.
     """
+    around = find_terms(
+        folder,
+        recorded.environment,
+        recorded.withheld,
+        (*recorded.public_words(), *recorded.internals),
+    )
+    return around.joined(_of_program(options, recorded, built))
+
+
+def _of_program(options: IssueOptions, recorded: Recorded, built: BuiltRepro) -> Terms:
     if options.keep_source:
         return private_terms({}, recorded.public_words())
     terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())

@@ -24,6 +24,7 @@ from reporter.lint.subject import of_texts
 from reporter.publish.allow_list import public_values
 from reporter.publish.form import refusal_of
 from reporter.publish.recheck import recheck
+from reporter.report.environment import public_environment
 from reporter.report.folder import PRIVATE, write_private
 from reporter.report.sections import (
     IssueSection,
@@ -203,7 +204,9 @@ def _read(folder: Path) -> tuple[Report, str]:
 
 def _evidence(report: Report, repro: str) -> Evidence:
     assert report.issue is not None
-    return Evidence(repro=repro, **structs.asdict(report.issue))
+    told = structs.asdict(report.issue)
+    told["environment"] = public_environment(told["environment"])
+    return Evidence(repro=repro, **told)
 
 
 def _name(form: IssueForm) -> str:

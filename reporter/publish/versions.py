@@ -10,6 +10,7 @@ from pathlib import Path
 from reporter.core.plain import Json
 from reporter.execution.interpreter import ask, probe
 from reporter.execution.launch import COLLECTORS
+from reporter.report.environment import public_environment, withheld
 from templates.versions import versions_block
 
 # Runs in the target: the collectors load themselves by location, under a private name.
@@ -24,9 +25,12 @@ answer(environment=environment)
 
 @dataclass(frozen=True)
 class Versions:
-    """What `collectors.machine.environment` found in one interpreter."""
+    """What `collectors.machine.environment` found in one interpreter, as far as it may leave, and
+    the words of the rest.
+    """
 
     environment: Json
+    withheld: tuple[str, ...] = ()
     exit_code: int = 0
 
     def to_json(self) -> dict[str, object]:
@@ -45,4 +49,5 @@ def collect(python: Path) -> Versions:
     Raises UsageError if that interpreter or its torch cannot be used.
     """
     probe(python)
-    return Versions(ask(python, _COLLECT, [str(COLLECTORS)])["environment"])
+    facts = ask(python, _COLLECT, [str(COLLECTORS)])["environment"]
+    return Versions(public_environment(facts), withheld(facts))

@@ -122,7 +122,7 @@ def audit(
     own cannot be filled in.
     """
     options, info = run.options, run.info
-    terms = collect_terms(options, recorded, built)
+    terms = collect_terms(options, recorded, built, options.cwd)
     identity = Identity.of_this_machine()
     environment = recorded.environment
     public = public_values(environment, environment.get("git"), info.torch_git)

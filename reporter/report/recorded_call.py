@@ -22,6 +22,7 @@ from reporter.core.errors import UsageError
 from reporter.core.kinds import Kind, Layer
 from reporter.core.plain import Json
 from reporter.core.signature import Signature
+from reporter.report.environment import public_environment
 from reporter.report.folder import write_private
 from reporter.report.sections import DiagnosisSections, section
 
@@ -34,7 +35,8 @@ class Recorded:
 
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
     private program. `whole` is the trace of the failing call and the proof of its rewriting, where
-    `anonymize` asked for them. `python` and `differs_from` are interpreters: the one the script ran
+    `anonymize` asked for them. `environment` has what may leave of the machine's facts, `withheld`
+    the words of the others. `python` and `differs_from` are interpreters: the one the script ran
     in, and those that a candidate must pass in.
     """
 
@@ -62,6 +64,7 @@ class Recorded:
     differs_from: tuple[str, ...] = ()
     whole: Json | None = None
     tensors: Mapping[str, int] = field(default_factory=dict)
+    withheld: tuple[str, ...] = ()
 
     def sizes(self) -> frozenset[int]:
         """The sizes of the failing call's tensors, and the ends of the ranges of its whole
@@ -101,6 +104,8 @@ class Recorded:
             data["reproduced"], data["remarks"] = tuple(data["reproduced"]), tuple(data["remarks"])
             data["details"] = section(DiagnosisSections, data["details"])
             data["differs_from"] = tuple(data.get("differs_from", ()))
+            data["environment"] = public_environment(data["environment"])
+            data["withheld"] = tuple(data.get("withheld", ()))
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(

@@ -19,7 +19,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 
+from reporter.core.tokens import redact
 from reporter.store.database import transaction
+
+#: Characters of what happened last; it may repeat what a server said.
+_LONGEST_DETAIL = 500
 
 
 class State(str, Enum):
@@ -100,6 +104,7 @@ def move(
     """
     time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with transaction(store):
+        detail = redact(detail)[:_LONGEST_DETAIL]
         store.execute(
             """INSERT INTO filings (key, repository, state, number, url, detail, updated) VALUES (?,
             ?, ?, ?, ?, ?, ?)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from reporter.core.tokens import redact
+
 # CSI and OSC sequences as a whole, so that "\x1b[31mred" leaves "red" and not "[31mred"; then any
 # other two-character escape.
 _ESCAPES = re.compile(
@@ -19,13 +21,15 @@ _KEPT = frozenset("\n\t")
 
 def plain(text: str) -> str:
     """The text without control and format characters (Unicode Cc, Cf, Cs, Co), but with its lines
-    and tabs.
+    and tabs, and without tokens of ours that a server repeats, or parts of them.
     """
     text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return "".join(
-        char
-        for char in text
-        if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co")
+    return redact(
+        "".join(
+            char
+            for char in text
+            if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co")
+        )
     )
 
 

@@ -14,7 +14,6 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from anonymizer.source.symbols.names import is_dunder
 from anonymizer.source.symbols.naming_policy import NamingPolicy
 from anonymizer.source.symbols.symbol_table import Record, Ref, parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, is_private
@@ -155,7 +154,7 @@ class Rewriter(ast.NodeTransformer):
             return made
         if node.id in _BUILTINS:
             return ast.Name(node.id, node.ctx)
-        if not is_dunder(node.id):
+        if not self.names.is_public_dunder(node.id):
             self.problems.append("a name that leads nowhere")
         return ast.Name(self.names.variable(node.id), node.ctx)
 

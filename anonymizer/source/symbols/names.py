@@ -13,7 +13,12 @@ import keyword
 import re
 from collections.abc import Collection
 
-from anonymizer.leakcheck.vocabulary import PUBLIC_STRINGS, NameParts
+from anonymizer.leakcheck.vocabulary import (
+    PUBLIC_STRINGS,
+    NameParts,
+    is_dunder,
+    load_dunders,
+)
 
 # Text that torch.fx and torch's operators give a meaning to, for backends and generic code.
 INTERFACE_STRINGS = PUBLIC_STRINGS | frozenset("""
@@ -36,11 +41,6 @@ _DEFINITIONS = frozenset({"helper", "state", "make", "Block", "Thing", "Operatio
 _EINSUM = re.compile(r"[A-Za-z. ]*(?:,[A-Za-z. ]*)*->[A-Za-z. ]*")
 _IMPLICIT_EINSUM = re.compile(r"[A-Za-z. ]+(?:,[A-Za-z. ]+)*")
 _BUILTINS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
-
-
-def is_dunder(name: str) -> bool:
-    """`__call__` and its like belong to Python."""
-    return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
 class PublicNames:
@@ -77,6 +77,12 @@ class PublicNames:
         }
         self.counts: dict[str, int] = {}
 
+    def is_public_dunder(self, name: str) -> bool:
+        """Whether Python or torch defines a name such as `__call__`; another one is the program's
+        own.
+        """
+        return is_dunder(name) and (name in load_dunders() or name in self.vocabulary)
+
     def fresh(self, prefix: str) -> str:
         """An unused public name that is no private identifier either."""
         while True:
@@ -98,7 +104,7 @@ class PublicNames:
         return self._public("variables", private, prefix)
 
     def _public(self, table: str, private: str, prefix: str) -> str:
-        if is_dunder(private) or private == "_":
+        if self.is_public_dunder(private) or private == "_":
             return private
         known = self.tables[table]
         if private not in known:
@@ -136,7 +142,7 @@ class PublicNames:
         if value in INTERFACE_STRINGS and value not in known:
             return value
         if (
-            is_dunder(value)
+            self.is_public_dunder(value)
             or len(value) <= 2
             and not any(character.isalnum() for character in value)
         ):

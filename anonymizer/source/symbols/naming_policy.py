@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from anonymizer.source.symbols.names import PublicNames, is_dunder
+from anonymizer.source.symbols.names import PublicNames
 from anonymizer.source.symbols.symbol_table import SymbolTable, parameters
 from anonymizer.source.symbols.types import UNKNOWN, Type, Types
 
@@ -84,7 +84,7 @@ class NamingPolicy:
             name: the word in the private program.
             kind: the type of what it is read from, as `Types` infers it.
         """
-        if is_dunder(name):
+        if self.names.is_public_dunder(name):
             return name
         known = (
             name in self.names.vocabulary
@@ -102,10 +102,16 @@ class NamingPolicy:
 
     def member(self, key: str, name: str) -> str:
         """The public form of a name that the class with the id `key` itself defines."""
-        if is_dunder(name) or self.symbols.overridden(key, name) or name in self.sticky:
+        if (
+            self.names.is_public_dunder(name)
+            or self.symbols.overridden(key, name)
+            or name in self.sticky
+        ):
             return name
         return self.names.attribute(name, "method" if self.symbols.method(key, name) else "attr")
 
     def state(self, name: str) -> str:
         """The public form of a name in an instance's state."""
-        return name if name in self.sticky or is_dunder(name) else self.names.attribute(name)
+        if name in self.sticky or self.names.is_public_dunder(name):
+            return name
+        return self.names.attribute(name)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from collectors.machine import vocabulary
+from reporter.report.environment import public_environment, withheld
 from tests.support import interpreter
 from tests.support.environments import check_settings, check_superset, probe
 
@@ -27,15 +28,38 @@ def test_packages_are_those_of_a_public_list(tmp_path: Path) -> None:
             f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2+acme.7\n"
         )
     found = probe(interpreter.WARM, "packages", tmp_path)
-    assert found["packages"]["torchmetrics"] == "1.2+custom"
-    assert "acme" not in json.dumps(found)
+    left = public_environment(found)
+    assert left["packages"]["torchmetrics"] == "1.2+local"
+    assert "acme" not in json.dumps(left)
+    assert {"acme-torch", "torch-acme", "1.2+acme.7"} <= set(withheld(found))
 
 
 def test_variables_are_told_by_an_allow_list_and_with_harmless_values() -> None:
     found = probe(interpreter.WARM, "variables")
     assert found["variables"]["OMP_NUM_THREADS"] == "3"
-    assert found["variables"]["TORCH_COMPILE_DEBUG"] == "<set>"
-    assert "secret" not in json.dumps(found) and "MY_API_TOKEN" not in json.dumps(found)
+    assert found["variables"]["TORCH_COMPILE_DEBUG"] == "(set)"
+    left = json.dumps(public_environment(found))
+    assert "secret" not in left and "MY_API_TOKEN" not in left
+
+
+def test_of_torch_variables_only_registered_words_leave() -> None:
+    found = probe(interpreter.WARM, "torch_variables")
+    assert found["variables"] == {
+        "CUDA_VISIBLE_DEVICES": "0,1",
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "KMP_AFFINITY": "granularity=fine,compact,1,0,(set)",
+        "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True",
+        "TORCHDYNAMO_REPRO_AFTER": "aot",
+        "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_SEARCH_SPACE": "EXHAUSTIVE",
+        "TORCH_COMPILE_JOB_ID": "(set)",
+        "TORCH_LOGS": "+dynamo,recompiles,+torch._inductor.config,(set),(set)",
+    }
+    assert found["configs"]["torch._inductor.config.cpp.cxx"] == "(changed)"
+    assert found["configs"]["torch._inductor.config.max_autotune_gemm_search_space"] == "EXHAUSTIVE"
+    assert "torch._inductor.config.cpp.cxx" not in found["choices"]
+    assert "torch._inductor.config.max_autotune_gemm_search_space" in found["choices"]
+    assert found["compiler"] == found["tools"]["compiler"] and found["compiler"].startswith("g++ ")
+    assert "falconridge" not in json.dumps(public_environment(found))
 
 
 def test_what_higher_order_operators_offer_is_public() -> None:

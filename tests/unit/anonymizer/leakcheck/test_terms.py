@@ -158,7 +158,8 @@ def found(source: str, **more: Any) -> dict[str, Any]:
         ("getattr(x, 'window')", set(), set(), set()),
         # what everybody has
         ("___ = 1", set(), set(), set()),
-        ("x.__zorblax__ = 1", set(), set(), set()),
+        ("x.__call__ = 1", set(), set(), set()),
+        ("x.__zorblax__ = 1", {"__zorblax__"}, set(), {"zorblax"}),
         ("def forward(): pass", set(), set(), set()),
         ("x.append = 1", set(), set(), set()),
         ("x.reflect = 1", set(), set(), set()),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import github
 import pytest
 
 from reporter.cli import shell
@@ -14,6 +15,9 @@ from reporter.core import tokens
 from reporter.core.answer import clean_environment
 from reporter.execution import launch
 from reporter.execution.interpreter import ask
+from reporter.store.database import open_store
+from reporter.store.filings import State, move
+from reporter.tracker.error_messages import refusal
 from tests.support.github.tracker import TOKEN
 
 NAMES = ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"]
@@ -80,3 +84,44 @@ def test_the_last_word_before_the_terminal_has_no_control_characters(
     shell.talk(text + "\r\n\tkept")
     captured = capsys.readouterr()
     assert not set(captured.out) & set("\x1b\x07\x9b\r") and "\r\n\tkept" in captured.err
+
+
+PART = "ghp_x7QmZp2LrT9vKe4WnB8sYd3HcJ6uFgA1oRiX"
+
+
+@pytest.mark.parametrize("told", [
+    f"bad credentials: {PART}", f"{PART[:20]}\n{PART[20:]}", f"a {PART[10:22]} b", f"{PART[:8]}… is not valid",
+    f"…{PART[-8:]}", f"token '{PART[:15]}' (rest: '{PART[15:]}')",
+])  # fmt: skip
+def test_a_part_of_a_token_counts_as_the_token(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": PART})
+    text = tokens.redact(told)
+    assert "<GH_TOKEN>" in text
+    assert not any(PART[i : i + 8] in text for i in range(len(PART) - 7))
+
+
+def test_what_is_no_part_of_a_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": "github_pat_11ABCDEFG0aBcDeFgHiJkL"})
+    text = "a token begins with ghp_ or github_pat_; ABCDEFG is the alphabet"
+    assert tokens.redact(text) == text
+
+
+def test_what_a_server_said_is_cleaned_of_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": TOKEN})
+    error = github.GithubException(
+        500, {"message": f"no such token {TOKEN[:8]} {TOKEN[8:]}", "errors": [TOKEN[:25]]}, {}
+    )
+    sentence = str(refusal("github.com", None, "create the issue", error, now=0.0, writes=True))
+    assert TOKEN[:8] not in sentence and TOKEN[8:] not in sentence and "<GH_TOKEN>" in sentence
+
+
+def test_no_part_of_a_token_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tokens, "_taken", {"GH_TOKEN": TOKEN})
+    path = tmp_path / "store.sqlite"
+    with open_store(path) as store:
+        move(
+            store, "key", "a/b", State.UNKNOWN, detail=f"{TOKEN[:8]} and {TOKEN[8:]} " + "x" * 9000
+        )
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert TOKEN[:8].encode() not in stored and TOKEN[8:20].encode() not in stored
+    assert b"<GH_TOKEN>" in stored and b"x" * 600 not in stored

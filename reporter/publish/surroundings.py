@@ -1,0 +1,101 @@
+"""The names around a program: of variables, folders, hosts, people and remotes of this machine.
+
+The leak check looks for them in all that leaves. It has them from the machine itself, not from what
+was collected for the report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from anonymizer.leakcheck.audit import Terms, surrounding_terms
+from reporter.core.plain import Json
+from reporter.core.tokens import without_tokens
+from reporter.report.environment import texts_of
+from reporter.report.public_values import vocabulary
+
+_GIT_NAMES = re.compile(
+    r'^\s*(?:url|pushurl|name|email|merge)\s*=\s*(.+)$|^\s*\[(?:remote|branch) "([^"]+)"\]',
+    re.MULTILINE,
+)
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def find_terms(
+    folder: Path, environment: Json, more: Iterable[str] = (), words: Iterable[str] = ()
+) -> Terms:
+    """What a report is searched for beside the words of its program.
+
+    Args:
+        folder: of the program; a git checkout around it is read.
+        environment: the facts that the report has. What leaves with them is no finding.
+        more: what the target knows and does not let out (`reporter.report.environment.withheld`).
+        words: torch's own.
+    """
+    shown = {word for text in texts_of(environment) for word in re.split(r"[\s,]+", text)}
+    variables = dict(environment.get("variables") or {})
+    shown |= {part for text in variables.values() for part in re.findall(r"\w+", str(text))}
+    return surrounding_terms(
+        [*_names(folder, variables), *more], shown.union(vocabulary(), words, variables)
+    )
+
+
+def _names(folder: Path, shown: Mapping[str, object]) -> Iterator[str]:
+    for name, value in without_tokens(os.environ).items():
+        if name not in shown:
+            yield name
+        if shown.get(name) != value:
+            yield value
+    yield from _machine()
+    yield from _checkout(folder)
+
+
+@functools.lru_cache(maxsize=1)
+def _machine() -> tuple[str, ...]:
+    """Hosts, domains, mounts and the user's full name, as far as this machine tells them."""
+    found = [socket.gethostname(), _read(Path("/etc/hostname"))]
+    for line in _read(Path("/etc/resolv.conf")).splitlines():
+        if line.startswith(("search ", "domain ")):
+            found += line.split()[1:]
+    for line in _read(Path("/proc/self/mounts")).splitlines():
+        found += [_OCTAL.sub(lambda code: chr(int(code[1], 8)), x) for x in line.split()[:2]]
+    with contextlib.suppress(ImportError, KeyError, OSError):
+        import pwd  # there is none on Windows
+
+        found.append(pwd.getpwuid(os.getuid()).pw_gecos)
+    found += _git_names(Path("~/.gitconfig"))
+    return tuple(text.strip() for text in found if text.strip())
+
+
+def _checkout(folder: Path) -> Iterator[str]:
+    """Remotes, branches and people in the configuration of the checkout that holds a folder."""
+    for place in (folder, *folder.parents):
+        git = place / ".git"
+        if git.is_file():  # of a worktree, or of a submodule
+            named = _read(git).partition("gitdir: ")[2].strip()
+            git = place / named if named else git
+        if git.is_dir():
+            yield place.name
+            yield _read(git / "HEAD").partition("refs/heads/")[2]
+            common = _read(git / "commondir").strip()
+            yield from _git_names((git / common if common else git) / "config")
+            return
+
+
+def _git_names(config: Path) -> Iterator[str]:
+    with contextlib.suppress(RuntimeError):  # there is no home
+        for found in _GIT_NAMES.finditer(_read(config.expanduser())):
+            yield found[1] or found[2]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
