@@ -34,9 +34,13 @@ EXPORTS_AS_MODULES = """\
 import torch, torch._inductor
 class Program:
     def __init__(self, module): self.own = module
+    def __call__(self, *args):
+        out = self.own(*args)
+        return out if isinstance(out, tuple) else (out,)
     def module(self, *_, **__): return self.own
     def run_decompositions(self, *_, **__): return self
-torch.export.export = lambda module, *_, **__: Program(module)
+torch.export.export = torch.export.draft_export = lambda module, *_, **__: Program(module)
+torch.onnx.export = lambda module, *_, **__: Program(module)
 torch.export.unflatten = torch._inductor.aoti_load_package = lambda program, *_, **__: program.own
 torch._inductor.aoti_compile_and_package = lambda program, *_, **__: program
 """
@@ -70,7 +74,19 @@ CallOutcome = Literal["ok", "raises", "died", "timeout", "skipped", "error", "un
 #: How a rung makes the call: `reused` is the compiled callable of the program itself.
 RungKind = Literal["eager", "compiled", "reused", "probe"]
 #: What an exported program may go through before it is called (`call.exporting`).
-ExportStep = Literal["decompose", "save", "unflatten", "package"]
+ExportStep = Literal["draft", "decompose", "save", "unflatten", "package", "onnx"]
+#: Keyword arguments of torch.onnx.export that decide what the model is; the others say where it is
+#: written and what is told of it.
+ONNX_ARGUMENTS = (
+    "input_names",
+    "output_names",
+    "opset_version",
+    "dynamic_shapes",
+    "dynamic_axes",
+    "optimize",
+    "custom_translation_table",
+    "keep_initializers_as_inputs",
+)
 #: Where a call raised; empty: before it.
 CallPhase = Literal["", "forward", "backward"]
 #: How one run of a candidate ended.
@@ -306,8 +322,9 @@ class ContextState(TypedDict):
 
 
 #: Arguments of torch.compile by name; a backend that is a callable is `{"callable": true}`. Of an
-#: exported program those of torch.export.export, with `compiler` ("export", or "aoti" where it was
-#: packaged by AOTInductor) and its `steps`. For a torch function of its own only `compiler`,
+#: exported program those of torch.export.export, with `compiler` ("export", "aoti" where it was
+#: packaged by AOTInductor, "onnx" where it was exported to ONNX, whose arguments are then among
+#: them) and its `steps`. For a torch function of its own only `compiler`,
 #: "eager".
 CompileOptions = Dict[str, Any]
 

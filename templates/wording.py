@@ -60,6 +60,7 @@ _COMPILERS = {
     "compile": "torch.compile",
     "export": "torch.export",
     "aoti": "AOTInductor",
+    "onnx": "torch.onnx.export",
     "eager": "eager mode",
 }
 #: The verdict in one sentence that says nothing measured on the private program.
@@ -154,13 +155,13 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
 
 
 def compiler(report: Mapping[str, Any]) -> str:
-    """What makes the callable: torch.compile, torch.export or AOTInductor."""
+    """What makes the callable: torch.compile, torch.export, AOTInductor or torch.onnx.export."""
     return _COMPILERS[report["repro"].get("compiler") or "compile"]
 
 
 def is_exported(report: Mapping[str, Any]) -> bool:
     """Whether the repro exports its program."""
-    return report["repro"].get("compiler") in ("export", "aoti")
+    return report["repro"].get("compiler") in ("export", "aoti", "onnx")
 
 
 def is_eager(report: Mapping[str, Any]) -> bool:

@@ -13,11 +13,12 @@ import re
 from dataclasses import dataclass, replace
 
 VALUE_KINDS = ("wrong_result", "wrong_gradient", "stale_graph")
-#: What makes the callable: torch.compile, torch.export, or a package of AOTInductor.
-COMPILE, EXPORT, AOTI = "compile", "export", "aoti"
+#: What makes the callable: torch.compile, torch.export, a package of AOTInductor, or the exporter
+#: to ONNX.
+COMPILE, EXPORT, AOTI, ONNX = "compile", "export", "aoti", "onnx"
 #: Nothing makes one: the program is called as it is, and fails.
 EAGER = "eager"
-EXPORTERS = (EXPORT, AOTI)
+EXPORTERS = (EXPORT, AOTI, ONNX)
 #: The property of what a call writes to Python's state.
 SIDE_EFFECT = "side effect"
 
@@ -162,17 +163,24 @@ def compiled(check: ReproCheck, model: str, args: str) -> str:
     made = exported(check, model, args)
     if check.compiler == AOTI:
         return f"torch._inductor.aoti_load_package({made})"
+    if check.compiler == ONNX:
+        return made
     return made if "unflatten" in check.steps else f"{made}.module()"
 
 
 def exported(check: ReproCheck, model: str, args: str) -> str:
-    """The expression of what is exported and not called: a program, an unflattened module, or the
-    path of a package.
+    """The expression of what is exported and not called: a program, an unflattened module, the path
+    of a package, or a model of ONNX, which returns a tuple.
     """
     options = _arguments(check).replace(" in args]", f" in {args}]")
-    program = f"torch.export.export({model}, {args}{options})"
+    if check.compiler == ONNX and check.steps == ("onnx",):
+        return f"torch.onnx.export({model}, {args}, dynamo=True{options})"
+    export = "draft_export" if "draft" in check.steps else "export"
+    program = f"torch.export.{export}({model}, {args}{options})"
     if "decompose" in check.steps:
         program += ".run_decompositions()"
+    if check.compiler == ONNX:
+        return f"torch.onnx.export({program}, dynamo=True)"
     if check.compiler == AOTI:
         return f"torch._inductor.aoti_compile_and_package({program})"
     return f"torch.export.unflatten({program})" if "unflatten" in check.steps else program

@@ -35,7 +35,8 @@ class PlainForm:
     both sides with float64; `alone` compares one property and no values; `in_turn` asks both sides
     in a loop, `outside` asks for gradients after the `with` statements around the call, `seeded`
     sets a seed at the top where anything is random, `made` exports the program and does not call
-    it.
+    it, `first` takes the only output of what returns a tuple, `unused` lets parameters have no
+    gradient.
     """
 
     apart: bool = False
@@ -50,6 +51,8 @@ class PlainForm:
     outside: bool = False
     seeded: bool = True
     made: bool = False
+    first: bool = False
+    unused: bool = False
 
 
 def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
@@ -65,8 +68,13 @@ def plain_forms(check: ReproCheck, draws: bool = True) -> Iterator[PlainForm]:
 def _forms(check: ReproCheck) -> Iterator[PlainForm]:
     if check.compiler in boilerplate.EXPORTERS and check.kind == "crash":
         yield PlainForm(made=True)
+    if check.compiler == boilerplate.ONNX and check.kind != "crash":
+        yield PlainForm(first=True)
+        yield PlainForm(first=True, equal_nan=True)
     if check.contexts and check.backward == "sum":
         yield PlainForm(outside=True)
+        if check.kind == "wrong_gradient":
+            yield PlainForm(outside=True, unused=True)
     yield PlainForm()
     if check.compiler == boilerplate.EAGER:
         yield PlainForm(equal_nan=True)
@@ -231,6 +239,7 @@ class _Writer:
     def _shown(self, compiled: str) -> list[str]:
         kind, form = self.check.kind, self.form
         eager, actual = self._call(self.script.callee, form.apart), self._call(compiled)
+        actual += "[0]" if form.first else ""
         if kind in VALUE_KINDS and (kind == "wrong_gradient" or self.check.backward != "none"):
             return self._gradients(compiled, eager, actual)
         if kind in VALUE_KINDS:
@@ -322,7 +331,8 @@ class _Writer:
             raise ValueError("no gradient is asked for")
         of_model = f"{self.script.callee}.parameters()" if self.script.is_module else ""
         if form.outside:
-            asked = f"torch.autograd.grad({self._added('out')}, {self._leaves(of_model)})"
+            more = ", allow_unused=True" if form.unused else ""
+            asked = f"torch.autograd.grad({self._added('out')}, {self._leaves(of_model)}{more})"
             return [
                 *self._inside([f"outs = {eager}, {actual}"]),
                 f"expected, actual = ({asked} for out in outs)",

@@ -2,17 +2,18 @@
 against the module itself.
 
 The steps are those that the program took: decompositions, saving and loading, unflattening, a
-package of AOTInductor. Source: `torch/export/__init__.py`, `torch/_inductor/__init__.py`.
+package of AOTInductor, a model of ONNX. Source: `torch/export/__init__.py`,
+`torch/_inductor/__init__.py`, `torch/onnx/__init__.py`.
 """
 
 from __future__ import annotations
 
 import io
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from ..protocol import CompileOptions, ExportStep, Rung
+from ..protocol import ONNX_ARGUMENTS, CompileOptions, ExportStep, Rung
 
 #: Keyword arguments of torch.export.export.
 EXPORT_ARGUMENTS = (
@@ -27,7 +28,8 @@ class Exported:
     """Exports `function` at its first call, for the arguments of that call, and calls what came of
     it from then on.
 
-    `arguments` are those of torch.export.export, `configs` those of AOTInductor.
+    `arguments` are those of torch.export.export, or of torch.onnx.export where "onnx" is among the
+    steps; `configs` are those of AOTInductor.
     """
 
     def __init__(
@@ -46,11 +48,73 @@ class Exported:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raises whatever a step raises."""
         if self._callable is None:
-            program = _plain(torch.export.export)(
-                self.function, args, kwargs or None, **self.arguments
-            )
-            self._callable = follow(program, self.steps, self.configs)
+            self._callable = self._made(args, kwargs or None)
         return self._callable(*args, **kwargs)
+
+    def _made(self, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
+        to_onnx = "onnx" in self.steps
+        given = {name: self.arguments[name] for name in ONNX_ARGUMENTS if name in self.arguments}
+        if self.steps == ["onnx"]:
+            return OnnxModel(to_onnx_program(self.function, args, kwargs, given))
+        export = torch.export.draft_export if "draft" in self.steps else torch.export.export
+        taken = {name: self.arguments[name] for name in EXPORT_ARGUMENTS if name in self.arguments}
+        if "dynamic_shapes" in taken:
+            taken["dynamic_shapes"] = _dimensions(taken["dynamic_shapes"])
+        program = _plain(export)(self.function, args, kwargs, **taken)
+        if to_onnx:
+            given.pop("dynamic_shapes", None)  # the exported program has its own
+            program = _followed(program, self.steps)
+            return OnnxModel(to_onnx_program(program, (), None, given))
+        return follow(program, self.steps, self.configs)
+
+
+def _dimensions(shapes: Any) -> Any:
+    """Dynamic shapes as torch.export takes them; the exporter to ONNX takes names as well."""
+    if isinstance(shapes, str):
+        return torch.export.Dim.DYNAMIC
+    if isinstance(shapes, dict):
+        return {key: _dimensions(item) for key, item in shapes.items()}
+    if type(shapes) in (list, tuple):
+        return type(shapes)(_dimensions(item) for item in shapes)
+    return shapes
+
+
+def to_onnx_program(
+    model: Any, args: Tuple[Any, ...], kwargs: Optional[Dict[str, Any]], given: Dict[str, Any]
+) -> Any:
+    """What torch.onnx.export makes of a module or an exported program; nothing is written."""
+    return _plain(torch.onnx.export)(
+        model, args, kwargs=kwargs, dynamo=True, verbose=False, **given
+    )
+
+
+class OnnxModel:
+    """A model of ONNX that is called as its module is: ONNX Runtime takes and gives flat tensors,
+    real numbers for complex ones, and no constants.
+    """
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises what ONNX Runtime raises, ModuleNotFoundError where it is not installed."""
+        import torch.utils._pytree as pytree
+
+        given = iter(self.program(*args, **kwargs))
+        exported = self.program.exported_program
+        leaves = []
+        for node in list(exported.graph_module.graph.nodes)[-1].args[0]:
+            if not isinstance(node, torch.fx.Node):
+                leaves.append(node)
+                continue
+            meta = node.meta.get("val")
+            is_user = node.name in exported.graph_signature.user_outputs
+            if not is_user:  # what is written to a buffer
+                continue
+            leaf = next(given)
+            is_complex = isinstance(meta, torch.Tensor) and meta.is_complex()
+            leaves.append(torch.view_as_complex(leaf) if is_complex else leaf)
+        return pytree.tree_unflatten(leaves, exported.call_spec.out_spec)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,6 +126,18 @@ def follow(
     program: Any, steps: List[ExportStep], configs: Optional[Dict[str, Any]] = None
 ) -> Callable[..., Any]:
     """What an exported program is called as after `steps`. Raises whatever a step raises."""
+    program = _followed(program, steps)
+    if "unflatten" in steps:
+        unflattened: Callable[..., Any] = _plain(torch.export.unflatten)(program)
+        return unflattened
+    if "package" in steps:
+        return _packaged(program, configs)
+    module: Callable[..., Any] = _plain(type(program).module)(program)
+    return module
+
+
+def _followed(program: Any, steps: List[ExportStep]) -> Any:
+    """The exported program after those of the steps that make an exported program again."""
     for step in steps:
         if step == "decompose":
             program = _plain(type(program).run_decompositions)(program)
@@ -70,13 +146,7 @@ def follow(
             _plain(torch.export.save)(program, file)
             file.seek(0)
             program = _plain(torch.export.load)(file)
-        elif step == "unflatten":
-            unflattened: Callable[..., Any] = _plain(torch.export.unflatten)(program)
-            return unflattened
-        elif step == "package":
-            return _packaged(program, configs)
-    module: Callable[..., Any] = _plain(type(program).module)(program)
-    return module
+    return program
 
 
 def _packaged(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., Any]:
@@ -89,16 +159,18 @@ def _packaged(program: Any, configs: Optional[Dict[str, Any]]) -> Callable[..., 
 
 def is_exported(options: CompileOptions) -> bool:
     """Whether these are the options of an exported program, and not those of torch.compile."""
-    return options.get("compiler") in ("export", "aoti")
+    return options.get("compiler") in ("export", "aoti", "onnx")
 
 
 def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exported:
     """The program's own export of `function`, or a variation of it."""
-    arguments = {name: options[name] for name in EXPORT_ARGUMENTS if name in options}
+    known = (*EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
+    arguments = {name: options[name] for name in known if name in options}
     if "strict" in rung:
         arguments["strict"] = rung["strict"]
     if rung.get("static"):
         arguments.pop("dynamic_shapes", None)
+        arguments.pop("dynamic_axes", None)
     if rung.get("refine"):
         arguments["dynamic_shapes"] = _refined(rung["refine"], arguments.get("dynamic_shapes"))
     steps = rung["steps"] if "steps" in rung else list(options["steps"])

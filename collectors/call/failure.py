@@ -24,6 +24,8 @@ WRAPPERS = {
     "InternalTorchDynamoError",
     "TorchRuntimeError",
     "LoweringException",
+    "TorchExportError",
+    "ConversionError",
 }
 _MAX_MESSAGE = 20000
 #: Files that Inductor generates, named by the hash of their text, and what all of them are called
@@ -88,7 +90,7 @@ def key_line(message: str) -> str:
             return "error: " + found.group(1).strip()
     text = message.split("\nfrom user code:")[0].split("\n\nSet TORCH")[0]
     text = re.sub(r"^backend='[^']*' raised:\s*", "", text.strip())
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""
     first = lines[0]

@@ -67,7 +67,7 @@ def main() -> None:
     except BaseException as error:
         ending["exit"] = 1
         ending["exception"] = endings.account(error)
-        _show(error)
+        show(error)
         sys.exit(1)
     finally:
         # pytest-xdist's scheduler is imported only where tests run in other processes
@@ -82,7 +82,8 @@ def begin_child(path: str, number: int) -> None:
     try:
         with open(path) as source:
             spec: protocol.WatchedProgramSpec = json.load(source)
-        load_package()
+        if PACKAGE not in sys.modules:
+            load_package()
         importlib.import_module(PACKAGE + ".record.children").begin_child(spec, number)
     except (OSError, ValueError):  # the tool has gone: the program goes on unwatched
         pass
@@ -108,7 +109,7 @@ def _recorder(spec: Union[protocol.WatchedProgramSpec, protocol.RerunProgramSpec
     return made
 
 
-def _show(error: BaseException) -> None:
+def show(error: BaseException) -> None:
     """The traceback as Python would print it, without our frames."""
     trace = error.__traceback__
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

@@ -1,5 +1,5 @@
-"""Processes that a program starts by `multiprocessing` in the way "spawn": which of them compile
-anything, and one of them watched in the program's place.
+"""Processes that a program starts by `multiprocessing` in the way "spawn", or that torchrun starts:
+which of them compile anything, and one of them watched in the program's place.
 
 A child reads the same spec as the program and gets a number, in the order of their starts.
 """
@@ -7,12 +7,16 @@ A child reads the same spec as the program and gets a number, in the order of th
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import fcntl
 import itertools
 import os
+import signal
 import stat
+import sys
 import threading
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec, ScriptGreeting
 from . import hooks
@@ -20,6 +24,10 @@ from .channel import Channel
 from .recorder import Recorder
 from .watched import Watched
 
+#: The module of torch by which torchrun starts each process.
+_TORCHRUN = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
+#: PR_SET_PDEATHSIG of prctl(2).
+_SET_PARENT_DEATH_SIGNAL = 1
 _ENTRY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "entry")
 
 
@@ -53,8 +61,8 @@ class Parent:
 
 
 def number_children(spec_path: str, folder: str) -> None:
-    """Arranges for each child that is spawned from now on to begin with `begin_child`, and for
-    signals that end one to be noted.
+    """Arranges for each child that is spawned from now on, by `multiprocessing` or by torchrun, to
+    begin with `begin_child`, and for signals that end one to be noted.
     """
     numbers = itertools.count()
     hooks.when_imported(
@@ -63,6 +71,7 @@ def number_children(spec_path: str, folder: str) -> None:
     hooks.when_imported(
         "multiprocessing.popen_spawn_posix", lambda popen: _patch_end(popen, folder)
     )
+    hooks.when_imported(_TORCHRUN, lambda module: _patch_launch(module, spec_path, numbers, folder))
 
 
 def _patch_command(spawn: Any, spec_path: str, numbers: itertools.count[int]) -> None:
@@ -81,6 +90,43 @@ def _patch_command(spawn: Any, spec_path: str, numbers: itertools.count[int]) ->
     spawn.get_command_line = get_command_line
 
 
+def _patch_launch(module: Any, spec_path: str, numbers: itertools.count[int], folder: str) -> None:
+    """torchrun starts `python -u [-m] TARGET` (torch/distributed/run.py: config_from_args)."""
+    handler = module.SubprocessHandler
+    start, end = handler._popen, handler.close
+    entry = os.path.join(_ENTRY, "launched_main.py")
+
+    def _popen(self: Any, args: Any, env: Any) -> Any:
+        number, words = next(numbers), list(args)
+        self.bugreport_number = number
+        if sys.executable in words:  # what binds it to a core stands before it
+            after = words.index(sys.executable) + 1
+            after += words[after : after + 1] == ["-u"]
+            words[after:after] = [entry, spec_path, str(number)]
+        return start(self, tuple(words), env)
+
+    def close(self: Any, *args: Any, **kwargs: Any) -> None:
+        _note_end(folder, self.bugreport_number, self.proc.poll())
+        end(self, *args, **kwargs)
+
+    handler._popen, handler.close = _popen, close
+
+
+def _note_end(folder: str, number: int, code: Optional[int]) -> None:
+    """Leaves the number of the signal that ended a child."""
+    if code is not None and code < 0:
+        with open(os.path.join(folder, CHILD_ENDED + str(number)), "w") as file:
+            file.write(str(-code))
+
+
+def end_with_parent() -> None:
+    """Lets this process be killed when the one that has started it dies, as it is in a session of
+    its own.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
 def _patch_end(popen: Any, folder: str) -> None:
     launch, poll = popen.Popen._launch, popen.Popen.poll
     started = itertools.count()
@@ -91,9 +137,7 @@ def _patch_end(popen: Any, folder: str) -> None:
 
     def noted_poll(self: Any, *args: Any, **kwargs: Any) -> Any:
         code = poll(self, *args, **kwargs)
-        if code is not None and code < 0:
-            with open(os.path.join(folder, CHILD_ENDED + str(self.bugreport_number)), "w") as file:
-                file.write(str(-code))
+        _note_end(folder, self.bugreport_number, code)
         return code
 
     popen.Popen._launch, popen.Popen.poll = numbered_launch, noted_poll

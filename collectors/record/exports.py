@@ -1,5 +1,5 @@
-"""Puts the recorder around `torch.export` and AOTInductor: exporting is watched like a call, and so
-is every call of what came of it.
+"""Puts the recorder around `torch.export`, AOTInductor and the exporter to ONNX: exporting is
+watched like a call, and so is every call of what came of it.
 
 Of each exported program it is kept from which module it was made, with which arguments and by which
 steps, so that what it computes can be held against the module. Programs that were loaded from a
@@ -8,14 +8,15 @@ file of another run have no module here and are left alone.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
 import sys
 import weakref
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
-from ..protocol import ExportStep
+from ..protocol import ONNX_ARGUMENTS, ExportStep
 from .watched import Watched
 
 _Function = Callable[..., Any]
@@ -48,6 +49,8 @@ class Exports:
     def patch_export(self, export: Any) -> None:
         """Patches the module torch.export."""
         export.export = self._exporting(export.export)
+        if hasattr(export, "draft_export"):
+            export.draft_export = self._exporting(export.draft_export, ["draft"])
         for name in ("save", "load", "unflatten"):
             original = getattr(export, name, None)
             if original is not None:
@@ -64,7 +67,12 @@ class Exports:
             inductor.aoti_compile_and_package = self._packaging(inductor.aoti_compile_and_package)
             inductor.aoti_load_package = self._loading(inductor.aoti_load_package)
 
-    def _exporting(self, original: _Function) -> _Function:
+    def patch_onnx(self, onnx: Any) -> None:
+        """Patches the module torch.onnx; its exporter by way of TorchScript is left alone."""
+        if "dynamo" in inspect.signature(onnx.export).parameters:
+            onnx.export = self._to_onnx(onnx.export)
+
+    def _exporting(self, original: _Function, steps: Sequence[ExportStep] = ()) -> _Function:
         signature = inspect.signature(original)
 
         @functools.wraps(original)
@@ -77,7 +85,7 @@ class Exports:
                 return original(*given, **named)
             if not isinstance(args, tuple) or _called_by_torch():
                 return original(*given, **named)
-            options = {"compiler": "export", "steps": [], **values}
+            options = {"compiler": "export", "steps": [*steps], **values}
             origin = Origin(module, args, kwargs, options)
             program = self._make(origin, lambda: original(*given, **named))
             self._programs[program] = origin
@@ -175,17 +183,60 @@ class Exports:
 
         return aoti_load_package
 
+    def _to_onnx(self, original: _Function) -> _Function:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def export(*given: Any, **named: Any) -> Any:
+            origin = None
+            with contextlib.suppress(TypeError, KeyError, ValueError):
+                bound = signature.bind(*given, **named)
+                bound.apply_defaults()
+                origin = self._onnx_origin(dict(bound.arguments))
+            if origin is None or _called_by_torch():
+                return original(*given, **named)
+            made = self._make(origin, lambda: original(*given, **named))
+            return made if made is None else self._watch_calls(made, origin, makes=True)
+
+        return export
+
+    def _onnx_origin(self, values: Dict[str, Any]) -> Optional[Origin]:
+        """Where a model of ONNX comes from; None for what TorchScript exports."""
+        if not values["dynamo"]:
+            return None
+        torch = sys.modules["torch"]
+        model, args = values["model"], values["args"]
+        kwargs = dict(values.get("kwargs") or {})
+        options = {name: values[name] for name in ONNX_ARGUMENTS if values.get(name) is not None}
+        known = self._program(model)
+        if known is not None:
+            options.pop("dynamic_shapes", None)
+            return known.after("onnx", compiler="onnx", **options)
+        if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
+            return None
+        args = args if isinstance(args, tuple) else (args,)
+        if args and isinstance(args[-1], dict) and not kwargs:  # torch takes them so, too
+            args, kwargs = args[:-1], dict(args[-1])
+        options = {"compiler": "onnx", "steps": ["onnx"], **options}
+        return Origin(model, args, kwargs, options)
+
     def _program(self, program: Any) -> Optional[Origin]:
         try:
             return self._programs.get(program)
         except TypeError:  # not a program at all; torch says so
             return None
 
-    def _watch_calls(self, made: Any, origin: Origin, first_only: bool = False) -> Any:
-        """The same object, whose calls are watched; a copy of it is not."""
+    def _watch_calls(
+        self, made: Any, origin: Origin, first_only: bool = False, makes: bool = False
+    ) -> Any:
+        """The same object, whose calls are watched; a copy of it is not.
+
+        With `makes` a call is judged by another one, of a program that is made anew.
+        """
         watched = Watched(origin.function, origin.options)
         watched.example = (origin.args, origin.kwargs)
         watched.first_only = first_only
+        watched.makes = makes
         recorder, base = self.recorder, type(made)
 
         def call(this: Any, *args: Any, **kwargs: Any) -> Any:

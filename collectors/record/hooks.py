@@ -56,14 +56,15 @@ class _AfterImport:
 
 
 def install(recorder: Any) -> None:
-    """Arranges for torch.compile, torch._dynamo.optimize, torch.export and AOTInductor to be
-    watched, now or once torch is imported.
+    """Arranges for torch.compile, torch._dynamo.optimize, torch.export, AOTInductor and
+    torch.onnx to be watched, now or once they are imported.
     """
     exports = Exports(recorder)
     patches: Tuple[Tuple[str, Callable[[Any, Any], None]], ...] = (
         ("torch._dynamo", _patch_optimize),
         ("torch._inductor", lambda module, _: exports.patch_inductor(module)),
         ("torch.export", lambda module, _: exports.patch_export(module)),
+        ("torch.onnx", lambda module, _: exports.patch_onnx(module)),
         ("torch", _patch_compile),
     )
     for name, patch in patches:

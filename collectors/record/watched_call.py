@@ -58,7 +58,8 @@ class WatchedCall:
         self.call = call
         self.number = number
         self.state = context.capture()
-        if call.watched.options.get("compiler") == "aoti":  # a package returns no gradients
+        # a package and a model of ONNX return no gradients
+        if call.watched.options.get("compiler") in ("aoti", "onnx"):
             self.state["grad"] = False
         modes = context.modes(call.watched.function)
         self.shapes = repr((signature((call.args, call.kwargs)), self.state, modes))

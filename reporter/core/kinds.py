@@ -169,12 +169,14 @@ class Compiler(_Word):
     EXPORT = "export"
     #: torch.export, and then AOTInductor.
     AOTI = "aoti"
+    #: The exporter to ONNX, whose model runs in ONNX Runtime.
+    ONNX = "onnx"
     #: Nothing: a function of torch, called by the program.
     EAGER = "eager"
 
 
 #: What works on a module that was exported.
-EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI})
+EXPORTERS = frozenset({Compiler.EXPORT, Compiler.AOTI, Compiler.ONNX})
 
 
 #: The steps below inductor's code generators.

@@ -19,6 +19,7 @@ from reporter.diagnose.ladder import (
     EXACT,
     EXPORT,
     FILLED,
+    MODEL,
     NUDGED,
     NUMPY,
     OTHERWISE,
@@ -165,6 +166,28 @@ def _numpy(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     )
 
 
+def _random_elsewhere(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
+    """ONNX Runtime draws by itself, and nothing makes it draw as eager does."""
+    if not climber.ladder.facts.get("random") or climber.own_name() != MODEL or compiled.good:
+        return None
+    if not climber.measure(EXPORT).good:
+        return None
+    summary = (
+        "The difference is the random stream: ONNX Runtime draws random numbers of its own. The"
+        " exported program agrees with eager from the same state of the generator (in ONNX Runtime:"
+        f" {compiled.detail}). A module in training mode draws them for its dropout; eval() leaves"
+        " that out."
+    )
+    return make_diagnosis(
+        climber,
+        Kind.RNG,
+        Layer.NONE,
+        summary,
+        (EAGER, EXPORT, "compiled"),
+        comparison=compiled.comparison,
+    )
+
+
 def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     """Random operators: compare again with eager's own random stream before blaming anyone."""
     if not climber.ladder.facts.get("random"):
@@ -215,7 +238,8 @@ def _undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
     """Casts of values that the target type does not have, which C++ leaves undefined."""
     comparison, facts = compiled.comparison, climber.ladder.facts
     assert comparison is not None
-    if not facts.get("undefined_casts") or not climber.ladder[Backend.AOT_EAGER].good:
+    below = EXPORT if climber.own_name() in (PACKAGE, MODEL) else Backend.AOT_EAGER.value
+    if not facts.get("undefined_casts") or not climber.ladder[below].good:
         return None
     changed = climber.measure(RECAST)
     moves = changed.comparison is not None and _moves(changed, comparison)
@@ -226,7 +250,7 @@ def _undefined_casts(climber: Climber, compiled: MeasuredRung) -> Diagnosis | No
         f"{cast['elements']} of {cast['of']} values are outside the range of {cast['to']} when"
         f" cast from {cast['from']}, which C++ leaves undefined ({compiled.detail})."
     )
-    cited = (EAGER, Backend.AOT_EAGER.value, "compiled", RECAST)
+    cited = (EAGER, below, "compiled", RECAST)
     return make_diagnosis(
         climber, Kind.UNDEFINED_VALUE, Layer.NONE, summary, cited, comparison=comparison
     )
@@ -435,6 +459,7 @@ OF_EXCEPTIONS = (Excuse(Kind.UNINITIALIZED_MEMORY, (FILLED,), EXCEPTIONS, _raise
 OF_RANDOM_NUMBERS = (
     Excuse(Kind.RNG, (NUMPY,), ALL_DRAWN, _numpy),
     Excuse(Kind.RNG, ("fallback_random",), ALL_DRAWN, _random),
+    Excuse(Kind.RNG, (EXPORT,), ALL_DRAWN, _random_elsewhere),
 )
 #: Values beyond rounding that still are nobody's fault.
 OF_VALUES = (

@@ -1,8 +1,9 @@
 """What an exported program refuses: inputs that it was not exported for, dynamic shapes that the
-module does not have, and what torch.export says that it does not support.
+module does not have, and what torch.export or the exporter to ONNX says that it does not support.
 
 Each excuse is measured: the suggested fix is tried, or the module is exported for the inputs at
-hand. Source: `torch/_export/utils.py`, `torch/fx/experimental/symbolic_shapes.py`.
+hand. Source: `torch/_export/utils.py`, `torch/fx/experimental/symbolic_shapes.py`,
+`torch/onnx/_internal/exporter/_core.py`, the status codes of ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import re
 
 from collectors.protocol import Failure
-from reporter.core.kinds import Kind, Layer, RungOutcome
+from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
 from reporter.diagnose.ladder import EAGER, REFINED, STATIC, Climber
 from reporter.diagnose.measuring import make_diagnosis
@@ -25,6 +27,8 @@ _ARGUMENTS = re.compile(
     r"|When `dynamic_shapes` is specified"
 )
 #: Torch on a limit of torch.export.
+#: What the exporter to ONNX, and ONNX Runtime, raise for an operator that they do not have.
+_NO_OPERATOR = frozenset(("DispatchError", "UnsupportedOperatorError", "NotImplemented"))
 _LIMIT = re.compile(
     r"not supported|[Uu]nsupported|only supports|data-dependent|not (?:yet )?implemented"
 )
@@ -37,6 +41,11 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     if failure is None:
         return None
     cited = (EAGER, "compiled")
+    if failure["exception"] == "ModuleNotFoundError" and climber.finding.compiler == Compiler.ONNX:
+        raise CannotJudgeError(
+            f"the exporter to ONNX cannot run here ({failure['first_line']}); install onnx,"
+            " onnxscript and onnxruntime for the interpreter of the script"
+        )
     message = failure["message"]
     if climber.finding.replay:
         fresh = climber.measure("fresh compile")
@@ -47,17 +56,27 @@ def excuse_refusal(climber: Climber) -> Diagnosis | None:
     if _ARGUMENTS.search(message):
         summary = f"torch.export refuses its arguments: {failure['first_line'].rstrip('.')}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EXPORT, summary, cited)
-    if failure["exception"] in limits.REFUSALS or _LIMIT.search(failure["first_line"]):
-        summary = (
-            f"torch.export says that it does not support this: {failure['first_line'].rstrip('.')}."
-        )
-        return make_diagnosis(climber, Kind.UNSUPPORTED, Layer.EXPORT, summary, cited)
+    refused = failure["exception"] in limits.REFUSALS | _NO_OPERATOR
+    if refused or _LIMIT.search(failure["first_line"]):
+        layer, who = _refused_by(climber, failure)
+        summary = f"{who} says that it does not support this: {failure['first_line'].rstrip('.')}."
+        return make_diagnosis(climber, Kind.UNSUPPORTED, layer, summary, cited)
     return None
+
+
+def _refused_by(climber: Climber, failure: Failure) -> tuple[Layer, str]:
+    """The layer that refuses, and its name at the beginning of a sentence."""
+    if climber.finding.compiler != Compiler.ONNX or "TorchExportError" in failure["chain"]:
+        return Layer.EXPORT, "torch.export"
+    if any(frame["torch"] for frame in failure["frames"]):
+        return Layer.ONNX, "The exporter to ONNX"
+    return Layer.ONNX, "ONNX Runtime"
 
 
 def _other_inputs(climber: Climber, failure: Failure) -> Diagnosis:
     """The program refuses inputs that it was not exported for."""
-    dynamic = bool(climber.finding.options.get("dynamic_shapes"))
+    options = climber.finding.options
+    dynamic = bool(options.get("dynamic_shapes") or options.get("dynamic_axes"))
     summary = (
         "The exported program refuses inputs of other sizes or another structure than those that it"
         f" was exported for ({failure['first_line'].rstrip('.')}); exported for these inputs, it"

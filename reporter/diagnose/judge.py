@@ -52,6 +52,7 @@ _DOING: Mapping[Compiler, str] = {
     Compiler.COMPILE: "Compiling",
     Compiler.EXPORT: "Exporting",
     Compiler.AOTI: "The package of AOTInductor",
+    Compiler.ONNX: "Exporting to ONNX, or running what was exported,",
     Compiler.EAGER: "Eager mode",
 }
 _STANCE = "Detected recompile when torch.compile stance is"

@@ -45,7 +45,7 @@ NUMPY = "use_numpy_random_stream"
 #: The user's compile, allowed to break the graph.
 IN_PARTS = "fullgraph=False"
 #: An exported program: the user's export, its modes, its first steps alone.
-EXPORT, PACKAGE = "torch.export", "AOTInductor"
+EXPORT, PACKAGE, MODEL = "torch.export", "AOTInductor", "ONNX Runtime"
 STRICT, NON_STRICT = "torch.export strict", "torch.export non-strict"
 DECOMPOSED = "torch.export decomposed"
 #: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
@@ -56,6 +56,7 @@ COMPILED, COMPILED_RANDOM = "torch.compile", "torch.compile with fallback_random
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
     Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, COMPILED),
     Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, COMPILED),
+    Compiler.ONNX: ("compiled", EXPORT, MODEL),
 }
 #: The rung of a backend that is a callable.
 CUSTOM = "custom"
@@ -224,6 +225,8 @@ class Climber:
                 return EXPORT
             case Compiler.AOTI:
                 return PACKAGE
+            case Compiler.ONNX:
+                return MODEL
             case Compiler.EAGER:
                 return EAGER
             case Compiler.COMPILE:
@@ -260,7 +263,7 @@ class Climber:
 
     def _way(self, name: str) -> Rung:
         way: Rung = RUNGS.get(name) or {"how": "compiled"}
-        if name == EXPORT and self.finding.compiler == Compiler.AOTI:
+        if name == EXPORT and self.finding.compiler != Compiler.EXPORT:
             way = {"how": "compiled", "steps": []}
         if name == REFINED and self.fixes:
             way = {**way, "refine": self.fixes}

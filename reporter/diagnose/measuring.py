@@ -119,6 +119,8 @@ def first_bad(climber: Climber, bad: Callable[[MeasuredRung], bool]) -> Layer:
             if shows[EXPORT]:
                 return Layer.EXPORT
             return Layer.DECOMPOSITION if shows[DECOMPOSED] else Layer.INDUCTOR
+        case Compiler.ONNX:
+            return Layer.EXPORT if bad(climber.ladder[EXPORT]) else Layer.ONNX
         case Compiler.EAGER:
             return Layer.EAGER
         case Compiler.COMPILE:

@@ -4,6 +4,7 @@ instead of them.
 
 from __future__ import annotations
 
+import re
 import signal
 
 from collectors.protocol import ScriptException
@@ -24,6 +25,8 @@ _NOT_ALONE = (
     " With TORCHDYNAMO_DISABLE=1 the script does not fail in this way: look at what was not"
     " compared."
 )
+#: What ONNX Runtime says of inputs that a model does not take; a model it calls invalid otherwise.
+_WRONG_ARGUMENT = re.compile(r"\[ONNXRuntimeError\] : \d+ : INVALID_ARGUMENT\b")
 #: Seconds that a script may take to be run once more.
 _LONGEST = 60.0
 #: Seconds for one more look at a call.
@@ -122,6 +125,10 @@ def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis 
         said = failure["first_line"].rstrip(".")
         summary = f"Torch says that it does not support this: {said}."
         return Diagnosis(Kind.UNSUPPORTED, layer, summary)
+    if _WRONG_ARGUMENT.match(failure["message"]):
+        said = failure["first_line"].rstrip(".")
+        summary = f"ONNX Runtime refuses what the script gives it{_in(raised)}: {said}."
+        return Diagnosis(Kind.INVALID_PROGRAM, Layer.ONNX, summary)
     is_compiler = any(file.startswith(_COMPILER) for file in files)
     if is_compiler or raised["class"] == "AssertionError" or not raised["raised_in_torch"]:
         return None

@@ -20,7 +20,7 @@ from reporter.execution.fresh_process import run_cold
 VARIABLE = "TORCHDYNAMO_DISABLE"
 WARM: Overrides = {"control": True}
 _COMPILES = re.compile(r"\bcompile\(|@torch\.compile\b|\b_dynamo\b|\bexport\b")
-_IS_EXPORTED = re.compile(r"\btorch\.export\b|\bfrom torch import .*\bexport\b")
+_IS_EXPORTED = re.compile(r"\btorch\.(?:onnx\.)?export\b|\bfrom torch import .*\bexport\b")
 
 #: The file without its last statement: what compiles nothing fails in that one alone.
 _WITHOUT_END = """\

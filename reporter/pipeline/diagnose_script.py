@@ -20,7 +20,6 @@ from anonymizer.graph.values import MOST_VALUES
 from collectors.protocol import (
     CaptureWay,
     EnvironmentAnswer,
-    EnvironmentFacts,
     GatheredJson,
     GraphJson,
 )
@@ -136,7 +135,7 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     answer = _environment(diagnosis)
     material = _Material()
     if wanted and is_bug or found.doubtful:
-        material = _material(run.options, diagnosis, answer.get("environment"))
+        material = _material(run.options, diagnosis, answer)
     recorded = _collect(run, found, answer, material)
     if run.as_whole and is_bug:
         recorded = _with_model(run, found, recorded)
@@ -413,9 +412,7 @@ class _Material:
     tensors: Mapping[str, int] = field(default_factory=dict)
 
 
-def _material(
-    options: Options, diagnosis: Diagnosis, environment: EnvironmentFacts | None
-) -> _Material:
+def _material(options: Options, diagnosis: Diagnosis, answer: EnvironmentAnswer) -> _Material:
     """Asks the failing call for it.
 
     Raises UsageError for tensors of --allow-values that it does not have.
@@ -428,9 +425,9 @@ def _material(
     check_allowed(options.allow_values, tensors)
     graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
     captures = tuple(graphs)
-    return _Material(
-        captures, gathered, initial_candidates.check_for(diagnosis, environment), tensors
-    )
+    words = frozenset(answer.get("vocabulary", ()))
+    check = initial_candidates.check_for(diagnosis, answer.get("environment"), words=words)
+    return _Material(captures, gathered, check, tensors)
 
 
 def check_allowed(names: Iterable[str], tensors: Mapping[str, int]) -> None:

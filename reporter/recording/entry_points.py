@@ -175,19 +175,16 @@ def _module(options: ProgramOptions, python: Path) -> Way:
 
 
 def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
-    """What torchrun would start, with what it would tell it, in the watched process itself."""
+    """What torchrun would start, with what it would tell it, in the watched process itself; several
+    processes are started by torchrun.
+    """
     facts = interpreter.ask(python, _LAUNCH, [module, *options.args], cwd=options.cwd)
     if facts["problem"]:
         raise UsageError(f"{module} refuses its arguments ({facts['problem']}); correct them")
-    if facts["processes"] != 1 or facts["nodes"] != 1:
-        asked = (
-            f"{facts['nodes']} nodes"
-            if facts["nodes"] != 1
-            else f"{facts['processes']} processes on this one"
-        )
+    if facts["nodes"] != 1:
         raise UsageError(
-            f"one process can be watched, and {module} is asked for {asked}; give --nproc-per-node"
-            " 1, and --nnodes 1"
+            f"the processes of one node can be watched, and {module} is asked for"
+            f" {facts['nodes']}; give --nnodes 1"
         )
     if not facts["python"]:
         raise UsageError("with --no-python another program is started, which cannot be watched")
@@ -203,6 +200,9 @@ def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
     )
     if inner.module in _LAUNCHERS:
         raise UsageError(f"{module} starts {inner.module} again; name the training script itself")
+    if facts["processes"] != 1:
+        command = (module, *options.args)
+        return replace(way_of(inner, python), kind="module", command=command)
     ranks = dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0")
     ranks |= dict.fromkeys(
         ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"

@@ -488,13 +488,19 @@ class RecordingSession:
 
         A package is left to the program's own calls of it, as compiling it once more takes long.
         """
-        options = self.begun[call]["options"]
+        begun = self.begun[call]
         eager = self._run(call, "eager", {"how": "eager"})
-        if options["compiler"] != Compiler.EXPORT or eager["outcome"] != "ok":
+        if begun["options"]["compiler"] == Compiler.AOTI or eager["outcome"] != "ok":
             self.fork_servers.drop(call)
             self._reply()
             return
-        exported = self._run(call, "exported", {"how": "reused"})
+        replay = begun["history"] > 0
+        again: Rung = {"how": "compiled", "replay": True} if replay else {"how": "reused"}
+        exported = self._run(call, "exported", again)
+        failure = exported.get("failure")
+        if failure is not None and failure["exception"] == "ModuleNotFoundError":
+            self._unchecked(call)  # there is no ONNX Runtime here, and the program needs none
+            return
         if exported["outcome"] == "ok":
             comparison = self._judged(call, "exported", eager, exported["snapshot"])
             self.recording.compared += comparison is not None

@@ -46,9 +46,15 @@ _KEPT_ARGUMENTS = ("mode", "dynamic", "fullgraph", "options")
 
 
 def check_for(
-    diagnosis: Diagnosis, environment: EnvironmentFacts | None, prelude: str = ""
+    diagnosis: Diagnosis,
+    environment: EnvironmentFacts | None,
+    prelude: str = "",
+    words: Collection[str] = (),
 ) -> ReproCheck:
-    """The check of a diagnosis: same kind, and the settings that the recorded call ran under."""
+    """The check of a diagnosis: same kind, and the settings that the recorded call ran under.
+
+    `words` are those of torch's own interface, the only texts that arguments keep.
+    """
     finding = diagnosis.finding
     assert finding is not None and diagnosis.ladder is not None
     context = finding.context
@@ -70,14 +76,17 @@ def check_for(
     minded = [item for item in changed if not item["same"]]
     signature = diagnosis.signature
     eager = diagnosis.ladder[EAGER]
-    is_compiled = finding.compiler == Compiler.COMPILE
+    if finding.compiler == Compiler.COMPILE:
+        kept = arguments(finding.options, bool(prelude))
+    elif finding.compiler == Compiler.ONNX:
+        kept = onnx_arguments(finding.options, words)
+    else:
+        kept = strictness(diagnosis)
     return ReproCheck(
         kind=diagnosis.kind.value,
         compiler=finding.compiler.value,
         steps=tuple(finding.options.get("steps") or ()),
-        arguments=(
-            arguments(finding.options, bool(prelude)) if is_compiled else strictness(diagnosis)
-        ),
+        arguments=kept,
         config=tuple(dict(config).items()),
         contexts=tuple(contexts),
         backward="randn" if finding.grads else "none",
@@ -143,6 +152,23 @@ def arguments(options: CompileOptions, custom: bool) -> tuple[tuple[str, str], .
         ):
             continue
         found.append((name, repr(value)))
+    return tuple(found)
+
+
+def onnx_arguments(options: CompileOptions, words: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The arguments of torch.onnx.export as text; of names those that are words of torch stay,
+    since nodes may have them too.
+    """
+    found = []
+    for argument in ("input_names", "output_names"):
+        names = list(options.get(argument) or ())
+        if any(name in words for name in names):
+            public = [name if name in words else f"name{at}" for at, name in enumerate(names)]
+            found.append((argument, repr(public)))
+    for argument, default in (("opset_version", None), ("optimize", True)):
+        value = options.get(argument, default)
+        if isinstance(value, (bool, int)) and value != default:
+            found.append((argument, repr(value)))
     return tuple(found)
 
 

@@ -116,14 +116,14 @@ def test_what_only_the_run_can_tell_is_unusable_input_too(name: str, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "phrase"),
     [
-        (["--nproc-per-node", "2", "ranks.py"], "asked for 2 processes on this one"),
+        (["--nnodes", "2", "--nproc-per-node", "2", "ranks.py"], "asked for 2"),
         (["--nnodes", "2", "ranks.py"], "asked for 2 nodes"),
         (["--nproc-per-node", "1"], "the following arguments are required: training_script"),
         (["--nproc-per-node", "1", "gone.py"], "no file gone.py"),
     ],
-    ids=["processes", "nodes", "nothing", "gone"],
+    ids=["both", "nodes", "nothing", "gone"],
 )
-def test_torchrun_for_more_than_one_process_is_refused(
+def test_torchrun_for_more_than_one_node_is_refused(
     words: list[str], phrase: str, tmp_path: Path
 ) -> None:
     write(tmp_path, ranks_py="import torch\n")

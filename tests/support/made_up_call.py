@@ -33,6 +33,7 @@ def raises(exception: str = "KeyError", message: str = "no", **more: Any) -> Jso
     frames = [{"file": "torch/a.py", "function": "f", "line": 1, "torch": True}]
     failure = {
         "exception": exception,
+        "chain": [exception],
         "message": message,
         "first_line": message,
         "frames": frames,

@@ -290,6 +290,7 @@ def test_a_program_that_torch_export_refuses_is_exported_and_not_called() -> Non
     ("compiler", "steps", "made"),
     [
         ("export", ("decompose",), "torch.export.export(model, (x,)).run_decompositions().module()"),
+        ("export", ("draft",), "torch.export.draft_export(model, (x,)).module()"),
         ("export", ("unflatten",), "torch.export.unflatten(torch.export.export(model, (x,)))"),
         (
             "aoti",
@@ -304,3 +305,17 @@ def test_the_steps_of_an_exported_program_are_one_expression(
 ) -> None:
     check = ReproCheck("wrong_result", compiler=compiler, steps=steps)
     assert end(MODULE, check)[-1] == f"torch.testing.assert_close({made}(x), model(x))"
+
+
+def test_a_model_of_onnx_returns_a_tuple() -> None:
+    check = ReproCheck("wrong_result", compiler="onnx", steps=("onnx",))
+    first = next(plain_forms(check))
+    made = "torch.onnx.export(model, (x,), dynamo=True)(x)[0]"
+    assert end(MODULE, check, first)[-1] == f"torch.testing.assert_close({made}, model(x))"
+
+
+def test_parameters_without_a_gradient_are_allowed_where_nothing_plainer_shows_it() -> None:
+    check = ReproCheck("wrong_gradient", contexts=("torch.no_grad()",), backward="sum")
+    strict, lenient = (end(MODULE, check, form) for form in list(plain_forms(check))[:2])
+    assert not any("allow_unused" in line for line in strict)
+    assert any("allow_unused=True)" in line for line in lenient)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import REFINED, STATIC
+from reporter.core.errors import CannotJudgeError
+from reporter.diagnose.ladder import EXPORT, MODEL, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
-from tests.support.made_up_call import MadeUp, raises, verdict
+from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 
 CONSTRAINTS = (
     "Constraints violated (batch)! For more information, run with TORCH_LOGS.\n"
@@ -99,3 +100,37 @@ def test_inputs_that_a_program_was_not_exported_for_are_refused(
 def test_inputs_that_an_export_for_them_refuses_too_are_no_excuse() -> None:
     found, _ = judged("no", {"fresh compile": raises()}, replay=True)
     assert found.is_bug
+
+
+ONNX: dict[str, Any] = {"compiler": "onnx", "steps": ["onnx"]}
+NO_FUNCTION = "No ONNX function found for <OpOverload(op='aten._linalg_eigh', overload='default')>"
+
+
+def test_an_operator_that_the_exporter_to_onnx_does_not_have_is_a_limit() -> None:
+    found, _ = judged(NO_FUNCTION, exception="DispatchError", options=ONNX)
+    assert (found.kind, found.layer) == ("unsupported", "onnx")
+
+
+def test_a_model_that_onnx_runtime_refuses_is_a_bug_of_the_exporter() -> None:
+    found, live_call = judged("This is an invalid model.", exception="Fail", options=ONNX)
+    assert (found.kind, found.layer, found.is_bug) == ("crash", "onnx", True)
+    assert {EXPORT, MODEL} <= set(live_call.measured())
+
+
+def test_what_torch_export_cannot_do_is_not_the_exporters_to_onnx() -> None:
+    rungs = {"compiled": raises("IndexError", "no such node"), EXPORT: raises("IndexError")}
+    found, _ = judged("no such node", rungs, exception="IndexError", options=ONNX)
+    assert (found.kind, found.layer) == ("crash", "export")
+
+
+def test_without_the_packages_of_onnx_nothing_can_be_said() -> None:
+    with pytest.raises(CannotJudgeError, match="install onnx, onnxscript and onnxruntime"):
+        judged("No module named 'onnxscript'", exception="ModuleNotFoundError", options=ONNX)
+
+
+@pytest.mark.parametrize(("exported", "kind"), [(EQUAL, "rng"), (WRONG, "wrong_result")])
+def test_random_numbers_of_onnx_runtime_are_its_own(exported: Any, kind: str) -> None:
+    """Only where torch.export alone draws as eager does, or they are no excuse."""
+    rungs = {"compiled": WRONG, MODEL: WRONG, EXPORT: exported}
+    found, _ = verdict(rungs, "differs", facts={"random": True}, options=ONNX)
+    assert found.kind == kind

@@ -65,3 +65,10 @@ def test_a_script_that_fails_with_the_compiler_alone_is_told_so() -> None:
 def test_a_signal_outside_of_every_call_that_can_be_watched_cannot_be_judged() -> None:
     with pytest.raises(CannotJudgeError, match="SIGSEGV, in no call of a torch function"):
         without_finding(recording(calls=0, compared=0, exit=-signal.SIGSEGV))
+
+
+def test_inputs_that_onnx_runtime_refuses_are_the_scripts_own_error() -> None:
+    line = "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type."
+    recording = failed(exports=True, script_exception=ended_by("InvalidArgument", line))
+    found = without_finding(recording)
+    assert (found.kind, found.layer) == ("invalid_program", "onnx")

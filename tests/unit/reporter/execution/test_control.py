@@ -12,12 +12,14 @@ from reporter.execution.control import command, needs_control
 
 COMPILED = "import torch\n\ntorch.compile(fn)(x)\n"
 EXPORTED = "import torch\n\ntorch.export.export(model, (x,))\n"
+ONNX = "import torch\n\ntorch.onnx.export(model, (x,), dynamo=True)\n"
 EAGER = "import sys\n\nprint('before')\nsys.exit('the last statement')\n"
 HARNESS = "import sys, torch\n\ntorch.compile(fn)(x)\nsys.exit(125)\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "needed"), [(COMPILED, True), (EXPORTED, True), (EAGER, False), (HARNESS, False)]
+    ("text", "needed"),
+    [(COMPILED, True), (EXPORTED, True), (ONNX, True), (EAGER, False), (HARNESS, False)],
 )
 def test_a_plain_repro_that_compiles_needs_a_control_run(text: str, needed: bool) -> None:
     assert needs_control(text) == needed
@@ -30,7 +32,7 @@ def test_a_variable_is_all_that_a_compiled_repro_needs() -> None:
 
 def test_what_is_exported_is_left_to_python_by_a_command() -> None:
     made = command(EXPORTED)
-    assert made is not None and made[:2] == ["python", "-c"]
+    assert made is not None and made == command(ONNX) and made[:2] == ["python", "-c"]
     compile(made[2], "control", "exec")
     assert made[2].endswith("runpy.run_path('repro.py', run_name='__main__')")
 

@@ -14,6 +14,7 @@ from reporter.reduce.initial_candidates import (
     arguments,
     config_lines,
     graph_candidates,
+    onnx_arguments,
     sequence,
     settings,
     slices,
@@ -163,3 +164,13 @@ def test_only_the_sizes_that_differ_between_the_calls_stay_symbols() -> None:
     graph, calls = sequence(Graph((item,), (node,), (Ref("a"),), runs=runs))
     assert graph.inputs[0].symbols == ("s0", 8)
     assert calls == ((("s0", 4),), (("s0", 6),))
+
+
+def test_of_the_names_in_a_model_of_onnx_only_words_of_torch_stay() -> None:
+    options = {
+        "output_names": ["softmax", "tumour_risk"],
+        "input_names": ["scan"],
+        "optimize": False,
+    }
+    made = dict(onnx_arguments(options, {"softmax", "relu"}))
+    assert made == {"output_names": "['softmax', 'name1']", "optimize": "False"}

@@ -1,0 +1,47 @@
+"""A process that torchrun starts: the program as torchrun would have run it, with the recorder
+waiting for torch.
+
+`python launched_main.py SPEC.json NUMBER [-m] TARGET [ARGS…]`; NUMBER counts the processes of the
+program, whose own spec is given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from typing import Any
+
+
+def _bootstrap() -> Any:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
+    spec = importlib.util.spec_from_file_location("_bugreport_bootstrap", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    """Runs the target to its end, with its exit code."""
+    bootstrap = _bootstrap()
+    bootstrap.load_package()
+    children = importlib.import_module(bootstrap.PACKAGE + ".record.children")
+    starting = importlib.import_module(bootstrap.PACKAGE + ".record.starting")
+    path, number, *words = sys.argv[1:]
+    children.end_with_parent()
+    bootstrap.begin_child(path, int(number))
+    is_module = words[0] == "-m"
+    sys.argv = words[1:] if is_module else words
+    try:
+        starting.run({"way": "module" if is_module else "script"})
+    except SystemExit:
+        raise
+    except BaseException as error:
+        bootstrap.show(error)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
