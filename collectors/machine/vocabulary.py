@@ -71,6 +71,7 @@ def vocabulary() -> List[str]:
     words.update(_operator_names())
     words.update(_config_names())
     words.update(_backend_names())
+    words.update(_onnx_names())
     return sorted(word for word in words if word.isidentifier())
 
 
@@ -105,6 +106,19 @@ def _config_names() -> Set[str]:
         except OSError:
             continue
     return names
+
+
+def _onnx_names() -> Set[str]:
+    """What the exporter to ONNX takes, and the public names of the packages that it works with;
+    nothing where the program does not use it.
+    """
+    words: Set[str] = set()
+    _add_parameters(getattr(sys.modules.get("torch.onnx"), "export", None), words)
+    for package in ("onnx", "onnxruntime", "onnxscript"):
+        if package in sys.modules:
+            words.add(package)
+            words.update(dir(sys.modules[package]))
+    return words
 
 
 def _backend_names() -> Set[str]:

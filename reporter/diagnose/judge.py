@@ -33,7 +33,7 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
-from reporter.diagnose.no_finding import script_failed, without_finding
+from reporter.diagnose.no_finding import script_failed, stated_limit, without_finding
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
 
@@ -68,12 +68,15 @@ def judge(
     """The verdict on a recording: its first finding that is a bug, else what explains its first
     finding.
 
+    Where torch states a limit at the script's end, that explains it, and no rounding before it.
     `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
     """
-    explained: Diagnosis | None = None
+    raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
+    limit = explained = None if raised else stated_limit(recording)
     for finding in recording.findings:
         harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
-        if harmless and explained is None and tight(finding):
+        excused = harmless and explained is None or limit is not None
+        if excused and tight(finding):
             continue
         diagnosis = _judge_finding(Climber(finding, timeout, progress, at_once), rungs)
         if diagnosis.is_bug:

@@ -113,18 +113,33 @@ def without_finding(recording: Recording) -> Diagnosis:
     return Diagnosis(Kind.NOT_REPRODUCED, Layer.NONE, _all_agree(recording))
 
 
+def stated_limit(recording: Recording) -> Diagnosis | None:
+    """The verdict on a script that ends where torch states a limit, such as a second derivative
+    through a compiled function; None for any other end.
+    """
+    raised = recording.script_exception
+    if raised is None or not script_failed(recording) or not limits.states_limit(raised["failure"]):
+        return None
+    is_traced = any(file.startswith("torch/_dynamo/") for file in _torch_files(raised))
+    layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
+    said = raised["failure"]["first_line"].rstrip(".")
+    summary = f"Torch says that it does not support this: {said}."
+    return Diagnosis(Kind.UNSUPPORTED, layer, summary)
+
+
+def _torch_files(raised: ScriptException) -> list[str]:
+    return [frame["file"] for frame in raised["failure"].get("frames") or () if frame["torch"]]
+
+
 def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis | None:
     """The verdict on an exception that torch raised and that no compared call has anything to do
     with; that of a limit which torch states, wherever it comes from.
     """
+    limit = stated_limit(recording)
+    if limit is not None:
+        return limit
     failure = raised["failure"]
-    files = [frame["file"] for frame in failure.get("frames") or () if frame["torch"]]
-    if limits.states_limit(failure):
-        is_traced = any(file.startswith("torch/_dynamo/") for file in files)
-        layer = Layer.DYNAMO if is_traced else Layer.AOT_AUTOGRAD
-        said = failure["first_line"].rstrip(".")
-        summary = f"Torch says that it does not support this: {said}."
-        return Diagnosis(Kind.UNSUPPORTED, layer, summary)
+    files = _torch_files(raised)
     if _WRONG_ARGUMENT.match(failure["message"]):
         said = failure["first_line"].rstrip(".")
         summary = f"ONNX Runtime refuses what the script gives it{_in(raised)}: {said}."

@@ -45,3 +45,16 @@ def test_a_process_that_compiles_nothing_is_not_looked_at(
     found, talk = diagnosed("nothing_compiled", capsys)
     assert found["kind"] == "not_reproduced" and "Nothing was compiled" in str(found["summary"])
     assert "once more" not in talk
+
+
+@pytest.mark.slow
+def test_the_rank_of_torchrun_whose_call_fails_is_found(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    python, script = str(interpreter.COLD), str(scripts.script("children/ranks_of_torchrun"))
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+    run(["diagnose", "--json", "--no-input", "--python", python, *launch])
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)["verdict"]
+    assert (found["kind"], found["layer"]) == ("wrong_result", "backend"), found["summary"]
+    assert "2 of them compile" in shown.err

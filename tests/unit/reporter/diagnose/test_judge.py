@@ -489,3 +489,17 @@ def test_the_command_of_a_verdict_can_be_typed() -> None:
     named = words[words.index("--rungs") + 1].split(",")
     assert named == ["eager mode", "fresh compile"] and set(named) <= set(RUNGS)
     assert words[-3:] == ["my train.py", "--epochs", "1"]
+
+
+def test_a_limit_at_the_scripts_end_stands_before_rounding_and_behind_a_bug() -> None:
+    line = "torch.compile with aot_autograd does not currently support double backward"
+    failure = {"exception": "RuntimeError", "message": line, "first_line": line, "frames": []}
+    ended = {"class": "RuntimeError", "place": "", "raised_in_torch": True, "failure": failure}
+    rounded = finding(MadeUp({}), "suspicious", comparison=WITHIN)
+    one = recording(rounded, exit=1, script_exception=ended)
+    found = judge(one, LIMIT, lambda _: None)
+    assert (found.kind, found.layer, found.is_bug) == ("unsupported", "aot_autograd", False)
+    rungs = {"compiled": WRONG, "inductor": WRONG}
+    wrong = finding(MadeUp(rungs), "differs", comparison=WRONG)
+    both = recording(rounded, wrong, exit=1, script_exception=ended)
+    assert judge(both, LIMIT, lambda _: None).kind == "wrong_result"
