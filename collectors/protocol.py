@@ -129,12 +129,8 @@ class Failure(_Failure, total=False):
 
     #: Classes of all exceptions that wrap each other, outermost first.
     chain: List[str]
-    #: Text of the outermost one, at most 20,000 characters.
-    outer_message: str
     #: Outermost first, the last 40.
     frames: List[FailureFrame]
-    #: Those that are not torch's.
-    user_frames: List[FailureFrame]
     innermost_is_torch: bool
     #: As Python prints it, without our frames; a long one without its middle.
     traceback: str
@@ -341,8 +337,6 @@ class BeginEvent(TypedDict):
     watched: int
     #: Earlier calls that are replayed before it, at most 8.
     history: int
-    #: Calls of this callable so far, this one included.
-    shapes: int
     #: The cell of a notebook, or the test; may be empty.
     place: str
 
@@ -1602,8 +1596,6 @@ class ScriptEnding(_ScriptEnding, total=False):
     #: Class of what it raised, and the first line of its text.
     exception: str
     message: str
-    #: Whether Triton's interpreter refused.
-    by_interpreter: bool
 
 
 class KernelsAnswer(TypedDict, total=False):

@@ -28,7 +28,7 @@ def sample() -> tuple[dict[str, Any], Evidence]:
     """The document and its evidence."""
     numbers = {"max_abs_error": None, "error_vs_fp64": None, "eager_error_vs_fp64": None}
     report = {
-        "schema_version": 1,
+        "schema_version": 2,
         "verdict": {
             "kind": "crash",
             "layer": "inductor",

@@ -30,7 +30,7 @@ class SourceProgram:
     `definitions` holds no imports; `imports` derives them. `inputs` ends in `return (…,)`.
     `backend` names a rebuilt custom backend. `mapping` (private → public) and `reverse` (every
     public word → private one) stay on the machine; `problems` say what could not be rebuilt.
-    `tensors` are those of `source_paths`, for the program as it was first written. Where
+    `tensors` are those of `tensor_paths`, for the program as it was first written. Where
     `state_calls` is not 0, the callable's expression gives the callable and a function that reads
     Python's state, which is looked at after so many calls.
     """

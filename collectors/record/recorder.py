@@ -196,7 +196,6 @@ class Recorder(CallWatcher):
             "context": seen.state,
             "watched": watched.number,
             "history": len(recorded.history),
-            "shapes": watched.calls,
             "place": starting.place(),
         }
         self.ask(begin)

@@ -18,7 +18,8 @@ class CallWatcher:
     """Hands the outermost compiled calls of this process to `watch`; what such a call compiles in
     its turn is part of it.
 
-    `calls` counts what was handed over, `compiles` the results of torch.compile.
+    `calls` counts what was handed over, `compiles` what was compiled,
+    exported or is watched for another reason.
     """
 
     def __init__(self) -> None:

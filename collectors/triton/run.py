@@ -52,7 +52,6 @@ def _run_script(spec: Dict[str, Any]) -> Dict[str, Any]:
             "exit": 1,
             "exception": type(error).__name__,
             "message": lines[0][:400] if lines else "",
-            "by_interpreter": type(error).__name__ == "InterpreterError",
         }
     return {"exit": 0}
 

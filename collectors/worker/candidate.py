@@ -258,7 +258,6 @@ def describe(error: BaseException) -> Failure:
         "message": message,
         "first_line": message.strip().split("\n")[0],
         "frames": [],
-        "user_frames": [],
         "traceback": "".join(traceback.format_exception_only(type(error), error))[:4000],
     }
 

@@ -1,6 +1,7 @@
 """What excuses a difference: each excuse with its measurement, and what it may explain.
 
-`EXCUSES` is the order in which they are asked. An excuse counts only if it explains everything that
+They are asked in groups (`OF_EAGER`, `OF_EXCEPTIONS`, `OF_RANDOM_NUMBERS`, `OF_VALUES`), each in its
+order; `EXCUSES` joins them for the reference. An excuse counts only if it explains everything that
 differs: a measurement that moves values says nothing of a dtype, a stride or an alias, and of a
 shape only where eager's own shape moves with it. The documentation shows this table.
 """
@@ -14,7 +15,6 @@ from collectors.protocol import Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.diagnose.ladder import (
     AGAIN,
-    COMPILED_RANDOM,
     EAGER,
     EXACT,
     EXPORT,
@@ -27,6 +27,7 @@ from reporter.diagnose.ladder import (
     PERTURBED,
     RECAST,
     REORDERED,
+    TORCH_COMPILE_RANDOM,
     Climber,
     MeasuredRung,
     describe,
@@ -198,7 +199,7 @@ def _random(climber: Climber, compiled: MeasuredRung) -> Diagnosis | None:
     # what comes to Inductor draws as eager does, or random numbers are no excuse; a package is
     # compiled by torch.compile then, as AOTInductor has no such setting
     below = EXPORT if is_package else Backend.AOT_EAGER.value
-    name = COMPILED_RANDOM if is_package else "fallback_random"
+    name = TORCH_COMPILE_RANDOM if is_package else "fallback_random"
     forced = climber.measure(name)
     if not forced.good or differs(climber.ladder[below]):
         return None

@@ -51,11 +51,11 @@ DECOMPOSED = "torch.export decomposed"
 #: Exported with the fixes of the dynamic shapes that torch suggests, or without dynamic shapes.
 REFINED, STATIC = "torch.export with suggested fixes", "torch.export with static shapes"
 #: The same module through torch.compile.
-COMPILED, COMPILED_RANDOM = "torch.compile", "torch.compile with fallback_random"
+TORCH_COMPILE, TORCH_COMPILE_RANDOM = "torch.compile", "torch.compile with fallback_random"
 #: The rungs of an exported program, in the order that localises a fault.
 RUNGS_OF: Mapping[Compiler, tuple[str, ...]] = {
-    Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, COMPILED),
-    Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, COMPILED),
+    Compiler.EXPORT: ("compiled", STRICT, NON_STRICT, EXPORT, TORCH_COMPILE),
+    Compiler.AOTI: ("compiled", EXPORT, DECOMPOSED, PACKAGE, TORCH_COMPILE),
     Compiler.ONNX: ("compiled", EXPORT, MODEL),
 }
 #: The rung of a backend that is a callable.
@@ -101,8 +101,8 @@ RUNGS: Mapping[str, Rung] = {
     DECOMPOSED: {"how": "compiled", "steps": ["decompose"]},
     STATIC: {"how": "compiled", "replay": False, "static": True},
     REFINED: {"how": "compiled", "replay": False},
-    COMPILED: {"how": "compiled", "backend": Backend.INDUCTOR.value},
-    COMPILED_RANDOM: {
+    TORCH_COMPILE: {"how": "compiled", "backend": Backend.INDUCTOR.value},
+    TORCH_COMPILE_RANDOM: {
         "how": "compiled",
         "backend": Backend.INDUCTOR.value,
         "config": {"torch._inductor.config.fallback_random": True},

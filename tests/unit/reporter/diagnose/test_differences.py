@@ -10,7 +10,6 @@ import pytest
 
 from reporter.diagnose.ladder import (
     AGAIN,
-    COMPILED_RANDOM,
     EAGER,
     ELSEWHERE,
     EXACT,
@@ -23,6 +22,7 @@ from reporter.diagnose.ladder import (
     PERTURBED,
     RECAST,
     REORDERED,
+    TORCH_COMPILE_RANDOM,
 )
 from tests.support.made_up_call import (
     DEADLY,
@@ -707,7 +707,7 @@ def test_a_package_that_draws_other_numbers_is_held_against_torch_compile() -> N
     rungs = {"compiled": WRONG, PACKAGE: WRONG}
     found, live_call = verdict(rungs, facts=drawn, options=options)
     assert (found.kind, found.layer) == ("rng", "none")
-    assert COMPILED_RANDOM in live_call.measured() and COMPILED_RANDOM in found.cited
-    for wrong in (EXPORT, COMPILED_RANDOM):
+    assert TORCH_COMPILE_RANDOM in live_call.measured() and TORCH_COMPILE_RANDOM in found.cited
+    for wrong in (EXPORT, TORCH_COMPILE_RANDOM):
         found, _ = verdict({**rungs, wrong: WRONG}, facts=drawn, options=options)
         assert found.is_bug, wrong
