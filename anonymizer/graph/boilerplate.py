@@ -84,7 +84,7 @@ def render(body: ReproBody, check: ReproCheck) -> str:
     Returns:
         A script with `inputs()` and `main()`, which needs torch and the standard library alone.
     """
-    main = _main(body, check)
+    main = _main(check)
     run = _run(body, check)
     # a prelude was written to stand alone; each import is wanted once, at the top
     prelude = check.prelude.splitlines()
@@ -309,7 +309,7 @@ def _calls(check: ReproCheck) -> str:
     return ", [" + ", ".join(rows) + "]"
 
 
-def _main(body: ReproBody, check: ReproCheck) -> list[str]:
+def _main(check: ReproCheck) -> list[str]:
     calls = _calls(check)
     eager = f"run(lambda model: model{calls})"
     compiled = f"run(lambda model: {_compile(check)}{calls})"

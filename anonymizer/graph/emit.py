@@ -185,7 +185,7 @@ class Emitter:
             if last and outputs == [node.name] and not depth:
                 lines.append(f"{indent}return {expression}")
                 return lines
-            if self._inlined(node, index):
+            if self._inlined(node):
                 self.text[node.name] = expression
                 continue
             if node.name not in self.users and node.name not in outputs:
@@ -202,7 +202,7 @@ class Emitter:
         )
         return lines
 
-    def _inlined(self, node: Node, index: int) -> bool:
+    def _inlined(self, node: Node) -> bool:
         """Sizes and single items are written where they are used, if used once and nothing changes
         in between.
         """
@@ -219,17 +219,17 @@ class Emitter:
         if node.name in self.matches:
             match = self.matches[node.name]
             given = ", ".join(self.expressions.write_operand(value) for value in match.data)
-            return f"{self._layer(match.layer, node)}({given})"
+            return f"{self._layer(match.layer)}({given})"
         if node.op == "module":
             assert node.layer is not None
-            return self.expressions.write_call(node, 0, self._layer(node.layer, node))
+            return self.expressions.write_call(node, 0, self._layer(node.layer))
         if node.op == "method":
             return self.expressions.write_method(node)
         if node.op == "grad_mode":
             return f"torch.set_grad_enabled({literal(node.args[0])})"
         return self.expressions.write_function(node)
 
-    def _layer(self, layer: StockLayer, node: Node) -> str:
+    def _layer(self, layer: StockLayer) -> str:
         name = self.names.layer(layer.cls)
         self.init.append(f"self.{name} = {constructor(layer)}")
         return f"self.{name}"

@@ -91,7 +91,7 @@ def read_script(body: ReproBody, check: ReproCheck, keeps_names: bool = False) -
     callee, setup, tree = _callee(made, tree, body, check)
     parameters = _parameters(tree, body)
     constants = {} if check.calls else dict(body.sizes)
-    statements, arguments = _inputs(body.inputs, parameters, constants, names)
+    statements, arguments = _inputs(body.inputs, parameters, constants)
     rows = tuple(tuple(size for _, size in call) for call in check.calls)
     return Script(
         definitions=ast.unparse(ast.fix_missing_locations(tree)),
@@ -206,7 +206,7 @@ def _parameters(tree: ast.Module, body: ReproBody) -> list[str]:
 
 
 def _inputs(
-    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, int], taken: set[str]
+    lines: Sequence[str], parameters: Sequence[str], constants: dict[str, int]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The statements of `inputs()`, and the arguments that it returns, by name."""
     tree = ast.parse("def inputs():\n" + "\n".join("    " + line for line in lines))

@@ -133,7 +133,7 @@ def describe(name: str, source: str) -> Optional[Dict[str, Any]]:
     return {
         "kernel": kernel.name,
         "name": name,
-        "text": _alone(tree, kernel),
+        "text": _alone(tree),
         "signature": kinds,
         "constexprs": {key: value for key, value in constants.items() if key in kinds},
         "aligned": [
@@ -217,7 +217,7 @@ def _aligned(node: Optional[ast.expr]) -> List[int]:
     return new or ([int(item) for item in re.findall(r"\d+", old.group(1))] if old else [])
 
 
-def _alone(tree: ast.Module, kernel: ast.FunctionDef) -> str:
+def _alone(tree: ast.Module) -> str:
     """The kernel with its helpers and imports, without inductor's launcher, which would ask for a
     GPU.
     """

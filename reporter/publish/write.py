@@ -130,7 +130,7 @@ def audit(
     form = chosen(options, recorded.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(recorded, built, run, count_terms(terms, identity), form, shown)
-        evidence = _evidence(options, recorded, built, report, form, shown)
+        evidence = _evidence(options, recorded, built, form, shown)
         report, files = _files(built, report, evidence, form, note)
         if shown and shown.trace:
             files[TRACE] = shown.trace
@@ -355,7 +355,6 @@ def _evidence(
     options: IssueOptions,
     recorded: Recorded,
     built: BuiltRepro,
-    report: Report,
     form: IssueForm,
     found: ReproEvidence | None,
 ) -> Evidence:

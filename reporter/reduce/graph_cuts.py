@@ -173,7 +173,7 @@ def other_range(graph: Graph, name: str) -> Iterator[Graph]:
         yield with_input(graph, item, replace(item, recipe=Recipe("randint", 1, 100)))
 
 
-def static(graph: Graph, sizes: dict[str, int]) -> Graph:
+def static(graph: Graph) -> Graph:
     """The graph with symbolic input sizes fixed."""
     return replace(graph, inputs=tuple(replace(item, symbols=()) for item in graph.inputs), runs=())
 

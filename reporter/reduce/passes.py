@@ -46,9 +46,7 @@ class Calls:
         options = [candidate.with_check(calls=option) for option in shorter if option != calls]
         found = ask.first(options) or candidate
         if len(found.check.calls) == 1 and isinstance(found.content, Graph):
-            plain = found.with_graph(static(found.content, dict(found.check.calls[0]))).with_check(
-                calls=()
-            )
+            plain = found.with_graph(static(found.content)).with_check(calls=())
             found = ask.first([plain]) or found
         return found
 

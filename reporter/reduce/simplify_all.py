@@ -39,7 +39,7 @@ class SimplifyAll:
         """
         plain = PlainInputs().plainest(Unstock().plainest(PlainBackward().plainest(candidate)))
         bare = PlainOptions.plainest(plain)
-        fixed = bare.with_graph(static(graph_of(bare), {}))
+        fixed = bare.with_graph(static(graph_of(bare)))
         vector = Shapes.plainest(Ranks().plainest(fixed), 1)
         yield PlainOptions.without_config(
             vector

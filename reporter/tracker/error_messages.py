@@ -78,7 +78,7 @@ def silence(
 ) -> TrackerError:
     """The error where there was no answer, or none that can be read."""
     root = _root(error)
-    if _never_sent(error, root):
+    if _never_sent(error):
         reason = getattr(root, "strerror", None) or _short(root)
         return TrackerError(
             f"{host} cannot be reached to {doing} ({reason}); check the network and the host's"
@@ -186,7 +186,7 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _never_sent(error: BaseException, root: BaseException) -> bool:
+def _never_sent(error: BaseException) -> bool:
     """Whether no byte of the request can have reached the host: there was no connection, or no
     trust in it.
     """

@@ -93,13 +93,11 @@ def _blocks(text: str, section: str, depth: int) -> Iterator[Block]:
             yield from _in_html(token.content, section, depth)
         elif token.type == "paragraph_open" and token.map and not quotes:
             paragraphs.append((token.map[0], token.map[1]))
-    for first, last in _runs(paragraphs, tokens, lines):
+    for first, last in _runs(paragraphs, lines):
         yield Block("\n".join(lines[first:last]), "", "unfenced", section)
 
 
-def _runs(
-    paragraphs: list[tuple[int, int]], tokens: object, lines: list[str]
-) -> Iterator[tuple[int, int]]:
+def _runs(paragraphs: list[tuple[int, int]], lines: list[str]) -> Iterator[tuple[int, int]]:
     """From the first line that can only be Python to the end of the text; what follows the code is
     cut off by who parses it.
     """

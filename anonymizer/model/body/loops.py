@@ -95,7 +95,7 @@ def _longest(
         loop = _loop(statements, start, length, times)
         if isinstance(loop, Loop):
             collected = _collected(statements, loop, wanted_after)
-            if _worth(statements, loop) and collected is not None:
+            if _worth(loop) and collected is not None:
                 return replace(loop, collected=collected)
             times -= 1
         else:
@@ -103,7 +103,7 @@ def _longest(
     return None
 
 
-def _worth(statements: Sequence[Statement], loop: Loop) -> bool:
+def _worth(loop: Loop) -> bool:
     """A loop is written for modules, or for a good deal of arithmetic."""
     return bool(loop.modules) or loop.length * loop.times >= 12 and loop.times > 2
 

@@ -74,7 +74,7 @@ def find(
     return _Search(experiment, bug, budget, say, abilities).find()
 
 
-def candidates(layer: Layer, kind: Kind) -> list[str]:
+def candidates(layer: Layer) -> list[str]:
     """The names of the settings that `find` may change for such a bug: what to ask a release
     about.
     """

@@ -147,7 +147,7 @@ class _Gatherer:
         if diagnosis.finding is None or diagnosis.layer in OUTSIDE:
             return None
         mode = diagnosis.finding.options.get("mode")
-        names = culprit.candidates(diagnosis.layer, diagnosis.kind)
+        names = culprit.candidates(diagnosis.layer)
         found = culprit.find(
             call_experiment(diagnosis, self.timeout),
             culprit.SuspectedBug(

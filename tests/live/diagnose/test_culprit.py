@@ -56,7 +56,7 @@ def ask(diagnosis: Diagnosis, **rung: object) -> Json:
 def test_a_faulty_decomposition_is_named(diagnosis: Diagnosis) -> None:
     assert (diagnosis.kind, diagnosis.layer) == ("wrong_result", "decomposition")
     assert diagnosis.finding is not None
-    names = candidates(diagnosis.layer, diagnosis.kind)
+    names = candidates(diagnosis.layer)
     abilities = call_abilities(diagnosis.finding.live_call, names, RUN)
     experiment = call_experiment(diagnosis, RUN)
     culprit = find(
@@ -155,7 +155,7 @@ def test_what_a_release_lacks_is_skipped_not_gone(diagnosis: Diagnosis, rung: Js
 
 def test_settings_are_named_as_this_torch_has_them(diagnosis: Diagnosis) -> None:
     assert diagnosis.finding is not None
-    names = candidates("inductor", "crash")
+    names = candidates("inductor")
     wanted = [*names, "torch._inductor.config.nothing"]
     settings = call_abilities(diagnosis.finding.live_call, wanted, RUN).settings
     assert settings is not None and "torch._inductor.config.nothing" not in settings
