@@ -43,7 +43,7 @@ class FreshRuns:
         return run_cold(self.python, text, limit, describe=True, warm=self.warm)
 
     def again(self, text: str, limit: float) -> Answer:
-        """One more, beside a cold one: as good as fresh."""
+        """One more, beside a cold one: a fork of the preloaded process."""
         if self.preloaded is not None:
             try:
                 return run_forked(self.preloaded, text, limit, self.warm)

@@ -1,4 +1,4 @@
-"""Processes as good as fresh for a third of the price: forks of one that has imported torch and
+"""Fresh processes for a third of the processor time: forks of one that has imported torch and
 used nothing of it.
 
 A fresh process spends four seconds of processor time on imports before it runs the first line of a

@@ -1,7 +1,7 @@
-"""What a report can do without: measured while there is time and nobody is in a hurry.
+"""Measurements that a report can do without.
 
 The verdict, the smallest program and its fresh processes are the report. Everything else only says
-more of them; it comes afterwards, and whoever has seen enough may cut it short.
+more of them and comes afterwards; Ctrl-C, `--quick` and `--budget` leave it out.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The last gate: what is about to leave is held against the private program once more, file by
-file, byte by byte.
+"""The leak check of the outgoing files: each of them is held against the private program, byte by
+byte.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The last mile: the report's documents rendered from one `Report`, checked for leaks as bytes,
-written as a whole or not at all.
+"""Renders the report's documents from one `Report`, checks their bytes for leaks, and writes them
+as a whole or not at all.
 """
 
 from __future__ import annotations

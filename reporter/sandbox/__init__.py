@@ -1,5 +1,5 @@
-"""Code that is not the user's own runs here or nowhere: `prepare` says what a process may see,
-`Sandbox.run` holds it to that.
+"""Runs other people's programs confined: `prepare` says what a process may see, `Sandbox.run` holds
+it to that.
 
 `triage` and `check` import it. It never decides whether a program is worth running, and never runs
 one where it cannot confine it.
