@@ -25,7 +25,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CRASHES, Kind, Layer
+from reporter.core.kinds import CRASHES, INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer
 from reporter.core.operators import operators
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
@@ -44,6 +44,7 @@ from reporter.reduce.accepted import Accepted
 from reporter.reduce.contrast import Refusals, verify
 from reporter.reduce.other_failures import Other, Others
 from reporter.reduce.questions import Questions
+from reporter.reduce.reach import unreached
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
@@ -142,9 +143,7 @@ class ReproBuilder:
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
                 self.options.seed,
-                max_seconds=run.within(
-                    max(600.0, 4 * self.options.timeout) * (1 + len(self.places)), _SHARE_OF_SEARCH
-                ),
+                max_seconds=run.within(self._search_limit(), _SHARE_OF_SEARCH),
             ),
         )
         self.accepted = Accepted()
@@ -152,6 +151,15 @@ class ReproBuilder:
         self._on_smaller = on_smaller
         if recorded.kind == Kind.HANG:
             self.pool.patience = min(self.pool.patience, _HANGS)
+
+    def _search_limit(self) -> float:
+        """Seconds for the search without a budget. A hang has taken its limit once already, and
+        half of it for the verdict; each candidate that hangs takes long, too.
+        """
+        limit = self.options.timeout
+        if self.recorded.kind == Kind.HANG:
+            return max(limit / 2, 3 * _HANGS)
+        return max(600.0, 4 * limit) * (1 + len(self.places))
 
     def _count(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
@@ -178,6 +186,7 @@ class ReproBuilder:
         reduced = (
             traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         )
+        reduced = self._reached(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
@@ -399,11 +408,44 @@ class ReproBuilder:
             self.ask.overrides = early_end.ENDS_AT_COMPILER
         for captured, way in self.recorded.captures:
             for graph, make in initial_candidates.slices(captured, way, check, self.recorded.layer):
-                found = Slices(self.ask, make).find(graph, self.recorded.failure)
+                found = self._piece(graph, make)
                 if found is not None:
                     return found
         self.ask.overrides = {}
         return None
+
+    def _piece(self, graph: Graph, make: Callable[[Graph], Candidate]) -> Candidate | None:
+        """A piece that shows the failure alone. One whose fault does not reach the outputs goes to
+        the other findings, and from then on its operators are left to eager.
+        """
+        slices = Slices(self.ask, make)
+        found = slices.find(graph, self.recorded.failure)
+        if found is None or not self._may_be_unreached(found.check):
+            return found
+        operators = unreached(self.ask, found, make(graph))
+        if not operators:
+            return found
+        self.others.keep(self.wanted, found.text())
+        self.ask.overrides = {"fallback": list(operators)}
+        return slices.find(graph, self.recorded.failure) or self.ask.first([make(graph)])
+
+    def _reached(self, seed: Candidate, reduced: Candidate) -> Candidate:
+        """The reduced candidate, or that of the fault which reaches what the seed returns."""
+        whole, part = seed.content, reduced.content
+        is_smaller = isinstance(whole, Graph) and isinstance(part, Graph) and whole != part
+        if not is_smaller or self.ask.overrides or not self._may_be_unreached(reduced.check):
+            return reduced
+        operators = unreached(self.ask, reduced, seed)
+        if not operators:
+            return reduced
+        self.others.keep(self.wanted, reduced.text())
+        self.ask.overrides = {"fallback": list(operators)}
+        return self._reduce(seed)
+
+    def _may_be_unreached(self, check: ReproCheck) -> bool:
+        """Whether eager could take over single operators: for wrong values that Inductor makes."""
+        is_ours = not self.places and self.backend is None and check.compiler == COMPILE
+        return is_ours and check.kind in WRONG_OUTPUTS and self.recorded.layer in INDUCTOR_LAYERS
 
     def _comes_early(self, check: ReproCheck) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend

@@ -191,6 +191,8 @@ def graphs(
     """
     finding = diagnosis.finding
     assert finding is not None
+    if diagnosis.kind == Kind.HANG and diagnosis.layer == Layer.DYNAMO:
+        return  # no graph comes of a trace that does not end
     ways: list[CaptureWay] = [{"replay": False}]
     if finding.replay or diagnosis.kind in SEVERAL_CALLS:
         sequence: CaptureWay = {"replay": True}

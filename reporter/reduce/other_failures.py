@@ -76,6 +76,12 @@ class Others:
                 return
         self._found[signature.text()] = Other(signature, text)
 
+    def keep(self, signature: Signature, text: str) -> None:
+        """A program that fails in the same way and is another fault, since the one that was asked
+        about is there without it.
+        """
+        self._found[f"{signature.text()} beside"] = Other(signature, text)
+
     def all(self) -> tuple[Other, ...]:
         """Everything noted, in the order of the first meeting."""
         return tuple(self._found.values())

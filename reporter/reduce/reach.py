@@ -1,0 +1,46 @@
+"""Whether a piece that is wrong alone is what makes the whole program wrong.
+
+An operator may be wrong and its values never reach what the program returns: `where(mask, x, x)`
+does not mind the mask. So the whole program is asked once more with the operators of the piece left
+to eager. Where it fails all the same, the piece shows another fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anonymizer.graph.ir import Graph
+from reporter.core.candidate import Candidate
+from reporter.reduce.questions import Questions
+
+#: Pieces of more operations are no single fault that could be left to eager.
+_MOST = 3
+
+
+def unreached(ask: Questions, piece: Candidate, whole: Candidate) -> tuple[str, ...]:
+    """The operators of a piece, by the names that Inductor falls back for, if the whole program
+    fails without their lowerings as well; none where it does not, or where that cannot be told.
+    """
+    assert isinstance(piece.content, Graph)
+    before = ask.overrides
+    try:
+        for names in _spellings(piece.content):
+            ask.overrides = {"fallback": list(names)}
+            # only what mends the piece says something about the whole
+            if not ask.holds(piece) and ask.passed(piece):
+                return names if ask.holds(whole) else ()
+        return ()
+    finally:
+        ask.overrides = before
+
+
+def _spellings(graph: Graph) -> Iterator[tuple[str, ...]]:
+    """Names of the piece's operators, under each overload that most operators have."""
+    short = dict.fromkeys(
+        node.target.removeprefix("torch.ops.").rsplit(".", 1)[-1].strip("_")
+        for node in graph.nodes
+        if node.counts and node.op in ("function", "method")
+    )
+    if 0 < len(short) <= _MOST:
+        for overload in ("default", "Tensor"):
+            yield tuple(f"aten.{name}.{overload}" for name in short)
