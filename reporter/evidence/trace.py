@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reporter.core.plain import Json
+from reporter.report.public_values import public_commit, public_version
 
 #: Characters that a trace has at most; whole records are left out from the end.
 MOST = 1 << 20
@@ -79,7 +80,8 @@ def _records(text: str) -> Iterator[str]:
             continue
         payload = "\n".join(line.removeprefix("\t") for line in rest.splitlines())
         if "has_payload" in record and payload:
-            payload = _placeless(payload)
+            is_version = _artifact_name(record) == "torch_version"
+            payload = _version(payload) if is_version else _placeless(payload)
             kept["has_payload"] = hashlib.md5(payload.encode()).hexdigest()
             payload = "".join(f"\t{line}\n" for line in payload.split("\n"))
         else:
@@ -118,6 +120,24 @@ def _rebuilt(record: Mapping[str, Any], own: set[int]) -> Json | None:
     if name == "inductor_output_code":
         return {**kept, name: {}}
     return kept
+
+
+def _version(payload: str) -> str:
+    """The version of torch that a trace begins with, of public values; 2.3 to 2.5 write a text."""
+    try:
+        told = json.loads(payload)
+    except ValueError:
+        return public_version(payload.strip())
+    given = told if isinstance(told, dict) else {}
+    commit = public_commit(given.get("commit"))
+    version = public_version(given.get("pytorch_version"), git=commit)
+    return json.dumps({"pytorch_version": version, "commit": commit}, indent=0)
+
+
+def _artifact_name(record: Mapping[str, object]) -> str:
+    """The name of an artifact; empty for another record."""
+    artifact = record.get("artifact")
+    return str(artifact.get("name")) if isinstance(artifact, dict) else ""
 
 
 def _is_public(path: str) -> bool:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import (
     AOTI,
     COMPILE,
@@ -52,6 +53,7 @@ from reporter.report.recorded_call import Recorded
 from reporter.report.sections import CulpritSection
 from reporter.verify.ablation import ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
+from reporter.verify.numbers import numbers_left, private_numbers, with_generic_numbers
 from reporter.verify.plain import PlainSearch
 from reporter.whole_model import traced_model
 from reporter.whole_model.source_model import Difference
@@ -126,6 +128,8 @@ class ReproBuilder:
         self.places = workers.places
         self.as_whole = recorded.whole is not None
         self.wanted = recorded.signature
+        is_private = not self.as_whole and not run.options.keep_source
+        self.private = private_numbers(recorded) if is_private else frozenset()
         self.backend = (
             source_candidates.backend(recorded) if recorded.layer == Layer.BACKEND else None
         )
@@ -231,8 +235,12 @@ class ReproBuilder:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
+        if not self.places:
+            plain = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
+            if plain != parts:
+                harness, parts = format_program(boilerplate.render(*plain)), plain
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
-        found = search.find(reduced.candidate)
+        found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text, hits = harness, 0
         cold: tuple[Answer, ...] = ()
@@ -324,6 +332,7 @@ class ReproBuilder:
             summary=summary,
             measured=shown,
             neighbours=near,
+            numbers_left=numbers_left(text, self.private),
         )
 
     def _measurements(self, verified: Verified, summary: str) -> Measurements:

@@ -40,7 +40,7 @@ def _of_program(options: IssueOptions, recorded: Recorded, built: BuiltRepro) ->
     terms = private_terms(recorded.sources, recorded.public_words(), sizes=recorded.sizes())
     named = (n for graph, _ in recorded.captures for n in _allowed(graph.get("inputs", ())))
     traced = _allowed((recorded.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*left_over(recorded, built), *named, *traced])
+    return terms.excusing([*left_over(recorded, built), *built.numbers_left, *named, *traced])
 
 
 def _allowed(tensors: Iterable[Json]) -> Iterator[float]:

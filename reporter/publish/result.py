@@ -73,6 +73,8 @@ class BuiltRepro:
     summary: str = ""
     measured: Measurements | None = None
     neighbours: tuple[NeighbourResult, ...] = ()
+    #: Numbers of the private program without which the failure is not there.
+    numbers_left: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -144,9 +144,13 @@ class Summary:
         return [f"{word.lower()}: {sentence}"]
 
     def _left(self) -> list[str]:
-        """The line about sizes of the private model that are still in the repro."""
-        left = self.report.sizes_left
-        return [f"sizes of yours that are left in it: {', '.join(map(str, left))}"] if left else []
+        """The line about sizes and numbers of the private model that are still in the repro."""
+        left = (*(self.report.sizes_left or ()), *(self.report.numbers_left or ()))
+        return (
+            [f"numbers of yours that the failure needs: {', '.join(map(str, left))}"]
+            if left
+            else []
+        )
 
     def _others(self) -> list[str]:
         return [

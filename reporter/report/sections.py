@@ -577,6 +577,8 @@ class Report(Section, frozen=True):
     triton: Json | None = None
     #: sizes of the private program that the failure needs
     sizes_left: tuple[float, ...] | None = None
+    #: other numbers of it, which were tried with generic ones in their place
+    numbers_left: tuple[float, ...] | None = None
     equivalence: EquivalenceSection | None = None
     differs_from_stock: StockDifference | None = None
     failure: FailureSection | None = None

@@ -35,6 +35,7 @@ from reporter.tracker.place import Repository, need_token, parse_repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, dry_run, web
+from reporter.tracker.recognisable import find_recognisable
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
     Submission,
@@ -102,6 +103,8 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewRe
             " --yes out to be asked"
         )
     checked = _checked(draft, options)
+    if draft.report is not None:
+        draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
     if options.dry_run:
         return dry_run(wanted.repository, options, draft, notes)
@@ -248,7 +251,8 @@ class _Filer:
             lambda: text,
         )
         head = f"── what leaves, as a comment on {self.repository.url}/issues/{number} ──"
-        for line in (head, *text.split("\n"), "── end of what leaves ──"):
+        seen = draft.recognisable.lines() if draft.recognisable else ()
+        for line in (head, *text.split("\n"), "── end of what leaves ──", *seen):
             self.user.show(line)
         question = f"Comment on {self.repository}#{number}?"
         if not self.wanted.options.yes and not self._says_yes(question):

@@ -149,7 +149,8 @@ def submission_lines(
             f"── and as the first comment, the error log ({len(draft.log.encode()):,} bytes) ──",
             *draft.log.rstrip().split("\n"),
         ]
-    return [*lines, "── end of what leaves ──"]
+    lines.append("── end of what leaves ──")
+    return [*lines, *(draft.recognisable.lines() if draft.recognisable else ())]
 
 
 def duplicate_lines(found: Duplicates) -> list[str]:
@@ -183,4 +184,5 @@ def _head(action: str, repository: Repository, draft: Submission) -> Json:
         "repository": str(repository),
         "key": draft.key,
         "title": draft.title,
+        "recognisable": draft.recognisable.to_json() if draft.recognisable else None,
     }

@@ -18,6 +18,7 @@ from reporter.core.version import VERSION
 from reporter.publish.allow_list import ERROR_LOG, TRACE
 from reporter.report.sections import Report, read_report
 from reporter.store.reports import StoredReport, describe, key_of
+from reporter.tracker.recognisable import Recognisable
 from templates.issue import BODY_LIMIT
 from templates.text import fence, shorten, size
 
@@ -65,7 +66,8 @@ class Submission:
     """A report on its way out.
 
     `log` is the text that did not fit, or empty; `words` what the reporter wrote. `stored` is the
-    row of the local store. `report` is None for what is only compared with issues.
+    row of the local store. `report` is None for what is only compared with issues, and so is
+    `recognisable`.
     """
 
     folder: Path
@@ -78,6 +80,7 @@ class Submission:
     stored: StoredReport
     notes: tuple[str, ...] = ()
     report: Report | None = None
+    recognisable: Recognisable | None = None
 
     @property
     def key(self) -> str:

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import VALUE_KINDS, ReproBody, ReproCheck
-from anonymizer.graph.expressions import NotPublic
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
 from anonymizer.plain.neighbours import sizes_of, with_size
 from anonymizer.plain.values import plainer_inputs
 from reporter.core.answer import Answer
-from reporter.core.candidate import Candidate
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
 from reporter.execution import control
@@ -62,14 +60,14 @@ class PlainSearch:
         self.places = places
         self.keeps_names = keeps_names
 
-    def find(self, candidate: Candidate) -> PlainRepro | None:
-        """The plainest repro of a candidate; None where only the harness shows the failure."""
-        try:
-            body, check = candidate.parts()
-        except NotPublic:
-            return None
+    def find(self, parts: tuple[ReproBody, ReproCheck], draws: bool) -> PlainRepro | None:
+        """The plainest repro of a program; None where only the harness shows the failure.
+
+        `draws`: whether it draws random numbers.
+        """
+        body, check = parts
         keeps_tolerance = self._keeps_tolerance(body, check)
-        for form in plain_forms(check, candidate.draws):
+        for form in plain_forms(check, draws):
             if (form.exact or keeps_tolerance) and self._holds(self._text(body, check, form)):
                 return self._plainer(body, check, form)
         return None

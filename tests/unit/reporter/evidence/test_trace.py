@@ -86,3 +86,10 @@ def test_a_long_trace_ends_with_a_whole_record(
 
 def test_no_trace_is_an_empty_text(tmp_path: Path) -> None:
     assert public_trace(tmp_path / "none") == ""
+
+
+def test_the_version_of_a_torch_built_in_house_is_not_in_it(tmp_path: Path) -> None:
+    told = {"pytorch_version": "2.13.0+falconridge", "commit": "c" * 40, "oss": True, "house": "x"}
+    text = rebuilt(tmp_path, record(json.dumps(told), artifact={"name": "torch_version"}))
+    assert '"pytorch_version": "2.13.0+local"' in text and "c" * 40 in text
+    assert "falconridge" not in text and "house" not in text

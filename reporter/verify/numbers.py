@@ -1,0 +1,124 @@
+"""Numbers of the private program in the reduced one: each is replaced by a generic number if the
+failure is there with that one too.
+
+What remains had to stay. It is listed in the report and before the report is filed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from anonymizer.graph import boilerplate
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.leakcheck.audit import private_terms
+from reporter.core.answer import Answer
+from reporter.core.formatting import format_program
+from reporter.execution.worker_pool import WorkerPool
+from reporter.report.recorded_call import Recorded
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
+#: Numbers of one program that are tried, at most.
+_MOST = 12
+
+Parts = tuple[ReproBody, ReproCheck]
+
+
+def private_numbers(recorded: Recorded) -> frozenset[float]:
+    """The numbers that the program would be recognised by, wherever it has them from: constants of
+    its text, sizes of its tensors, arguments of the operators that it calls.
+    """
+    words = recorded.public_words()
+    own = private_terms(recorded.sources, words, sizes=recorded.sizes())
+    arguments = private_terms({}, words)
+    for graph, _ in recorded.captures:
+        read = private_terms(
+            {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
+        )
+        arguments = arguments.joined(read)
+    return own.numbers | own.code_numbers | arguments.numbers | arguments.code_numbers
+
+
+def _numbers_in(value: object) -> Iterator[float]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _numbers_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _numbers_in(item)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        yield abs(value)
+
+
+def with_generic_numbers(
+    parts: Parts, private: frozenset[float], pool: WorkerPool, shows: Callable[[Answer], bool]
+) -> Parts:
+    """The program with a generic number in the place of each private one that need not be there.
+
+    Args:
+        parts: the reduced program and what is compared.
+        private: from `private_numbers`.
+        pool: workers of the user's interpreter.
+        shows: whether an answer shows the wanted failure.
+    """
+    body, check = parts
+    called = {abs(float(size)) for call in check.calls for size in _numbers_in(call)}
+    for value in sorted(numbers_of(body) & private - called, reverse=True)[:_MOST]:
+        others = [_with(body, value, other) for other in generic_numbers(value)]
+        asked = [pool.submit(format_program(boilerplate.render(other, check))) for other in others]
+        good = [other for other, answer in zip(others, asked) if shows(answer.result())]
+        body = good[0] if good else body
+    return body, check
+
+
+def numbers_left(text: str, private: frozenset[float]) -> tuple[float, ...]:
+    """The private numbers in a final text; whole ones as such."""
+    found = {float(token[0].replace("_", "")) for token in _NUMBER.finditer(text)} & private
+    return tuple(int(value) if value.is_integer() else value for value in sorted(found))
+
+
+def numbers_of(body: ReproBody) -> frozenset[float]:
+    """The numbers in the text of a program and of its inputs."""
+    text = "\n".join((body.definitions, body.callable, *body.inputs))
+    sizes = (float(size) for _, size in body.sizes)
+    return frozenset(
+        [*(float(token[0].replace("_", "")) for token in _NUMBER.finditer(text)), *sizes]
+    )
+
+
+def generic_numbers(value: float) -> list[float]:
+    """Numbers that are everybody's and near a value: powers of two and their neighbours, round
+    ones.
+    """
+    if not value or not math.isfinite(value):
+        return []
+    digits = 10.0 ** math.floor(math.log10(value))
+    rounded = math.floor(value / digits + 0.5) * digits
+    if not float(value).is_integer():
+        return list(
+            dict.fromkeys(float(f"{other:.6g}") for other in (rounded, digits, 10 * digits))
+        )
+    above = 1 << (int(value) - 1).bit_length()
+    found = (above // 2, above, above - 1, int(rounded), int(10 * digits))
+    return [other for other in dict.fromkeys(found) if other != value and other > 0]
+
+
+def _with(body: ReproBody, value: float, other: float) -> ReproBody:
+    def changed(text: str) -> str:
+        return _NUMBER.sub(lambda token: _written(token[0], value, other), text)
+
+    return replace(
+        body,
+        definitions=changed(body.definitions),
+        callable=changed(body.callable),
+        inputs=tuple(changed(line) for line in body.inputs),
+        sizes=tuple((name, int(other) if size == value else size) for name, size in body.sizes),
+    )
+
+
+def _written(token: str, value: float, other: float) -> str:
+    if float(token.replace("_", "")) != value:
+        return token
+    return repr(int(other)) if token.replace("_", "").isdigit() else repr(float(other))

@@ -1,0 +1,74 @@
+"""What stays visible is shown: sizes, numbers, options, operators, and how common their chain is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reporter.report.sections import read_report
+from reporter.tracker.public_models import COMMON, find_chain
+from reporter.tracker.recognisable import find_recognisable
+
+MODEL = """
+import torch
+class Block(torch.nn.Module):
+    def forward(self, x):
+        h = torch.softmax(x @ self.weight, dim=-1)
+        return self.relu1(h).cumsum(0)
+"""
+
+
+def site(folder: Path, files: int, package: str = "torchvision", text: str = MODEL) -> Path:
+    place = folder / package / "models"
+    place.mkdir(parents=True)
+    (folder / package / "__init__.py").write_text("")
+    for number in range(files):
+        (place / f"model{number}.py").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("operators, files, commonness, functions", [
+    (("torch.matmul", "torch.softmax", "torch.nn.functional.relu_"), 1, "some", 1),
+    (("torch.softmax", "cumsum"), COMMON, "common", COMMON),
+    # the same operators in another order are another chain
+    (("cumsum", "torch.softmax"), 3, "none", 0),
+    (("torch.frexp",), 3, "none", 0),
+    # words of Python are no operators
+    (("__getitem__", "torch.softmax"), 1, "some", 1),
+])  # fmt: skip
+def test_a_chain_is_counted_in_public_models(
+    operators: tuple[str, ...], files: int, commonness: str, functions: int, tmp_path: Path
+) -> None:
+    found = find_chain(operators, (site(tmp_path, files),))
+    assert (found.commonness, found.functions) == (commonness, functions)
+    assert found.packages == ("torchvision",)
+
+
+def test_packages_that_are_not_public_are_not_looked_at(tmp_path: Path) -> None:
+    found = find_chain(("torch.softmax",), (site(tmp_path, 3, "falconridge"),))
+    assert found.commonness is None and found.functions == 0
+
+
+def test_a_file_that_is_no_python_is_passed_over(tmp_path: Path) -> None:
+    found = find_chain(("torch.softmax",), (site(tmp_path, 1, text="softmax def ("),))
+    assert found.commonness == "none"
+
+
+def test_the_screen_names_all_that_had_to_stay(report: Path) -> None:
+    document = json.loads((report / "report.json").read_text())
+    document.update(sizes_left=[1289], numbers_left=[211])
+    document["requires"].update(
+        backward=True, mode="max-autotune", config={"torch._inductor.config.cpp.simdlen": 1}
+    )
+    document["repro"]["operators"] = ["torch.frexp"]
+    found = find_recognisable(report, read_report(document, "here"))
+    shown = "\n".join(found.lines())
+    for words in ("1289 (the failure is not there with a generic one)", "numbers:   211 (", "backward",
+                  "mode=max-autotune", "torch._inductor.config.cpp.simdlen=1", "operators: torch.frexp"):  # fmt: skip
+        assert words in shown
+    assert len(found.lines()) <= 24
+    told = found.to_json()
+    assert told["sizes"] == [1289] and told["numbers"] == [211]
+    assert told["chain"]["commonness"] == "none" and "torch" in told["chain"]["packages"]

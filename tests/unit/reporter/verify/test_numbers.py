@@ -1,0 +1,77 @@
+"""A number of the program leaves only if the failure is not there with a generic one."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import Future
+from typing import Any, cast
+
+import pytest
+
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from reporter.core.answer import Answer
+from reporter.execution.worker_pool import WorkerPool
+from reporter.verify.numbers import (
+    generic_numbers,
+    numbers_left,
+    numbers_of,
+    with_generic_numbers,
+)
+
+BODY = ReproBody(
+    "def repro(x):\n    return torch.minimum(x, torch.full((2, 211), 211)) * 0.0173\n",
+    "repro",
+    ("x = torch.ones(2, 211)", "return (x,)"),
+    False,
+)
+CHECK = ReproCheck(kind="crash", summary="it fails")
+
+
+class Workers:
+    """Answers at once: a program fails if its numbers do."""
+
+    def __init__(self, fails: str) -> None:
+        self.fails, self.asked = re.compile(fails), 0
+
+    def submit(self, text: str) -> Future[Answer]:
+        self.asked += 1
+        done: Future[Answer] = Future()
+        done.set_result(Answer("fails" if self.fails.search(text) else "passes"))
+        return done
+
+
+def searched(fails: str, private: set[float]) -> tuple[ReproBody, int]:
+    workers = Workers(fails)
+    found = with_generic_numbers(
+        (BODY, CHECK), frozenset(private), cast(WorkerPool, workers), lambda a: a.outcome == "fails"
+    )
+    return found[0], workers.asked
+
+
+def test_a_number_goes_everywhere_at_once_where_a_generic_one_does() -> None:
+    body, _ = searched(r"full\(\(2, 128\), 128\)|full\(\(2, 256\), 256\)", {211.0})
+    assert "211" not in body.definitions and "211" not in "".join(body.inputs)
+    assert "torch.full((2, 128), 128)" in body.definitions and "ones(2, 128)" in body.inputs[0]
+
+
+def test_a_number_that_the_failure_needs_stays_and_is_listed() -> None:
+    body, asked = searched("211", {211.0, 0.0173})
+    assert "211" in body.definitions and "0.0173" not in body.definitions and asked > 3
+    assert numbers_left(body.definitions, frozenset({211.0, 0.0173})) == (211,)
+
+
+def test_numbers_that_are_everybodys_are_not_asked_for() -> None:
+    body, asked = searched("x", {977.0})
+    assert body == BODY and asked == 0
+
+
+@pytest.mark.parametrize(
+    "value, wanted", [(211.0, {128, 255, 256, 200}), (1289.0, {1024, 2048, 1000})]
+)
+def test_generic_numbers_are_near_and_everybodys(value: float, wanted: set[int]) -> None:
+    found: Any = generic_numbers(value)
+    assert wanted <= set(found) and value not in found
+
+
+def test_numbers_are_read_from_program_and_inputs() -> None:
+    assert {211.0, 0.0173, 2.0} <= numbers_of(BODY)
