@@ -8,9 +8,9 @@ BIN := $(VENV)/bin
 EXAMPLE := examples/receipt_scanner.py
 REPORT ?= build/demo-report
 TESTS ?=
-LINTED := reporter anonymizer templates collectors tests bench examples docs
+LINTED := reporter anonymizer templates collectors tests bench examples docs tools
 
-.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint docs bench clean
+.PHONY: dist-check licences test-lowest demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint docs bench clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -78,6 +78,21 @@ docs: $(VENV)/docs-installed
 
 bench: $(VENV)/installed
 	@for script in $(filter-out bench/strangers.py,$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# The wheel and the sdist, built twice: the same bytes, with their sums in dist/SHA256SUMS.
+dist-check: $(VENV)/installed
+	$(BIN)/python tools/dist.py dist
+
+# Name, version and licence of everything that an installation brings with it.
+licences: $(VENV)/installed
+	@$(BIN)/python tools/licences.py
+
+# The unit tests with the oldest releases that pyproject.toml allows, in an environment of their own.
+test-lowest: $(VENV)/installed
+	test -x build/lowest/bin/python || $(BIN)/python -m venv --without-pip build/lowest
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct .
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python pytest pytest-xdist hypothesis jsonschema openapi-core PyYAML
+	build/lowest/bin/python -m pytest -m unit $(or $(TESTS),tests/unit)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
