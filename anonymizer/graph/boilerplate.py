@@ -274,7 +274,9 @@ def _results(body: ReproBody, check: ReproCheck) -> list[str]:
     lines = []
     outputs = "out if isinstance(out, (tuple, list)) else [out]"
     if check.backward != "none":
-        state = "(*model.parameters(), *args)" if body.is_module else "args"
+        # the parameters of an exported program are its own
+        is_exported = check.compiler in EXPORTERS
+        state = "(*model.parameters(), *args)" if body.is_module and not is_exported else "args"
         lines.append(
             f"    outs = [o for o in ({outputs}) if isinstance(o, torch.Tensor) and"
             " o.requires_grad]"

@@ -327,9 +327,11 @@ class _Writer:
 
     def _gradients(self, compiled: str, eager: str, actual: str) -> list[str]:
         leaves, form = self.script.leaves, self.form
-        if not leaves and not self.script.is_module:
+        # the parameters of an exported program are its own
+        has_own = self.script.is_module and self.check.compiler not in boilerplate.EXPORTERS
+        if not leaves and not has_own:
             raise ValueError("no gradient is asked for")
-        of_model = f"{self.script.callee}.parameters()" if self.script.is_module else ""
+        of_model = f"{self.script.callee}.parameters()" if has_own else ""
         if form.outside:
             more = ", allow_unused=True" if form.unused else ""
             asked = f"torch.autograd.grad({self._added('out')}, {self._leaves(of_model)}{more})"

@@ -361,7 +361,7 @@ def _perform(call: RecordedCall, rung: Rung) -> RunAnswer:
         }
         # outside the call's contexts: a training script calls backward outside its autocast region
         with stage("backward"):
-            gradients = _gradients(result, reachable, rung.get("grads"))
+            gradients = _gradients(result, compared, rung.get("grads"))
         after = watched_tensors(*parts)
         snapshot = outputs.take(result, compared, stamps, gradients, after, effects)
         torch.save(snapshot, rung["snapshot"] + ".part")
@@ -466,10 +466,10 @@ def _mark_changing(call: RecordedCall) -> None:
 
 
 def _gradients(
-    result: Any, reachable: Dict[str, torch.Tensor], source: Optional[str]
+    result: Any, watched: Dict[str, torch.Tensor], source: Optional[str]
 ) -> Dict[str, Optional[torch.Tensor]]:
-    """Gradients of the outputs with respect to every tensor the call can reach, given what flowed
-    into its outputs.
+    """Gradients of the outputs with respect to every watched tensor, given what flowed into the
+    outputs.
     """
     if source is None:
         return {}
@@ -484,7 +484,7 @@ def _gradients(
         ):
             chosen.append(leaves[index])
             flows.append(flow.to(leaves[index].device, leaves[index].dtype))
-    targets = {label: tensor for label, tensor in reachable.items() if tensor.requires_grad}
+    targets = {label: tensor for label, tensor in watched.items() if tensor.requires_grad}
     if not chosen or not targets:
         return {}
     with torch.enable_grad():

@@ -172,10 +172,11 @@ class WatchedCall:
         return self.call.watched.function, self.call.args, self.call.kwargs
 
     def differentiable(self, result: Any) -> List[Tuple[int, torch.Tensor]]:
-        """(number, tensor) of each output that gradients can flow into; none of an exported
-        program, whose parameters are not the module's.
+        """(number, tensor) of each output that gradients can flow into; of an exported program,
+        whose parameters are not the module's, only where its arguments take some.
         """
-        if exporting.is_exported(self.call.watched.options):
+        is_exported = exporting.is_exported(self.call.watched.options)
+        if is_exported and not any(x.requires_grad for x in self._reachable().values()):
             return []
         return [
             (index, leaf)

@@ -4,6 +4,7 @@ instead of them.
 
 from __future__ import annotations
 
+import builtins
 import re
 import signal
 
@@ -43,15 +44,25 @@ def may_fail_uncompiled(recording: Recording) -> bool:
     without the compiler says more.
 
     The variable that switches torch.compile off leaves exported programs and packages as they are.
+    Nor is there anything to be learnt of a file or a module that is missing.
     """
     raised = recording.script_exception
     return (
         raised is not None
+        and not _is_about_machine(raised)
         and recording.compared > 0
         and not recording.exports
         and script_failed(recording)
         and recording.seconds <= _LONGEST
     )
+
+
+def _is_about_machine(raised: ScriptException) -> bool:
+    """Whether an exception is one of the operating system or of an import, which no value of a
+    tensor decides.
+    """
+    kind = getattr(builtins, raised["class"], None)
+    return isinstance(kind, type) and issubclass(kind, (OSError, ImportError))
 
 
 def same_ending(one: ScriptException | None, other: ScriptException | None) -> bool:
@@ -145,7 +156,8 @@ def _raised_outside(recording: Recording, raised: ScriptException) -> Diagnosis 
         summary = f"ONNX Runtime refuses what the script gives it{_in(raised)}: {said}."
         return Diagnosis(Kind.INVALID_PROGRAM, Layer.ONNX, summary)
     is_compiler = any(file.startswith(_COMPILER) for file in files)
-    if is_compiler or raised["class"] == "AssertionError" or not raised["raised_in_torch"]:
+    is_outside = raised["raised_in_torch"] or _is_about_machine(raised)
+    if is_compiler or raised["class"] == "AssertionError" or not is_outside:
         return None
     summary = (
         f"The program fails outside of its compiled calls, with {raised['class']}{_in(raised)}:"

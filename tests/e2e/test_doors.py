@@ -27,6 +27,18 @@ from tests.support.places import DATA
             marks=pytest.mark.slow,
         ),
         pytest.param(
+            *("export/strided_slice_dynamic", "crash", {"export"}, 14, "slice"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("export/gradient_of_own_function", "wrong_gradient", {"export"}, 18, "gradient"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("aoti_onnx/aoti_index_out_of_range", "process_death", {"inductor"}, 7, "SIGABRT"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             *("aoti_onnx/aoti_min_uint8_rows", "wrong_result", {"inductor"}, 7, "min"),
             marks=pytest.mark.slow,
         ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import pytest
 
-from anonymizer.graph.boilerplate import ReproBody, ReproCheck
+from anonymizer.graph.boilerplate import ReproBody, ReproCheck, render
 from anonymizer.plain.forms import PlainForm, plain_forms, render_plain, without_seed
 
 ONE = ReproBody(
@@ -319,3 +320,12 @@ def test_parameters_without_a_gradient_are_allowed_where_nothing_plainer_shows_i
     strict, lenient = (end(MODULE, check, form) for form in list(plain_forms(check))[:2])
     assert not any("allow_unused" in line for line in strict)
     assert any("allow_unused=True)" in line for line in lenient)
+
+
+def test_the_gradients_of_an_exported_program_are_those_of_its_arguments() -> None:
+    check = ReproCheck("wrong_gradient", compiler="export", backward="sum")
+    body = replace(MODULE, inputs=("return (torch.randn(2, 3, requires_grad=True),)",))
+    lines = end(body, check)
+    assert "torch.export.export(model, (x,)).module()(x).sum().backward()" in lines
+    assert not any("parameters()" in line for line in lines)
+    assert "for x in args if x.requires_grad" in " ".join(render(body, check).split())

@@ -32,6 +32,7 @@ def test_a_short_script_that_fails_beside_calls_that_agree_is_run_without_the_co
     assert not may_fail_uncompiled(failed(seconds=1000.0))
     assert not may_fail_uncompiled(failed(exit=0))
     assert not may_fail_uncompiled(failed(script_exception=None))
+    assert not may_fail_uncompiled(failed(script_exception=ended_by("FileNotFoundError")))
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,10 @@ def test_inputs_that_onnx_runtime_refuses_are_the_scripts_own_error() -> None:
     recording = failed(exports=True, script_exception=ended_by("InvalidArgument", line))
     found = without_finding(recording)
     assert (found.kind, found.layer) == ("invalid_program", "onnx")
+
+
+@pytest.mark.parametrize("name", ["FileNotFoundError", "ModuleNotFoundError"])
+def test_what_the_machine_lacks_is_no_result_of_a_compiled_call(name: str) -> None:
+    found = without_finding(failed(script_exception=ended_by(name)))
+    assert (found.kind, found.layer) == ("invalid_program", "eager")
+    assert f"outside of its compiled calls, with {name} in train.py" in found.summary
