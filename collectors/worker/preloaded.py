@@ -28,13 +28,17 @@ from . import candidate
 from .job import kill_group
 
 
-def serve(path: str) -> int:
-    """Listens at the Unix socket `path` until standard input ends."""
+def serve(path: str, inductor: bool) -> int:
+    """Listens at the Unix socket `path` until standard input ends.
+
+    `inductor`: what is forked compiles with it.
+    """
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path + ".part")
     importlib.import_module("torch._dynamo")  # which an import of torch leaves to the first use
-    with contextlib.suppress(Exception):  # a torch without Inductor, or a machine without compiler
-        _import_inductor()
+    if inductor:
+        with contextlib.suppress(Exception):  # a torch or a machine that cannot compile
+            _import_inductor()
     listening.listen()
     os.rename(path + ".part", path)
     running: set[int] = set()

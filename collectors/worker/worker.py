@@ -279,6 +279,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     single.add_argument("--folder", required=True)
     forks = modes.add_parser("preloaded")
     forks.add_argument("--socket", required=True)
+    forks.add_argument("--inductor", action="store_true")
     for mode in (serve, single):
         mode.add_argument("--warm", default="")
         mode.add_argument("--memory", type=int, default=0)
@@ -291,7 +292,7 @@ def main(arguments: list[str]) -> int:
     if options.mode == "once":
         return once(options)
     if options.mode == "preloaded":
-        return preloaded.serve(options.socket)
+        return preloaded.serve(options.socket, options.inductor)
     os.set_inheritable(options.requests, False)
     os.set_inheritable(options.answers, False)
     return Worker(options).serve()

@@ -33,10 +33,14 @@ class FreshRuns:
     warm: Path
     preloaded: PreloadedProcess | None = None
 
-    def prepare(self) -> None:
-        """Starts what forks, so that it has imported torch when it is needed."""
+    def prepare(self, inductor: bool) -> None:
+        """Starts what forks, so that it has imported torch when it is needed.
+
+        Args:
+            inductor: whether the programs compile with Inductor.
+        """
         if self.preloaded is not None:
-            self.preloaded.start()
+            self.preloaded.start(inductor)
 
     def cold(self, text: str, limit: float) -> Answer:
         """A really cold process, which says how it failed."""

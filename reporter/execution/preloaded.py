@@ -51,8 +51,12 @@ class PreloadedProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self) -> None:
-        """Starts it, and does not wait for it."""
+    def start(self, inductor: bool = False) -> None:
+        """Starts it, and does not wait for it; once started, nothing happens.
+
+        Args:
+            inductor: whether what it forks compiles with Inductor, whose import takes seconds.
+        """
         with self._lock:
             if self._process is not None:
                 return
@@ -61,7 +65,10 @@ class PreloadedProcess:
             prefill(cache, self._warm)
             METER.add(processes=1)
             self._process = subprocess.Popen(
-                [str(self._python), str(MAIN), "preloaded", "--socket", str(self._socket())],
+                [
+                    *(str(self._python), str(MAIN), "preloaded", "--socket", str(self._socket())),
+                    *(("--inductor",) if inductor else ()),
+                ],
                 cwd=self._folder.name,
                 env={**self._env, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
                 stdin=subprocess.PIPE,

@@ -26,7 +26,7 @@ from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CRASHES, INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer
+from reporter.core.kinds import CRASHES, INDUCTOR_LAYERS, WRONG_OUTPUTS, Backend, Kind, Layer
 from reporter.core.operators import operators
 from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
@@ -204,7 +204,7 @@ class ReproBuilder:
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
         show takes its place. Raises CannotJudgeError if there is none.
         """
-        self.fresh.prepare()
+        self.fresh.prepare(self._compiles_with_inductor(reduced.candidate.check))
         verified = self._verified(reduced)
         if verified.hits:
             return verified
@@ -255,6 +255,11 @@ class ReproBuilder:
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.places, text, runs, self.options.jobs) if hits else ()
         return Verified(reduced, text, harness, parts, cold, hits, differs_from)
+
+    @staticmethod
+    def _compiles_with_inductor(check: ReproCheck) -> bool:
+        backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
+        return check.compiler == COMPILE and backend == repr(Backend.INDUCTOR.value)
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
         """What fresh processes showed of a text, and how often it was the failure; never where its

@@ -39,7 +39,9 @@ PROGRAMS = {
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
     warm = tmp_path_factory.mktemp("warm")
     with PreloadedProcess(interpreter.COLD, warm) as preloaded:
-        yield FreshRuns(interpreter.COLD, warm, preloaded)
+        runs = FreshRuns(interpreter.COLD, warm, preloaded)
+        runs.prepare(inductor=True)
+        yield runs
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
