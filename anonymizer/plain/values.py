@@ -1,4 +1,6 @@
-"""Inputs that a reader can hold: ones and counted numbers in the place of random ones."""
+"""Inputs that a reader can hold: ones and counted numbers in the place of random ones, and of whole
+numbers that are the program's own.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _Plain = Callable[[ast.Call], "ast.expr | None"]
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all ones, all counted, then one input after another.
 
-    Nothing where no input is random. Sizes, dtypes, layouts and gradients stay.
+    Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and gradients stay.
     """
     tree = _parse(body)
     count = sum(_is_random(node) for node in ast.walk(tree))
@@ -54,12 +56,34 @@ def _draws(node: ast.AST) -> bool:
 
 
 def _is_random(node: ast.AST) -> bool:
-    """Whether an expression makes a random tensor of a known shape."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in (
-        "torch.randn",
-        "torch.rand",
-        "torch.randint",
+    """Whether an expression makes a tensor of a known shape that may be another: a random one, or
+    one of whole numbers.
+    """
+    return isinstance(node, ast.Call) and (
+        ast.unparse(node.func) in ("torch.randn", "torch.rand", "torch.randint")
+        or bool(_numbers(node))
     )
+
+
+def _numbers(call: ast.Call) -> list[int]:
+    """The whole numbers of `torch.tensor([3, 1, 2])`; none for any other call."""
+    given = call.args[0] if ast.unparse(call.func) == "torch.tensor" and call.args else None
+    items = given.elts if isinstance(given, ast.List) else []
+    values = [item.value for item in items if isinstance(item, ast.Constant)]
+    numbers = [value for value in values if type(value) is int]
+    return numbers if len(numbers) == len(items) else []
+
+
+def _as_random(call: ast.Call) -> ast.Call:
+    """A random tensor of the same shape, dtype and bounds."""
+    numbers = _numbers(call)
+    if not numbers:
+        return call
+    bounds = f"torch.randint({min(numbers)}, {max(numbers) + 1}, ({len(numbers)},))"
+    made = ast.parse(bounds, mode="eval").body
+    assert isinstance(made, ast.Call)
+    made.keywords = call.keywords
+    return made
 
 
 class _Changed(ast.NodeTransformer):
@@ -74,7 +98,7 @@ class _Changed(ast.NodeTransformer):
         if _is_random(node):
             self.count += 1
             maker = self.chosen.get(self.count)
-            plain = maker(node) if maker is not None else None
+            plain = maker(_as_random(node)) if maker is not None else None
             self.done |= plain is not None
             return plain or node
         return self.generic_visit(node)

@@ -17,7 +17,6 @@ from anonymizer.source.program import SourceProgram, is_simple
 
 Edit = Callable[[SourceProgram], Iterator[SourceProgram]]
 FIXED = frozenset({"Repro", "repro", "custom_backend"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def definitions(program: SourceProgram) -> Iterator[SourceProgram]:
@@ -70,10 +69,12 @@ def _is_inputs(program: SourceProgram, body: list[ast.stmt]) -> bool:
 
 
 def _blocks(program: SourceProgram) -> list[list[ast.stmt]]:
-    inside = [body for node in program.definitions.body for body in bodies(node)]
-    return [body for body in inside if not any(isinstance(each, _FUNCTIONS) for each in body)] + [
-        program.inputs.body
-    ]
+    """Lists of statements; those of classes hold members, which go one by one."""
+    trees = program.definitions.body
+    inside = [body for node in trees for body in bodies(node)]
+    parts = (part for node in trees for part in ast.walk(node))
+    classes = {id(part.body) for part in parts if isinstance(part, ast.ClassDef)}
+    return [body for body in inside if id(body) not in classes] + [program.inputs.body]
 
 
 def unwrap(program: SourceProgram) -> Iterator[SourceProgram]:

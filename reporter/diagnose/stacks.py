@@ -1,7 +1,7 @@
 """Where a process was when it died, was stopped or raised: compiling, or running what was compiled.
 
-Stacks are those that Python's faulthandler wrote, or the frames of an exception. Only frames inside torch are kept: they tell compiling from running, and name nothing of the user's
-program.
+Stacks are those that Python's faulthandler wrote, or the frames of an exception. Only frames inside
+torch are kept: they tell compiling from running, and name nothing of the user's program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _RUNNING = (
     "torch/_functorch/_aot_autograd/runtime_wrappers",
 )
 #: What catches the exceptions of a backend, so that frames further out are not among theirs; what
-#: compiles a backward pass when it first runs; what compiles kernels while generated code is loaded.
+#: compiles a backward pass when it first runs; what compiles kernels while generated code is
+#: loaded.
 _CATCHES = (
     "torch/_dynamo/output_graph",
     "torch/_dynamo/backends/",

@@ -412,6 +412,23 @@ class ReproBuilder:
             yield lambda: self.ask.first(traced_model.candidates(self.recorded, self._check()))
             return
         yield from (sources, graphs) if self.recorded.layer == Layer.DYNAMO else (graphs, sources)
+        yield self._with_own_numbers
+
+    def _with_own_numbers(self) -> Candidate | None:
+        """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
+        as indices, have the program's own values.
+        """
+        content = source_candidates.program(self.recorded, exact=True)
+        made_up = source_candidates.program(self.recorded)
+        if content is None or made_up is None or content.body() == made_up.body():
+            return None
+        found = self.ask.first(self._shown(content))
+        if found is not None:
+            self.progress.note(
+                "made-up values do not show the failure: the repro keeps those of tensors of at"
+                " most 16 small whole numbers, which are yours"
+            )
+        return found
 
     def _slice(self) -> Candidate | None:
         """A small piece of a captured graph that shows the failure alone."""
@@ -500,8 +517,12 @@ class ReproBuilder:
     def _rewritten(self) -> Iterator[Candidate]:
         say = self.progress.note if self.options.verbose else lambda _: None
         content = source_candidates.program(self.recorded, say=say)
+        if content is not None:
+            yield from self._shown(content)
+
+    def _shown(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
-        for shown in source_candidates.shown(content, check) if content is not None else ():
+        for shown in source_candidates.shown(content, check):
             yield from initial_candidates.source_candidates(shown, check, self.recorded.layer)
 
     # -- reduction and verification ----------------------------------------------------------------

@@ -50,6 +50,33 @@ def test_a_report_of_a_real_bug_is_one_that_a_maintainer_would_accept(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind", "kept"),
+    [
+        # within nested_compile_region
+        ("region", "wrong_result", "torch.relu(x)"),
+        # log1p is wrong too, and no output depends on it
+        ("two_faults", "wrong_result", "torch.relu(x)"),
+        ("kernel_raises", "crash", "torch.relu(x)"),
+        # its backend fails for these indices alone
+        ("needs_its_indices", "wrong_result", "custom_backend"),
+    ],
+)
+def test_what_used_to_end_without_a_repro_or_with_another_fault(
+    name: str, kind: str, kept: str, tmp_path: Path
+) -> None:
+    created = create(f"create/{name}", tmp_path)
+    assert created.code == 0, created.talk[-3000:]
+    assert created.document["verdict"]["kind"] == kind
+    assert created.document["repro"]["statements"] <= 2
+    assert kept in created.repro and "log1p" not in created.repro
+    if name == "kernel_raises":
+        assert "while it runs" in created.document["verdict"]["summary"]
+    if name == "needs_its_indices":
+        assert "which are yours" in created.talk
+
+
+@pytest.mark.slow
 def test_a_reduced_backend_still_compiles_what_it_is_not_about(tmp_path: Path) -> None:
     """The shortest way to an error is a backend that always raises, and that tells its owner
     nothing.

@@ -46,6 +46,10 @@ def test_random_numbers_give_way_to_ones_and_to_counting(
         # a size that changes from call to call
         ("torch.randn(n)", ["torch.ones(n)"]),
         ("torch.zeros(3)", []),
+        # whole numbers of the program's own; an index of 3 would be out of range
+        ("torch.tensor([2, 0, 0, 1])", ["torch.ones(4, dtype=torch.int64)"]),
+        ("torch.tensor([2.0, 0.5])", []),
+        ("torch.tensor([True, False])", []),
     ],
 )
 def test_a_plain_value_keeps_the_bounds(made: str, others: list[str]) -> None:

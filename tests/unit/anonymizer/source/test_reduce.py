@@ -7,7 +7,7 @@ import ast
 from anonymizer.source import reduce
 from anonymizer.source.rewrite import SourceProgram, rebuild
 from anonymizer.source.tidy import renumber
-from tests.support.gathered import handmade, long_program, module_text
+from tests.support.gathered import handmade, long_program, module_text, ones
 
 
 def test_reduction_keeps_what_is_asked_for_and_nothing_else() -> None:
@@ -98,3 +98,21 @@ def test_a_block_becomes_the_whole_and_its_constant_is_written_out() -> None:
     assert "torch.take(arg1, torch.arange(2))" in small.definitions_text()
     assert "attr" not in small.definitions_text()
     assert "return (x,)" in small.inputs_lines()
+
+
+def test_statements_beside_a_nested_function_go_and_so_does_that_function() -> None:
+    source = """
+def repro(x):
+    def helper1(y):
+        return y.sin()
+    value1 = x.cos()
+    value2 = helper1(value1)
+    return x.relu()
+"""
+    program = SourceProgram(ast.parse(source), "repro", ones())
+
+    def interesting(programs: list[SourceProgram]) -> list[bool]:
+        return ["x.relu()" in each.definitions_text() for each in programs]
+
+    left = reduce.reduce(program, interesting).definitions_text()
+    assert "helper1" not in left and "cos" not in left and ".relu()" in left
