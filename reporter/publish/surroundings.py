@@ -24,6 +24,8 @@ _GIT_NAMES = re.compile(
     r'^\s*(?:url|pushurl|name|email|merge)\s*=\s*(.+)$|^\s*\[(?:remote|branch) "([^"]+)"\]',
     re.MULTILINE,
 )
+#: Words of variables that many machines have, and that a compiler's log may have too.
+_USUAL = "backtrace noninteractive sandbox unbuffered certificates".split()
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -42,7 +44,7 @@ def find_terms(
     variables = dict(environment.get("variables") or {})
     shown |= {part for text in variables.values() for part in re.findall(r"\w+", str(text))}
     return surrounding_terms(
-        [*_names(folder, variables), *more], shown.union(vocabulary(), words, variables)
+        [*_names(folder, variables), *more], shown.union(vocabulary(), words, variables, _USUAL)
     )
 
 

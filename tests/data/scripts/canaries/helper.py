@@ -24,6 +24,7 @@ class canary_helper_class(nn.Module):
         self.register_buffer("canary_buffer", torch.ones(width))
         self.note = f"canary_fstring of {width}"
         self.scaled = canary_helper_function(2.0)
+        self.__canary_dunder__ = torch.ones(width)
 
     def forward(self, canary_argument):
         if canary_argument.dim() > 9:
@@ -31,5 +32,9 @@ class canary_helper_class(nn.Module):
         hidden = self.scaled(self.canary_attribute(canary_argument)) + self.canary_buffer
         return self.last(hidden)
 
+    def __canary_dunder_method__(self, hidden):
+        return hidden + self.__canary_dunder__
+
     def last(self, hidden):
+        hidden = self.__canary_dunder_method__(hidden)
         return FAILING

@@ -14,6 +14,8 @@ class canary_exec_class(canary_helper_class):
 """
 names = {"canary_helper_class": canary_helper_class}
 exec(SOURCE, names)
+import torch._dynamo.config
+torch._dynamo.config.debug_dir_root = "canary_setting"
 torch.manual_seed(0)
 model = MADE()
 print("canary_printed starts")

@@ -29,6 +29,15 @@ def test_generated_names_avoid_private_ones() -> None:
     assert not names & private
 
 
+def test_a_name_in_double_underscores_stays_where_python_or_torch_defines_it() -> None:
+    names = PublicNames(("__torch_only__",))
+    for name in ("__call__", "__enter__", "__post_init__", "__torch_function__", "__torch_only__"):
+        assert names.attribute(name) == names.variable(name) == names.text(name) == name
+    for name in ("__kestrel_tensor__", "__osterman_peek__"):
+        assert "kestrel" not in names.attribute(name) + names.variable(name) + names.text(name)
+        assert "osterman" not in names.attribute(name) + names.variable(name) + names.text(name)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
