@@ -57,7 +57,7 @@ class Family:
         self._thread.join()
         self._note()
         for pid, started in self._members.items():
-            if _stat(pid)[1] == started:
+            if stat_of(pid)[1] == started:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
@@ -66,11 +66,13 @@ class Family:
     def _follow(self) -> None:
         while not self._over.wait(PERIOD):
             self._note()
-            self.peak = max(self.peak, sum(_memory(pid) for pid in self._members))
+            self.peak = max(self.peak, sum(memory_of(pid) for pid in self._members))
 
     def _note(self) -> None:
         """Add children of members, which may be orphans by now, and drop those that are gone."""
-        found = {int(entry.name): _stat(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")}
+        found = {
+            int(entry.name): stat_of(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")
+        }
         known = {
             pid: start
             for pid, start in self._members.items()
@@ -122,7 +124,7 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _stat(pid: int) -> tuple[int, str]:
+def stat_of(pid: int) -> tuple[int, str]:
     """Parent and start time."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -131,7 +133,7 @@ def _stat(pid: int) -> tuple[int, str]:
     return int(fields[1]), fields[19]
 
 
-def _memory(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """MiB, where a page that several processes share counts once in all."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

@@ -65,9 +65,9 @@ from templates.wording import (
     SUMMARIES,
 )
 
-#: Of the time that is left to a run with a budget: what the search may take. Verification comes
-#: after it.
-_SHARE_OF_SEARCH = 0.6
+#: Of the time that is left to a run with a budget: what the search may take, and in it a candidate
+#: where none has ended. Verification comes after it.
+_SHARE_OF_SEARCH, _SHARE_OF_CANDIDATE = 0.6, 0.2
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
 #: For the programs next to the repro: a share of the seconds that the rest took, at least and at
@@ -118,6 +118,7 @@ class ReproBuilder:
         assert recorded.signature is not None and recorded.check is not None
         self.recorded = recorded
         self.options = run.options
+        self.within = run.within
         self.progress = run.progress
         self.folder = run.folder
         #: With torch's own tools on: folders with what they found, by the text that ran.
@@ -153,8 +154,10 @@ class ReproBuilder:
         self.accepted = Accepted()
         self.ask = Questions(self.scheduler, self._shrunk)
         self._on_smaller = on_smaller
+        patience = run.within(self.pool.patience, _SHARE_OF_CANDIDATE)
         if recorded.kind == Kind.HANG:
-            self.pool.patience = min(self.pool.patience, _HANGS)
+            patience = _HANGS
+        self.pool.patience = min(self.pool.patience, max(_HANGS, patience))
 
     def _search_limit(self) -> float:
         """Seconds for the search without a budget. A hang has taken its limit once already, and
@@ -578,7 +581,9 @@ class ReproBuilder:
         One that hangs takes all of them, so it gets what tells it from a slow one.
         """
         ample = max(self.options.timeout, 4 * self.pool.time_limit)
-        return ample if self.recorded.kind != Kind.HANG else min(ample, 3 * self.pool.time_limit)
+        if self.recorded.kind == Kind.HANG:
+            return max(_HANGS, self.within(min(ample, 3 * self.pool.time_limit)))
+        return ample
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
@@ -588,7 +593,7 @@ class ReproBuilder:
     def _for_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""
         share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.begun)
-        return max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share))
+        return self.within(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
 
     def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
@@ -601,7 +606,7 @@ class ReproBuilder:
         return find(
             pool_experiment(self.pool, text, self.wanted),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
-            SearchBudget(CULPRIT_BUDGET, self.options.jobs),
+            SearchBudget(self.within(CULPRIT_BUDGET), self.options.jobs),
             self.progress.note if self.options.verbose else lambda _: None,
         )
 

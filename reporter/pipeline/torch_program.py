@@ -221,7 +221,10 @@ class TorchProgram:
             "triton",
             "inductor's kernels, compiled for GPUs that need not be there",
             lambda: generated.of_repro(
-                self.run.info.path, built.text, self.run.options.evidence, private / "triton"
+                self.run.info.path,
+                built.text,
+                self.run.within(self.run.options.evidence),
+                private / "triton",
             ),
             None,
         )
@@ -229,7 +232,8 @@ class TorchProgram:
 
     def _evidence(self, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
-        recorded, budget = self.builder.recorded, self.run.options.evidence
+        recorded = self.builder.recorded
+        budget = self.run.within(self.run.options.evidence)
         of_call = None
         if self._live_call is not None:
             of_call = ask_of_call(self._live_call, private / "call", budget)
