@@ -23,9 +23,10 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, cast
+from typing import Any, Callable, Dict, Optional, cast
 
 from ..call import bisection, failure
+from ..debugtools.tool import ToolSession
 from ..dynamo import counters
 from ..protocol import (
     EXPORTS_AS_MODULES,
@@ -35,6 +36,7 @@ from ..protocol import (
     CandidateRequest,
     Failure,
     Overrides,
+    ToolFinding,
 )
 from . import early_end
 
@@ -136,7 +138,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     faulthandler.dump_traceback_later(max(limit - 1.0, limit * 0.7), file=watch)
     answer: CandidateEnding
     counter: Any = None
-    tools: Any = None
+    tools: Optional[ToolSession] = None
     before = counters.count_compilations()
     try:
         if request.get("tools"):
@@ -173,7 +175,7 @@ def run(request: CandidateRequest, folder: str) -> int:
     if counter is not None:
         answer["bisect"] = counter.answer()
     if tools is not None:
-        answer["found"] = tools.stop()
+        answer["found"] = cast(Dict[str, ToolFinding], tools.stop())
     if answer["outcome"] == "fails" and _of_values(answer.get("failure")):
         answer["undefined"] = _undefined()
     _flush()

@@ -2,10 +2,12 @@
 would be, seconds later.
 
 It compiles nothing of a program and computes nothing: no thread, no cache and no generator of torch
-has been used when a fork begins. Inductor's modules are imported, and it has been asked for the
-vector units of this machine, which starts a dozen processes each time. One line of JSON per request (`ForkRequest`) comes over a connection of its
-own; the fork's process id and then its exit status go back. The end of standard input ends the
-process and everything it runs.
+has been used when a fork begins. Inductor's modules may be imported, and it may have been asked for
+the vector units of this machine, which starts a dozen processes each time.
+
+One line of JSON per request (`ForkRequest`) comes over a connection of its own; the fork's process
+id and then its exit status go back. The end of standard input ends the process and everything it
+runs.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ import sys
 import tempfile
 import threading
 import warnings
-from typing import Any
 
 from ..protocol import ForkRequest, ForkStatus
 from . import candidate
@@ -59,13 +60,13 @@ def serve(path: str, inductor: bool) -> int:
 
 def _import_inductor() -> None:
     """What a first compile imports, and the vector units that it finds."""
-    config: Any = importlib.import_module("torch._inductor.config")
-    threads = config.compile_threads
-    config.compile_threads = 1  # else the import starts processes, and a thread that reads them
+    config, setting = importlib.import_module("torch._inductor.config"), "compile_threads"
+    threads = getattr(config, setting)
+    setattr(config, setting, 1)  # else the import starts processes, and a thread that reads them
     try:
         importlib.import_module("torch._inductor.compile_fx")
     finally:
-        config.compile_threads = threads
+        setattr(config, setting, threads)
     codecache = importlib.import_module("torch._inductor.codecache")
     owner = sys.modules.get("torch._inductor.cpu_vec_isa", codecache)
     if os.listdir(os.environ["TORCHINDUCTOR_CACHE_DIR"]):  # the checks have been compiled before

@@ -27,7 +27,7 @@ from reporter.core.candidate import Candidate
 from reporter.reduce.graph_cuts import with_input
 from reporter.reduce.questions import Change, Questions, graph_of
 
-#: Two is asked before these; one is a special case of its own (it broadcasts, it is never symbolic).
+#: Two is asked before these; one is a special case (it broadcasts, it is never symbolic).
 _DOWNWARD = (16, 8, 4, 3)
 
 
