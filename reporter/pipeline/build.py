@@ -99,6 +99,8 @@ class Verified:
     cold: tuple[Answer, ...]
     hits: int
     differs_from: tuple[Json, ...]
+    #: Numbers of the private program without which the failure is not there.
+    needed: frozenset[float]
 
 
 class ReproBuilder:
@@ -238,8 +240,9 @@ class ReproBuilder:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
+        needed: frozenset[float] = frozenset()
         if not self.places:
-            plain = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
+            plain, needed = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
             if plain != parts:
                 harness, parts = format_program(boilerplate.render(*plain)), plain
         search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
@@ -257,7 +260,7 @@ class ReproBuilder:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.places, text, runs, self.options.jobs) if hits else ()
-        return Verified(reduced, text, harness, parts, cold, hits, differs_from)
+        return Verified(reduced, text, harness, parts, cold, hits, differs_from, needed)
 
     @staticmethod
     def _compiles_with_inductor(check: ReproCheck) -> bool:
@@ -340,7 +343,7 @@ class ReproBuilder:
             summary=summary,
             measured=shown,
             neighbours=near,
-            numbers_left=numbers_left(text, self.private),
+            numbers_left=numbers_left(text, verified.needed),
         )
 
     def _measurements(self, verified: Verified, summary: str) -> Measurements:

@@ -54,8 +54,9 @@ def _numbers_in(value: object) -> Iterator[float]:
 
 def with_generic_numbers(
     parts: Parts, private: frozenset[float], pool: WorkerPool, shows: Callable[[Answer], bool]
-) -> Parts:
-    """The program with a generic number in the place of each private one that need not be there.
+) -> tuple[Parts, frozenset[float]]:
+    """The program with a generic number in the place of each private one that need not be there,
+    and the private ones without which the failure is not there.
 
     Args:
         parts: the reduced program and what is compared.
@@ -65,17 +66,19 @@ def with_generic_numbers(
     """
     body, check = parts
     called = {abs(float(size)) for call in check.calls for size in _numbers_in(call)}
+    needed: set[float] = set()
     for value in sorted(numbers_of(body) & private - called, reverse=True)[:_MOST]:
         others = [_with(body, value, other) for other in generic_numbers(value)]
         asked = [pool.submit(format_program(boilerplate.render(other, check))) for other in others]
         good = [other for other, answer in zip(others, asked) if shows(answer.result())]
         body = good[0] if good else body
-    return body, check
+        needed |= set() if good else {value}
+    return (body, check), frozenset(needed)
 
 
-def numbers_left(text: str, private: frozenset[float]) -> tuple[float, ...]:
-    """The private numbers in a final text; whole ones as such."""
-    found = {float(token[0].replace("_", "")) for token in _NUMBER.finditer(text)} & private
+def numbers_left(text: str, needed: frozenset[float]) -> tuple[float, ...]:
+    """Those of the needed numbers that are in a final text; whole ones as such."""
+    found = {float(token[0].replace("_", "")) for token in _NUMBER.finditer(text)} & needed
     return tuple(int(value) if value.is_integer() else value for value in sorted(found))
 
 

@@ -40,29 +40,30 @@ class Workers:
         return done
 
 
-def searched(fails: str, private: set[float]) -> tuple[ReproBody, int]:
+def searched(fails: str, private: set[float]) -> tuple[ReproBody, frozenset[float], int]:
     workers = Workers(fails)
     found = with_generic_numbers(
         (BODY, CHECK), frozenset(private), cast(WorkerPool, workers), lambda a: a.outcome == "fails"
     )
-    return found[0], workers.asked
+    (body, _), needed = found
+    return body, needed, workers.asked
 
 
 def test_a_number_goes_everywhere_at_once_where_a_generic_one_does() -> None:
-    body, _ = searched(r"full\(\(2, 128\), 128\)|full\(\(2, 256\), 256\)", {211.0})
+    body, needed, _ = searched(r"full\(\(2, 128\), 128\)|full\(\(2, 256\), 256\)", {211.0})
     assert "211" not in body.definitions and "211" not in "".join(body.inputs)
+    assert not needed
     assert "torch.full((2, 128), 128)" in body.definitions and "ones(2, 128)" in body.inputs[0]
 
 
 def test_a_number_that_the_failure_needs_stays_and_is_listed() -> None:
-    body, asked = searched("211", {211.0, 0.0173})
+    body, needed, asked = searched("211", {211.0, 0.0173})
     assert "211" in body.definitions and "0.0173" not in body.definitions and asked > 3
-    assert numbers_left(body.definitions, frozenset({211.0, 0.0173})) == (211,)
+    assert needed == {211.0} and numbers_left(body.definitions, needed) == (211,)
 
 
 def test_numbers_that_are_everybodys_are_not_asked_for() -> None:
-    body, asked = searched("x", {977.0})
-    assert body == BODY and asked == 0
+    assert searched("x", {977.0}) == (BODY, frozenset(), 0)
 
 
 @pytest.mark.parametrize(
