@@ -10,7 +10,8 @@ REPORT ?= build/demo-report
 TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples docs tools
 
-.PHONY: dist-check licences test-lowest demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-gpu coverage mutants lint docs bench clean
+.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-onnx test-gpu \
+	test-lowest coverage mutants lint docs bench dist-check licences clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -49,6 +50,9 @@ test-releases: $(VENV)/installed
 
 test-models: $(VENV)/installed
 	$(BIN)/python -m pytest -m models $(or $(TESTS),tests/models)
+
+test-onnx: $(VENV)/installed
+	$(BIN)/python -m pytest -m onnx $(TESTS)
 
 test-gpu: $(VENV)/installed
 	$(BIN)/python -m pytest -m gpu $(TESTS)

@@ -506,6 +506,8 @@ class RecordingSession:
             self.recording.compared += comparison is not None
             if comparison is not None and not comparison["same"]:
                 self._add(call, Symptom.DIFFERS, comparison=comparison)
+            elif comparison is not None and not comparison["equal"]:
+                self._add(call, Symptom.SUSPICIOUS, comparison=comparison)
             else:
                 self.fork_servers.drop(call)
         else:

@@ -59,3 +59,19 @@ def test_a_report_has_the_few_lines_that_show_the_failure(
     assert len([line for line in created.repro.splitlines() if line.strip()]) <= lines
     assert said in (created.folder / "issue.md").read_text()
     check_smallest(created)
+
+
+@pytest.mark.onnx
+def test_a_model_that_onnx_runtime_refuses_keeps_the_name_that_it_fails_with(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    name = "aoti_onnx/onnx_output_named_like_a_node"
+    created = create(f"{name}/script", tmp_path, scripts=DATA / "doors")
+    check_report(created)
+    assert created.document["verdict"]["kind"] == "crash"
+    assert created.document["verdict"]["layer"] == "onnx"
+    assert 'output_names=["softmax"]' in created.repro
+    assert len([line for line in created.repro.splitlines() if line.strip()]) <= 9
+    check_smallest(created)

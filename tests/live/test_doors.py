@@ -46,15 +46,15 @@ WRONG = frozenset(
 RELEASE = "2.13.0"
 
 
-def programs() -> list[str]:
-    """Every program whose truth is known on the pinned release; those of ONNX need packages that
-    the tests do not install.
+def programs(onnx: bool = False) -> list[str]:
+    """Every program whose truth is known on the pinned release: those that need the packages of
+    ONNX, or the others.
     """
     known = sorted(path.parent for path in DOORS.glob("*/*/truth.json"))
     return [
         f"{folder.parent.name}/{folder.name}"
         for folder in known
-        if RELEASE in truth(folder)["expected"] and not folder.name.startswith("onnx_")
+        if RELEASE in truth(folder)["expected"] and folder.name.startswith("onnx_") == onnx
     ]
 
 
@@ -93,4 +93,14 @@ def test_the_verdict_is_what_is_known_of_the_program(
 def test_every_verdict_is_what_is_known_of_the_program(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    check_verdict(name, tmp_path, capsys)
+
+
+@pytest.mark.onnx
+@pytest.mark.parametrize("name", programs(onnx=True))
+def test_the_verdict_on_a_program_of_onnx_is_what_is_known_of_it(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
     check_verdict(name, tmp_path, capsys)
