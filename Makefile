@@ -11,7 +11,7 @@ TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples docs tools
 
 .PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-onnx test-gpu \
-	test-lowest coverage mutants lint docs bench dist-check licences clean
+	test-faults test-lowest fuzz coverage mutants lint docs bench dist-check licences clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -97,6 +97,16 @@ test-lowest: $(VENV)/installed
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct .
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python pytest pytest-xdist hypothesis jsonschema openapi-core PyYAML
 	build/lowest/bin/python -m pytest -m unit $(or $(TESTS),tests/unit)
+
+# Who is ended at which stage of a run, and what the run after it comes to: hours for all points.
+# Then what a run says on a machine that lacks something.
+test-faults: $(VENV)/installed
+	$(BIN)/python -m tests.faults $(POINTS)
+	$(BIN)/python -m tests.faults.machine
+
+# Parsers of what others wrote, under Hypothesis, for ten minutes.
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.fuzz $(or $(SECONDS),600)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -60,16 +60,23 @@ def read(path: str) -> Tuple[List[Cell], str]:
     try:
         with open(path, encoding="utf-8") as source:
             document = json.load(source)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused("is no notebook ({})".format(error)) from None
     if not isinstance(document, dict) or not isinstance(document.get("nbformat"), int):
         raise Refused("is no notebook (it has no nbformat)")
     if document["nbformat"] < 4:
         raise Refused("has the format of before 2015; open it in Jupyter once and save it")
+    try:
+        return _cells(os.path.abspath(path), document)
+    except (AttributeError, TypeError):
+        raise Refused("is no notebook (its cells are not those of nbformat 4)") from None
+
+
+def _cells(full: str, document: Dict[str, Any]) -> Tuple[List[Cell], str]:
+    """The same of a document; `full` is its path."""
     language = _language(document.get("metadata") or {})
     if language != "python":
         raise Refused("is a notebook in {}, not in Python".format(language))
-    full = os.path.abspath(path)
     cells: List[Cell] = []
     prose = []
     for entry in document.get("cells") or ():

@@ -56,5 +56,5 @@ def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:
         raise UsageError(
             f"{path} cannot be read ({error.strerror}); give the files that --results wrote"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{path} is no result file; give the files that --results wrote") from None

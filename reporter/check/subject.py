@@ -183,7 +183,7 @@ def _document(folder: Path) -> Report | None:
     """The report of a folder, None where there is none. Raises UsageError for words not known."""
     try:
         document = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict) or not isinstance(document.get("verdict"), dict):
         return None

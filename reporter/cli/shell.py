@@ -8,6 +8,7 @@ document reaches stdout, also when the run ends in an error.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -28,6 +29,14 @@ INTERNAL_ERROR = 70
 # What a shell reports for a process whose reader went away (128 + SIGPIPE), as in `bugreport env |
 # head -1`.
 READER_GONE = 141
+#: By errno: what the machine lacks, and the way out.
+_MACHINE = {
+    errno.ENOSPC: ("the disk is full", "make room, or name a folder elsewhere with --output"),
+    errno.EDQUOT: ("the disk quota is used up", "make room, or name a folder elsewhere"),
+    errno.EROFS: ("the file system is read-only", "name a folder elsewhere with --output"),
+    errno.EMFILE: ("too many files are open", "raise the limit with `ulimit -n 1024`"),
+    errno.ENFILE: ("the machine has no more open files", "close other programs"),
+}
 # All but tabs and line ends: a terminal takes orders from these, and text that others wrote is
 # shown as text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
@@ -86,8 +95,26 @@ def guard(work: Callable[[], object], *, as_json: bool = False, help_of: str = "
         parsing = _parsing_error(error, help_of)
         if parsing is not None:
             return _fail(parsing, as_json)
+        short = machine_error(error)
+        if short is not None:
+            return _fail(short, as_json)
         sentence = f"internal error ({type(error).__name__}); the details are in {_log(error)}"
         return _fail_with(INTERNAL_ERROR, sentence, as_json)
+
+
+def machine_error(error: BaseException) -> UsageError | None:
+    """What the machine lacks, where that is why something failed; None for any other exception.
+
+    A full disk is met wherever something is written, so it is told here and not at each place.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in _MACHINE:
+            what, way_out = _MACHINE[seen.errno]
+            place = f" ({seen.filename})" if isinstance(seen.filename, (str, os.PathLike)) else ""
+            return UsageError(f"{what}{place}; {way_out}")
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def say(line: str) -> None:

@@ -68,7 +68,7 @@ class Connection:
                 while b"\n" in buffer:
                     line, buffer = buffer.split(b"\n", 1)
                     handle(json.loads(line))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             pass
         finally:
             self._socket.close()

@@ -270,6 +270,16 @@ class RecordingSession:
 
         connection = Connection(peer, gone)
 
+        def take(message: object) -> None:
+            """After what cannot be a message of the recorder the program goes on unwatched."""
+            try:
+                handle(cast(Json, message))
+            except (AttributeError, KeyError, TypeError, AssertionError) as error:
+                self._note_reach("the recorder's own messages")
+                said = f"a message of the script's recorder cannot be read ({type(error).__name__})"
+                self.talk(said)
+                raise ValueError(said) from error
+
         def handle(message: Json) -> None:
             nonlocal fork_server
             if self._key and message.pop("key", None) != self._key:
@@ -288,7 +298,7 @@ class RecordingSession:
             else:
                 self._event(cast(ProgramEvent, message))
 
-        connection.read(handle)
+        connection.read(take)
 
     def _has_ended(self) -> bool:
         """Whether a program whose connection has ended has done so itself; one that has closed it

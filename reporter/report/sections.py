@@ -669,7 +669,7 @@ def read_report(document: object, place: str) -> Report:
     """
     try:
         return _convert(_upgraded(document), Report)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{place} was not written by this version of bugreport ({error}); update it, or"
             " write the report anew"

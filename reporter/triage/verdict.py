@@ -173,7 +173,7 @@ def read(answer: object, seconds: float = 0.0) -> Judged:
         ladder=tuple(
             (row["rung"], RungOutcome(row["outcome"]))
             for row in ladder[:60]
-            if row.get("rung") in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
+            if _line(row.get("rung"), 60) in _RUNG_NAMES and str(row.get("outcome")) in _OUTCOMES
         ),
         errors=_errors(ladder),
         account=_account(_mapping(found.get("account"))),
