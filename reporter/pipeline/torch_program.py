@@ -21,7 +21,7 @@ from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
-from reporter.pipeline.build import Reduced, ReproBuilder, Verified
+from reporter.pipeline.build import ReproBuilder
 from reporter.pipeline.diagnose_script import (
     Diagnosed,
     capture_call,
@@ -30,7 +30,9 @@ from reporter.pipeline.diagnose_script import (
 )
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
+from reporter.pipeline.program_search import Reduced
 from reporter.pipeline.run import Run
+from reporter.pipeline.verification import Verified
 from reporter.publish.result import (
     EVIDENCE,
     JOURNAL,
@@ -246,7 +248,7 @@ class TorchProgram:
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
-            watched=self.builder.watched.get(built.text),
+            watched=self.builder.verification.watched.get(built.text),
         )
         if of_call is not None:
             of_call.result()

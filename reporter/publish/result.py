@@ -65,7 +65,6 @@ class BuiltRepro:
     counts: Counts
     others: tuple[Other, ...]
     unverified: tuple[Other, ...]
-    seconds: float
     differs_from: tuple[Json, ...] = ()
     different: Difference | None = None
     #: Candidates settled, tensor operations and lines, each time the program got smaller.

@@ -1,0 +1,311 @@
+"""The search for the smallest public program that shows the failure, by nothing but complete
+candidate texts in warm workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from anonymizer.graph.boilerplate import COMPILE, SIDE_EFFECT, ReproCheck
+from anonymizer.graph.ir import Graph
+from anonymizer.graph.values import MOST_VALUES
+from reporter.core.candidate import Candidate, judge
+from reporter.core.errors import CannotJudgeError
+from reporter.core.kinds import INDUCTOR_LAYERS, WRONG_OUTPUTS, Kind, Layer
+from reporter.execution.journal import Journal
+from reporter.pipeline.run import Run
+from reporter.reduce import early_end, initial_candidates, rounds, source_candidates
+from reporter.reduce.accepted import Accepted
+from reporter.reduce.contrast import Refusals
+from reporter.reduce.other_failures import Others
+from reporter.reduce.questions import Questions
+from reporter.reduce.reach import unreached
+from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
+from reporter.reduce.slices import Slices
+from reporter.reduce.workers import WorkerSet
+from reporter.report.recorded_call import Recorded
+from reporter.whole_model import traced_model
+from reporter.whole_model.source_model import Difference
+
+#: Of the time that is left to a run with a budget: what the search may take, and in it a candidate
+#: where none has ended. Verification comes after it.
+_SHARE_OF_SEARCH, _SHARE_OF_CANDIDATE = 0.6, 0.2
+#: Seconds after which a candidate counts as one that hangs, where none has ended before; a fresh
+#: process gets three times that.
+SHORTEST_HANG = 20.0
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The smallest candidate found, and how it differs from stock."""
+
+    candidate: Candidate
+    different: Difference | None = None
+
+
+class ProgramSearch:
+    """From a recording to the smallest candidate, in warm workers.
+
+    `on_smaller` gets each program that shows the failure as the search goes on, with its size.
+    `accepted` are those programs, `others` the failures of other sorts that candidates showed.
+    """
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        run: Run,
+        workers: WorkerSet,
+        journal: Journal | None,
+        on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
+    ) -> None:
+        assert recorded.signature is not None and recorded.check is not None
+        self.recorded = recorded
+        self.options = run.options
+        self.progress = run.progress
+        self.places = workers.places
+        self.as_whole = recorded.whole is not None
+        self.wanted = recorded.signature
+        self.backend = (
+            source_candidates.backend(recorded) if recorded.layer == Layer.BACKEND else None
+        )
+        self.others = Others(self.wanted)
+        self.size = ""
+        self.refusals = Refusals(self.places, judge(self.wanted))
+        #: (candidates settled, tensor operations, lines), each time the program got smaller
+        self.history: list[tuple[int, int, int]] = []
+        self.scheduler = Scheduler(
+            workers.pool,
+            judge(self.wanted),
+            journal,
+            [place.stage for place in self.places],
+            SearchListener(self._count, self.others.note, self.refusals.add),
+            SearchSettings(
+                self.options.seed,
+                max_seconds=run.within(self._search_limit(), _SHARE_OF_SEARCH),
+            ),
+        )
+        self.accepted = Accepted()
+        self.ask = Questions(self.scheduler, self._shrunk)
+        self._on_smaller = on_smaller
+        patience = run.within(workers.pool.patience, _SHARE_OF_CANDIDATE)
+        if recorded.kind == Kind.HANG:
+            patience = SHORTEST_HANG
+        workers.pool.patience = min(workers.pool.patience, max(SHORTEST_HANG, patience))
+
+    def reduce(self) -> Reduced:
+        """The smallest public program that shows the failure in a warm worker.
+
+        Raises CannotJudgeError if no public program shows it.
+        """
+        self.progress.stage("rewrite", "rebuilding the failing program from stock layers")
+        seed = self._seed()
+        self._end_early(seed)
+        self.progress.stage("sizes" if self.as_whole else "reduce", f"from {rounds.size_of(seed)}")
+        reduced = (
+            traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
+        )
+        reduced = self._reached(seed, reduced)
+        self.ask.overrides = {}  # what is reported to pass from here on went all the way
+        different = None
+        if self.as_whole:
+            self.progress.stage("needs", "what the model needs beside stock layers to fail")
+            different = traced_model.differs_from_stock(self.recorded, reduced, self.ask)
+        return Reduced(reduced, different)
+
+    def _count(self, counts: Counts) -> None:
+        self.progress.update(counts.settled, self.size)
+
+    def _shrunk(self, candidate: Candidate) -> None:
+        self.accepted.add(candidate)
+        self.size = rounds.size_of(candidate)
+        lines = sum(1 for line in candidate.text().splitlines() if line.strip())
+        self.history.append(
+            (self.scheduler.counts.settled, source_candidates.statements(candidate), lines)
+        )
+        self._on_smaller(candidate, self.size)
+        self.progress.update(self.scheduler.counts.settled, self.size)
+
+    def _search_limit(self) -> float:
+        """Seconds for the search without a budget. A hang has taken its limit once already, and
+        half of it for the verdict; each candidate that hangs takes long, too.
+        """
+        limit = self.options.timeout
+        if self.recorded.kind == Kind.HANG:
+            return max(limit / 2, 3 * SHORTEST_HANG)
+        return max(600.0, 4 * limit) * (1 + len(self.places))
+
+    def _seed(self) -> Candidate:
+        for search in self._sources():
+            found = search()
+            if found is not None:
+                return found
+        same = self.refusals.sentence()
+        if same is not None:
+            raise CannotJudgeError(same)
+        reasons = sorted(
+            {graph["unsupported"] for graph, _ in self.recorded.captures if "unsupported" in graph}
+        )
+        if self.scheduler.out_of_memory:
+            reasons.append(
+                f"{self.scheduler.out_of_memory} programs needed more than the"
+                f" {self.options.memory:g} GiB of --memory"
+            )
+        more = f" ({'; '.join(reasons)})" if reasons else ""
+        small = [name for name, size in self.recorded.tensors.items() if size <= MOST_VALUES]
+        # what fails before a value is read needs none
+        crashes = (Kind.CRASH, Kind.CRASH_ON_RECOMPILE, Kind.HANG)
+        is_effect = self.wanted.property == SIDE_EFFECT
+        is_of_values = self.recorded.kind not in crashes and not is_effect
+        if small and is_of_values and not self.options.allow_values:
+            names = ", ".join(small[:8]) + (", …" if len(small) > 8 else "")
+            hint = (
+                "; if it needs values of yours that may leave, allow them with --allow-values NAME"
+                f" (of {names})"
+            )
+        else:
+            hint = ""
+        raise CannotJudgeError(
+            f"the failure ({self.wanted.text()}) could not be shown by a program with public parts"
+            f" and synthetic values{more}; the verdict stands, but there is no repro to"
+            f" report{hint}"
+        )
+
+    def _sources(self) -> Iterator[Callable[[], Candidate | None]]:
+        """Ways to a first candidate, likeliest and cheapest first."""
+
+        def graphs() -> Candidate | None:
+            return self._slice() or self.ask.first(self._graphs())
+
+        def sources() -> Candidate | None:
+            return self.ask.first(self._rewritten())
+
+        if self.as_whole:
+            yield lambda: self.ask.first(traced_model.candidates(self.recorded, self._check()))
+            return
+        yield from (sources, graphs) if self.recorded.layer == Layer.DYNAMO else (graphs, sources)
+        yield self._with_own_numbers
+
+    def _slice(self) -> Candidate | None:
+        """A small piece of a captured graph that shows the failure alone."""
+        check = self._check()
+        if check.property == SIDE_EFFECT:
+            return None
+        if self._comes_early(check):
+            self.ask.overrides = early_end.ENDS_AT_COMPILER
+        for captured, way in self.recorded.captures:
+            for graph, make in initial_candidates.slices(captured, way, check, self.recorded.layer):
+                found = self._piece(graph, make)
+                if found is not None:
+                    return found
+        self.ask.overrides = {}
+        return None
+
+    def _piece(self, graph: Graph, make: Callable[[Graph], Candidate]) -> Candidate | None:
+        """A piece that shows the failure alone. One whose fault does not reach the outputs goes to
+        the other findings, and from then on its operators are left to eager.
+        """
+        slices = Slices(self.ask, make)
+        found = slices.find(graph, self.recorded.failure)
+        if found is None or not self._may_be_unreached(found.check):
+            return found
+        operators = unreached(self.ask, found, make(graph))
+        if not operators:
+            return found
+        self.others.keep(self.wanted, found.text())
+        self.ask.overrides = {"fallback": list(operators)}
+        return slices.find(graph, self.recorded.failure) or self.ask.first([make(graph)])
+
+    def _reached(self, seed: Candidate, reduced: Candidate) -> Candidate:
+        """The reduced candidate, or that of the fault which reaches what the seed returns."""
+        whole, part = seed.content, reduced.content
+        is_smaller = isinstance(whole, Graph) and isinstance(part, Graph) and whole != part
+        if not is_smaller or self.ask.overrides or not self._may_be_unreached(reduced.check):
+            return reduced
+        operators = unreached(self.ask, reduced, seed)
+        if not operators:
+            return reduced
+        self.others.keep(self.wanted, reduced.text())
+        self.ask.overrides = {"fallback": list(operators)}
+        return self._reduce(seed)
+
+    def _may_be_unreached(self, check: ReproCheck) -> bool:
+        """Whether eager could take over single operators: for wrong values that Inductor makes."""
+        is_ours = not self.places and self.backend is None and check.compiler == COMPILE
+        return is_ours and check.kind in WRONG_OUTPUTS and self.recorded.layer in INDUCTOR_LAYERS
+
+    def _comes_early(self, check: ReproCheck) -> bool:
+        """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
+        of the user's own, some have to pass.
+        """
+        ours = not self.places and self.backend is None
+        return ours and early_end.comes_early(self.recorded.failure, check)
+
+    def _end_early(self, seed: Candidate) -> None:
+        """From here on candidates end where the C++ compiler starts, if the seed shows the failure
+        before.
+        """
+        if not self.ask.overrides and self._comes_early(seed.check):
+            self.ask.overrides = early_end.ENDS_AT_COMPILER
+            if not self.ask.holds(seed):
+                self.ask.overrides = {}
+
+    def _check(self) -> ReproCheck:
+        """The recorded check; a backend of the user's own comes along as rewritten code."""
+        check = self.recorded.check
+        assert check is not None
+        if self.backend is None:
+            return check
+        backend = source_candidates.backend_text(self.backend)
+        return replace(
+            check,
+            arguments=(("backend", "custom_backend"), *check.arguments),
+            prelude="\n\n\n".join(part for part in (check.prelude, backend) if part),
+        )
+
+    def _graphs(self) -> Iterator[Candidate]:
+        check = self._check()
+        if check.property == SIDE_EFFECT:
+            return  # a graph holds tensors alone
+        for graph, way in self.recorded.captures:
+            yield from initial_candidates.graph_candidates(graph, way, check, self.recorded.layer)
+
+    def _rewritten(self) -> Iterator[Candidate]:
+        say = self.progress.note if self.options.verbose else lambda _: None
+        content = source_candidates.program(self.recorded, say=say)
+        if content is not None:
+            yield from self._shown(content)
+
+    def _shown(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
+        check = self._check()
+        for shown in source_candidates.shown(content, check):
+            yield from initial_candidates.source_candidates(shown, check, self.recorded.layer)
+
+    def _with_own_numbers(self) -> Candidate | None:
+        """The last resort: the rewritten source in which tiny tensors of small whole numbers, such
+        as indices, have the program's own values.
+        """
+        content = source_candidates.program(self.recorded, exact=True)
+        made_up = source_candidates.program(self.recorded)
+        if content is None or made_up is None or content.body() == made_up.body():
+            return None
+        found = self.ask.first(self._shown(content))
+        if found is not None:
+            self.progress.note(
+                "made-up values do not show the failure: the repro keeps those of tensors of at"
+                " most 16 small whole numbers, which are yours"
+            )
+        return found
+
+    def _reduce(self, seed: Candidate) -> Candidate:
+        if isinstance(seed.content, Graph):
+            reduced = rounds.reduce_graph(seed, self.ask)
+        else:
+            reduced = source_candidates.reduce_source(seed, self.ask)
+        if self.backend is not None:
+            self.others.listening = (
+                False  # a backend that we have mutilated has failures of its own
+            )
+            reduced = source_candidates.reduce_backend(reduced, self.backend, self.ask)
+            self.others.listening = True
+        return reduced
