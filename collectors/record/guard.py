@@ -60,6 +60,8 @@ _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)/(?:fd|mem|task|environ|maps|root)")
 #: Modules that hand a frame or a socket of somebody else's on to who asks.
 _GO_BETWEENS = tuple(_LIBRARY + name for name in ("inspect.py", "traceback.py", "socket.py"))
+#: Functions of torch that torch itself replaces: `torch/_dynamo/__init__.py`, when it is imported.
+_REPLACED_BY_TORCH = {"manual_seed"}
 #: Seconds between two looks at what a program may have replaced, where nothing is sent.
 _PAUSE = 0.05
 
@@ -93,8 +95,9 @@ def install(channel: Channel, folder: str, key: str) -> None:
         try:
             if event == LOOK or event in ("exec", "import") and clock() - looked[0] > _PAUSE:
                 looked[0] = clock()
-                if replaced():
-                    tell("functions that the recorder uses")
+                name = replaced()
+                if name is not None:
+                    tell("the recorder's function " + name)
             what = judge(event, args)
             if what is not None:
                 tell(what)
@@ -158,15 +161,16 @@ def _judging(folder: str) -> Callable[[str, Tuple[Any, ...]], Optional[str]]:
     return judge
 
 
-def _watch_functions() -> Callable[[], bool]:
-    """What tells whether functions of the recorder, or those that it and its comparisons use, are
-    no longer what they were when they were first seen.
+def _watch_functions() -> Callable[[], Optional[str]]:
+    """What names a function of the recorder, or one that it and its comparisons use, that is no
+    longer what it was when it was first seen; None where there is none.
     """
     import json
 
     found: Dict[Tuple[int, str], Tuple[Any, Any]] = {}
     seen: Set[str] = set()
     modules, package, own_functions = sys.modules, _PACKAGE, _functions
+    folder = FOLDER
     used = _names_used()
     for owner, names in (
         (json, ("dumps", "loads")),
@@ -181,10 +185,16 @@ def _watch_functions() -> Callable[[], bool]:
     def note(owner: Any, name: str, value: Any) -> None:
         found.setdefault((id(owner), name), (owner, value))
 
-    def replaced() -> bool:
-        for (_, name), (owner, value) in list(found.items()):
-            if getattr(owner, name, None) is not value:
-                return True
+    def replaced() -> Optional[str]:
+        for key, (owner, value) in list(found.items()):
+            now = getattr(owner, key[1], None)
+            if now is value:
+                continue
+            if not (
+                isinstance(now, types.FunctionType) and now.__code__.co_filename.startswith(folder)
+            ):
+                return key[1]
+            found[key] = owner, now  # the recorder watches torch.compile by putting its own there
         torch = modules.get("torch")
         if torch is not None and "torch" not in seen and hasattr(torch, "compile"):
             seen.add("torch")
@@ -197,7 +207,7 @@ def _watch_functions() -> Callable[[], bool]:
             seen.add(name)
             for owner, attribute, value in own_functions(modules[name]):
                 note(owner, attribute, value)
-        return False
+        return None
 
     replaced()
     return replaced
@@ -225,4 +235,4 @@ def _names_used() -> List[str]:
         if file.endswith(".py"):
             with open(os.path.join(folder, file), encoding="utf-8") as source:
                 names.update(re.findall(r"\.([a-z_]\w+)\(", source.read()))
-    return sorted(names)
+    return sorted(names - _REPLACED_BY_TORCH)

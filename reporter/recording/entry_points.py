@@ -184,7 +184,7 @@ def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
     if facts["nodes"] != 1:
         raise UsageError(
             f"the processes of one node can be watched, and {module} is asked for"
-            f" {facts['nodes']}; give --nnodes 1"
+            f" {facts['nodes']} nodes; give --nnodes 1"
         )
     if not facts["python"]:
         raise UsageError("with --no-python another program is started, which cannot be watched")

@@ -76,7 +76,7 @@ _MADE = {"by exec": 'names["{exec_class}"]', "from a module": "{helper_class}"}
     pytest.param(1, "create", "inductor", "by exec", marks=pytest.mark.slow),
     (2, "create", "dynamo", "from a module"),
     pytest.param(3, "anonymize", "inductor", "by exec", marks=pytest.mark.slow),
-    (4, "create", "invalid", "by exec"),
+    pytest.param(4, "create", "invalid", "by exec", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_no_canary_leaves(
     seed: int, verb: str, layer: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

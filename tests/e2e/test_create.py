@@ -106,6 +106,7 @@ def test_spawned_workers_lead_to_the_same_report(tmp_path: Path) -> None:
     assert spawn.document["repro"]["candidates"] == fork.document["repro"]["candidates"]
 
 
+@pytest.mark.slow
 def test_a_release_that_cannot_be_had_costs_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

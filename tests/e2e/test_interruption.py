@@ -20,7 +20,9 @@ from tests.support.scripts import script, text
 from tests.support.waiting import PATIENCE, until
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_an_interrupted_run_is_resumed(how: signal.Signals, tmp_path: Path) -> None:
     program = tmp_path / "script.py"
     program.write_text(text("toy"))

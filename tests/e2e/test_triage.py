@@ -31,6 +31,7 @@ def a_sandbox() -> None:
     needs_bubblewrap()
 
 
+@pytest.mark.slow
 def test_a_failure_of_dynamo_is_judged_in_the_sandbox(tmp_path: Path) -> None:
     """No compiler is needed for this one, so it is the quickest that goes all the way."""
     text = (ISSUES / "weakref_tag.md").read_text()

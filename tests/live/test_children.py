@@ -21,8 +21,8 @@ def diagnosed(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, 
     ("name", "kind", "layer"),
     [
         ("wrong_in_one", "wrong_result", "backend"),
-        ("dies_in_one", "process_death", "backend"),
-        ("collective_inside", "not_reproduced", "none"),
+        pytest.param("dies_in_one", "process_death", "backend", marks=pytest.mark.slow),
+        pytest.param("collective_inside", "not_reproduced", "none", marks=pytest.mark.slow),
     ],
 )
 def test_the_process_whose_call_fails_is_found_and_a_collective_is_no_failure(

@@ -34,11 +34,11 @@ REACHES = [
     ("def f(): pass\nf.__code__ = (lambda: 1).__code__", "the code of a function"),
     ("import os; compile('1', os.__file__, 'exec')", "code under the name of another file"),
     ("import os; os.kill(os.getppid(), 0)", "the signals of another process"),
-    ("import json; json.dumps = lambda *a, **k: '{}'", "functions that the recorder uses"),
+    ("import json; json.dumps = lambda *a, **k: '{}'", "the recorder's function dumps"),
     (
         "import sys\n"
         "sys.modules['_bugreport_collectors.record.recorder'].Recorder._before = None",
-        "functions that the recorder uses",
+        "the recorder's function _before",
     ),
     (
         "import os\n"

@@ -128,6 +128,7 @@ def test_the_temporary_folder_of_who_asked_first_may_go(tmp_path: Path) -> None:
     assert Path(headers).is_relative_to(interpreter.session())
 
 
+@pytest.mark.slow
 def test_a_variable_that_torch_reads_at_import_is_heeded() -> None:
     code = "import torch._inductor.config as c; print(c.fx_graph_cache, c.compile_threads)"
     env = {

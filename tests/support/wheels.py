@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+#: The commit that they say they were built from.
+COMMIT = "c0ffee" * 6 + "c0ff"
+
 
 def make_wheel(folder: Path, name: str, version: str, code: str = "") -> Path:
     """A pure wheel with one module whose text is `code`; the module knows its version."""
@@ -17,7 +20,7 @@ def make_wheel(folder: Path, name: str, version: str, code: str = "") -> Path:
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}/__init__.py": f"__version__ = {version!r}\n{code}",
-        f"{name}/version.py": "git_version = 'c0ffee'\n",
+        f"{name}/version.py": f"git_version = {COMMIT!r}\n",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }

@@ -44,7 +44,10 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshRuns]:
         yield runs
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == "compiled" else n for n in PROGRAMS],
+)
 def test_a_fork_ends_as_a_cold_process_does(fresh: FreshRuns, name: str) -> None:
     cold, again = (run(PROGRAMS[name], PATIENCE) for run in (fresh.cold, fresh.again))
     assert facts(again) == facts(cold)
