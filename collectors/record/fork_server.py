@@ -71,6 +71,8 @@ _LEFT: List[Any] = []  # closing them would write what they hold
 #: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have
 #: a hundred of them.
 _MOST_OF_LOG = 30_000
+#: Exit status of a fork that could not write its answer, as on a full disk; `EX_IOERR` of sysexits.
+_UNWRITTEN = 74
 
 
 class _Child:
@@ -143,10 +145,12 @@ class ForkServer:
         limit = time.monotonic() + request["timeout"]
         pid = os.fork()
         if pid == 0:
+            status = _UNWRITTEN
             try:
                 self._child(request, path)
+                status = 0
             finally:
-                os._exit(0)
+                os._exit(status)
         self.children[pid] = _Child(request["id"], path, limit, request["timeout"])
 
     def _child(self, request: CallRequest, path: str) -> None:
@@ -208,11 +212,11 @@ class ForkServer:
             name = signal.Signals(os.WTERMSIG(status)).name
             return {"outcome": "died", "signal": name, "detail": self._log(child)}
         answer = load_answer(child.path)
-        return answer or {
-            "outcome": "died",
-            "signal": "exit {}".format(os.WEXITSTATUS(status)),
-            "detail": self._log(child),
-        }
+        if answer is not None:
+            return answer
+        code = os.WEXITSTATUS(status)
+        lost = "its answer could not be written" if code == _UNWRITTEN else "exit {}".format(code)
+        return {"outcome": "died", "signal": lost, "detail": self._log(child)}
 
     def _log(self, child: _Child) -> str:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))

@@ -9,6 +9,7 @@ reproduced.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -37,6 +38,8 @@ from reporter.diagnose.no_finding import script_failed, stated_limit, without_fi
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
 
+#: How a process that a call ends is said to end; anything else is the machine's fault.
+_ENDINGS = ("SIG", "exit ")
 #: Exceptions that say the machine lacks a compiler, not that the compiler has a bug.
 _TOOLCHAIN = frozenset(("InvalidCxxCompiler",))
 #: What torch raises instead of compiling again, because the program has asked for that.
@@ -104,6 +107,12 @@ def _verdict(climber: Climber) -> Diagnosis:
     if finding.compiler == Compiler.EAGER:
         returned = finding.symptom == Symptom.DIFFERS
         return judge_value(climber) if returned else judge_operator(climber)
+    ending = eager.signal or ""
+    if eager.outcome == RungOutcome.DIED and not ending.startswith(_ENDINGS):
+        raise CannotJudgeError(
+            f"a repetition of the call in eager mode ended without an answer ({ending}); look"
+            f" whether there is room in {tempfile.gettempdir()}, or set TMPDIR to a folder that has"
+        )
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))

@@ -66,6 +66,13 @@ def test_a_program_that_does_not_survive_eager_is_invalid(
     assert found.cited == (EAGER,) and "compiled" not in live_call.measured()
 
 
+@pytest.mark.parametrize("ending", ["its answer could not be written", "fork server lost"])
+def test_an_answer_that_the_machine_lost_says_nothing_of_the_program(ending: str) -> None:
+    lost = {"outcome": "died", "signal": ending}
+    with pytest.raises(CannotJudgeError, match=f"without an answer .{ending}"):
+        verdict({**both(raises()), EAGER: lost}, "raised")
+
+
 @pytest.mark.parametrize("symptom", ["raised", "hang"])
 def test_where_eager_raises_too_the_program_is_invalid(symptom: str) -> None:
     found, _ = verdict({**both(raises()), EAGER: raises("TypeError", "odd")}, symptom)
