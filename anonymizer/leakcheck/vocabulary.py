@@ -76,8 +76,8 @@ class NameParts:
         return re.search(rf"(?:^|_){part}(?:_|$)", self._names, re.MULTILINE) is not None
 
 
-# What Python's documents and torch's give a meaning to and no built-in type has. A name of this form
-# that nobody defines is the program's own.
+# What Python's documents and torch's give a meaning to and no built-in type has. A name of this
+# form that nobody defines is the program's own.
 _DUNDERS = """
     abs add aenter aexit aiter all and anext annotations array array_interface array_priority
     array_struct array_ufunc array_function array_wrap author await bases bool bytes builtins
@@ -92,7 +92,8 @@ _DUNDERS = """
     orig_class package parameters path pos post_init pow prepare qualname radd rand rdivmod reduce
     reduce_ex replace repr reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift
     rshift rsub rtruediv rxor self set set_name setattr setitem setstate signature slots spec
-    static_attributes str sub subclasscheck subclasshook tensor_flatten tensor_unflatten text_signature
+    static_attributes str sub subclasscheck subclasshook tensor_flatten tensor_unflatten
+     text_signature
     torch_dispatch torch_function traceback trunc truediv type_params version weakref wrapped xor
     """.split()
 

@@ -18,7 +18,8 @@ _Plain = Callable[[ast.Call], "ast.expr | None"]
 def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     """The same program on plainer inputs: all ones, all counted, then one input after another.
 
-    Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and gradients stay.
+    Nothing where no input is random or a list of whole numbers. Sizes, dtypes, layouts and
+    gradients stay.
     """
     tree = _parse(body)
     count = sum(_is_random(node) for node in ast.walk(tree))

@@ -1,8 +1,8 @@
 """The thread-local and global state a compiled call runs under, and the tensors it can reach.
 
 A fork server runs in a new thread, where torch's thread-local switches are back at their defaults;
-`capture` reads them before the fork and `apply_state` restores them, so a rung sees exactly what the
-user's call saw.
+`capture` reads them before the fork and `apply_state` restores them, so a rung sees exactly what
+the user's call saw.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The graphs inside of a graph: branches, steps of loops and regions that a higher-order operator is
-given.
+"""The graphs inside of a graph: branches, steps of loops and regions that a higher-order operator
+is given.
 
 Each is a program of its own, which takes what one run of it takes. What fails inside of it often
 fails without the operator around it, too.

@@ -19,7 +19,7 @@ from ..protocol import TritonFacts
 
 
 def pip_packages() -> Dict[str, str]:
-    """Packages that this interpreter imports from, by normalised name; the first on its path wins."""
+    """Packages that this interpreter imports, by normalised name; the first on its path wins."""
     found: Dict[str, str] = {}
     for item in metadata.distributions():
         with contextlib.suppress(Exception):

@@ -28,12 +28,12 @@ from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import decide
-from reporter.triage.extract import Refusal, devices, extract
 from reporter.triage.flow import RUN_SECONDS, lacks
+from reporter.triage.reading.extract import Refusal, devices, extract
+from reporter.triage.reading.stated import read_stated
+from reporter.triage.reading.thread import Thread, fetch, read_file
 from reporter.triage.result import Status
 from reporter.triage.service import show
-from reporter.triage.stated import read_stated
-from reporter.triage.thread import Thread, fetch, read_file
 from reporter.triage.verdict import Judged, judge
 
 #: Files that hold an issue: its text, or what `gh issue view --json` writes.

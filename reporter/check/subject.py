@@ -24,7 +24,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, of_assertion
 from reporter.report.sections import Report, read_report
-from reporter.triage.stated import Raised, Stated
+from reporter.triage.reading.stated import Raised, Stated
 
 _REPORT, _REPRO = "report.json", "repro.py"
 

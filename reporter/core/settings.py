@@ -114,8 +114,8 @@ class ProgramOptions(InterpreterOptions):
     """The program to look at.
 
     `script` stays as it was typed, because the program sees it as `sys.argv[0]`. `untrusted` is
-    told how the run of a stranger's program ended, and what of its recorder it reached for. `resume`,
-    absolute, is the folder of an interrupted run, which needs no program any more.
+    told how the run of a stranger's program ended, and what of its recorder it reached for.
+    `resume`, absolute, is the folder of an interrupted run, which needs no program any more.
     """
 
     script: Path | None = None

@@ -1,9 +1,9 @@
 """What excuses a difference: each excuse with its measurement, and what it may explain.
 
-They are asked in groups (`OF_EAGER`, `OF_EXCEPTIONS`, `OF_RANDOM_NUMBERS`, `OF_VALUES`), each in its
-order; `EXCUSES` joins them for the reference. An excuse counts only if it explains everything that
-differs: a measurement that moves values says nothing of a dtype, a stride or an alias, and of a
-shape only where eager's own shape moves with it. The documentation shows this table.
+They are asked in groups (`OF_EAGER`, `OF_EXCEPTIONS`, `OF_RANDOM_NUMBERS`, `OF_VALUES`), each in
+its order; `EXCUSES` joins them for the reference. An excuse counts only if it explains everything
+that differs: a measurement that moves values says nothing of a dtype, a stride or an alias, and of
+a shape only where eager's own shape moves with it. The documentation shows this table.
 """
 
 from __future__ import annotations

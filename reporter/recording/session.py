@@ -87,12 +87,12 @@ class Watching:
 
     `timeout` is the script's own limit in seconds, from its start or its last sign of life: a call
     of something compiled, or a word. `longest` is for the whole script. With `guarded` the program
-    is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the first
-    ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that many
-    runs of the program at a time answer what is asked. With `gpu`, none of them is started before
-    it is needed while the program itself holds memory there. With `operators` the calls of torch's
-    own functions are looked at, too. `child` is the number of the process that is watched in place
-    of the program that starts it.
+    is a stranger's, and what it reaches for is noted. `every_call` compares all calls, else the
+    first ones of each callable and then ever fewer. With `reruns` above 0 nothing is forked: that
+    many runs of the program at a time answer what is asked. With `gpu`, none of them is started
+    before it is needed while the program itself holds memory there. With `operators` the calls of
+    torch's own functions are looked at, too. `child` is the number of the process that is watched
+    in place of the program that starts it.
     """
 
     timeout: float

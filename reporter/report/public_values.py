@@ -50,7 +50,8 @@ _PROCESSOR_NUMBER = re.compile(
     r"|(?:i[3579]|m[357]|[EDWNM]|w[3579]|[xX][57])?\d?-?\d{1,5}[A-Z]{0,2}\d{0,2}[A-Z]?\+?"
 )
 DEVICE_WORDS = frozenset("""
-    NVIDIA Tesla GeForce RTX GTX Quadro TITAN Titan Xp Ti SUPER Super Laptop GPU Graphics Ada Generation
+    NVIDIA Tesla GeForce RTX GTX Quadro TITAN Titan Xp Ti SUPER Super Laptop GPU Graphics Ada
+    Generation
     Blackwell Workstation Server Edition Max-Q Design with PCIe PCIE NVL MIG GRID Jetson Orin
     Xavier AGX Thor Superchip AMD Instinct Radeon Pro PRO RX XT XTX Intel(R) Arc(TM) Data Center
     Max Flex Series gfx
@@ -69,7 +70,8 @@ VECTOR_WORDS = frozenset("""
     """.split())
 #: Instruction sets as torch and Inductor name them.
 ISA_WORDS = VECTOR_WORDS | frozenset("""
-    DEFAULT NO AVX AVX2 AVX512 AVX512_VNNI VSX Z VECTOR ZVECTOR SVE SVE128 SVE256 avx512 zvector neon
+    DEFAULT NO AVX AVX2 AVX512 AVX512_VNNI VSX Z VECTOR ZVECTOR SVE SVE128 SVE256 avx512 zvector
+    neon
     sve256 sve128 none
     """.split())
 #: As `CPU_VENDOR` of cpuinfo says it; on other processors it is a number.

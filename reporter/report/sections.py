@@ -130,7 +130,7 @@ class AuditSummary(Section, frozen=True):
 
 
 class ReleaseRow(Section, frozen=True, kw_only=True):
-    """What the finished repro did on another release; `git` is the commit that it was built from."""
+    """What the finished repro did on another release, which was built from the commit `git`."""
 
     torch: str
     outcome: CheckOutcome

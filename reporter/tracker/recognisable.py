@@ -1,5 +1,5 @@
-"""What of a program stays visible in its report, on one screen: who knows the program could recognise
-it by that.
+"""What of a program stays visible in its report, on one screen: who knows the program could
+recognise it by that.
 """
 
 from __future__ import annotations

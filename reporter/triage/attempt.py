@@ -17,7 +17,7 @@ from reporter.execution.control import VARIABLE
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, SandboxResult, prepare
 from reporter.tracker.plain_text import plain
-from reporter.triage.stated import Match, Stated, compare, exceptions, pick_exception
+from reporter.triage.reading.stated import Match, Stated, compare, exceptions, pick_exception
 
 AttemptOutcome = Literal["passes", "fails", "dies", "hangs", "stopped", "cannot_judge"]
 SEED = "/seed"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from reporter.triage.extract import devices
+from reporter.triage.reading.extract import devices
 
 _MOVED = re.compile(r"^(?:cuda|xpu|mps|hpu)(?::\d+)?$")
 #: Calls that only keep an accelerator's house, and do nothing without one.

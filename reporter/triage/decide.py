@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from reporter.core.kinds import CRASHES, RIGHT_BUT_SLOW, SILENT, Kind, assert_never
 from reporter.triage.attempt import Attempts
 from reporter.triage.observers import disagreement
+from reporter.triage.reading.stated import Sort, Stated
 from reporter.triage.result import Status
-from reporter.triage.stated import Sort, Stated
 from reporter.triage.verdict import Judged
 
 _FAILURES: Mapping[Sort, frozenset[Kind]] = {

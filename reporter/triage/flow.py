@@ -21,12 +21,12 @@ from reporter.triage.answer import comment, suggest_labels
 from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
-from reporter.triage.extract import Refusal, Repro, devices, extract
 from reporter.triage.observers import ends_otherwise
+from reporter.triage.reading.extract import Refusal, Repro, devices, extract
+from reporter.triage.reading.stated import Stated, read_stated
+from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
-from reporter.triage.stated import Stated, read_stated
-from reporter.triage.thread import Thread
 from reporter.triage.verdict import Judged, judge
 
 _HAS = """

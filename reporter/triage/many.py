@@ -20,8 +20,8 @@ from reporter.tracker.place import IssueAddress, Repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.triage.flow import Says, TriageRequest, triage
+from reporter.triage.reading.thread import fetch
 from reporter.triage.result import SCHEMA_VERSION
-from reporter.triage.thread import fetch
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def _other_end(ran: Attempts, judged: Judged) -> str | None:
     account = judged.account
     if ends_otherwise(ran, judged):
         alone = " or ".join(sorted({_end(attempt.exit) for attempt in ran.attempts}))
-        return f"alone the program ends with {alone}, and beside its recorder with {_end(account.exit)}"
+        beside = _end(account.exit)
+        return f"alone the program ends with {alone}, and beside its recorder with {beside}"
     is_exit = account.exit is not None and account.exit >= 0
     if is_exit and account.said is not None and account.said % 256 != account.exit:
         return (

@@ -13,9 +13,9 @@ from reporter.core.plain import Json
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.tracker.plain_text import plain_line
 from reporter.triage.attempt import Attempts
-from reporter.triage.extract import Refusal, Repro
-from reporter.triage.stated import Stated
-from reporter.triage.thread import Thread
+from reporter.triage.reading.extract import Refusal, Repro
+from reporter.triage.reading.stated import Stated
+from reporter.triage.reading.thread import Thread
 from reporter.triage.verdict import Judged
 
 Status = Literal[

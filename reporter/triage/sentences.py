@@ -41,8 +41,8 @@ _SENTENCES: Mapping[Kind, str] = {
     Kind.INVALID_PROGRAM: "The program fails without the compiler, too.",
     Kind.NONDETERMINISTIC: "Eager mode does not give the same result twice.",
     Kind.RNG: "With fallback_random, which draws random numbers as eager mode does, both agree.",
-    Kind.PRECISION_CAST: "With emulate_precision_casts, which rounds as eager mode does, both agree.",
-    Kind.ROUNDING: "The compiled result differs from eager mode's by no more than rounding explains.",
+    Kind.PRECISION_CAST: "With emulate_precision_casts, which rounds as eager does, both agree.",
+    Kind.ROUNDING: "The compiled result differs from eager's by no more than rounding explains.",
     Kind.ILL_CONDITIONED: (
         "Moving the inputs by one unit in the last place moves eager mode's own result as far."
     ),

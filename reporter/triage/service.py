@@ -14,12 +14,12 @@ from reporter.sandbox import bubblewrap
 from reporter.tracker.place import IssueAddress, parse_issue, parse_repository
 from reporter.tracker.preview import Prompt
 from reporter.tracker.session import TrackerSession
-from reporter.triage.extract import Refusal, Repro, extract
 from reporter.triage.flow import TriageRequest, places, triage
 from reporter.triage.many import Many, search
 from reporter.triage.posting import post
+from reporter.triage.reading.extract import Refusal, Repro, extract
+from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
 from reporter.triage.result import Triage
-from reporter.triage.thread import LARGEST, Thread, fetch, read_file, read_text
 
 
 @dataclass(frozen=True)

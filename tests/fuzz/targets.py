@@ -22,10 +22,10 @@ from reporter.core.errors import BugreportError
 from reporter.environments.index import _wheel
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from reporter.report.sections import read_report
-from reporter.triage.blocks import blocks, prose
-from reporter.triage.extract import extract
-from reporter.triage.stated import exceptions, read_stated
-from reporter.triage.thread import Thread, read_text
+from reporter.triage.reading.blocks import blocks, prose
+from reporter.triage.reading.extract import extract
+from reporter.triage.reading.stated import exceptions, read_stated
+from reporter.triage.reading.thread import Thread, read_text
 from reporter.triage.verdict import read as read_verdict
 from tests.support.places import DATA
 

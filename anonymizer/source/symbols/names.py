@@ -135,8 +135,8 @@ class PublicNames:
 
         Returns:
             What torch or Python gives a meaning to as it is, parts of torch's names too, equations
-            with letters in the order of the alphabet, attributes and parameters by their public names, anything else as `text1`,
-            ….
+            with letters in the order of the alphabet, attributes and parameters by their public
+            names, anything else as `text1`, ….
         """
         known = self.attributes | self.parameters
         if value in INTERFACE_STRINGS and value not in known:

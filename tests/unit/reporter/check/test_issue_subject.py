@@ -12,7 +12,7 @@ from reporter.check.issue_subject import is_issue, judge_issue, subject_of_threa
 from reporter.check.work import Task
 from reporter.core.errors import CannotJudgeError
 from reporter.environments.release import Release
-from reporter.triage.thread import read_file
+from reporter.triage.reading.thread import read_file
 from tests.support.github.submitter import RecordedPrompt
 from tests.support.places import DATA
 

@@ -11,12 +11,12 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.tracker.duplicates import PossibleDuplicate
 from reporter.triage.answer import ALLOWED, comment, suggest_labels
 from reporter.triage.attempt import Attempt, Attempts
-from reporter.triage.blocks import blocks
 from reporter.triage.decide import best, decide
-from reporter.triage.extract import Repro
+from reporter.triage.reading.blocks import blocks
+from reporter.triage.reading.extract import Repro
+from reporter.triage.reading.stated import Raised, Stated, compare, exceptions, read_stated
+from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Minimal, Triage
-from reporter.triage.stated import Raised, Stated, compare, exceptions, read_stated
-from reporter.triage.thread import Post, Thread
 from reporter.triage.verdict import Judged, read
 
 LOWERING = "LoweringException: AssertionError: index_expr of 7 dims expected"

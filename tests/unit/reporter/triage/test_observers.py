@@ -10,11 +10,11 @@ from reporter.core.kinds import Kind, Layer
 from reporter.triage.answer import comment
 from reporter.triage.attempt import Attempt, Attempts
 from reporter.triage.decide import decide
-from reporter.triage.extract import Refusal, Repro
+from reporter.triage.reading.extract import Refusal, Repro
+from reporter.triage.reading.stated import Stated
+from reporter.triage.reading.thread import Post, Thread
 from reporter.triage.result import Triage
 from reporter.triage.sentences import Errors, describe
-from reporter.triage.stated import Stated
-from reporter.triage.thread import Post, Thread
 from reporter.triage.verdict import Account, Judged, read
 
 WRONG = Stated("wrong")

@@ -16,7 +16,7 @@ import textwrap
 import warnings
 from dataclasses import dataclass
 
-from reporter.triage.blocks import Block
+from reporter.triage.reading.blocks import Block
 
 _PYTHON = frozenset(
     {

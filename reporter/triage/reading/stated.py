@@ -13,9 +13,9 @@ from typing import Literal
 
 from reporter.core.kinds import assert_never
 from reporter.core.signature import normalise
-from reporter.triage.blocks import blocks
-from reporter.triage.extract import words_of
-from reporter.triage.thread import Thread
+from reporter.triage.reading.blocks import blocks
+from reporter.triage.reading.extract import words_of
+from reporter.triage.reading.thread import Thread
 
 Sort = Literal["raises", "wrong", "dies", "hangs", "unknown"]
 Match = Literal["same", "different", "unclear"]

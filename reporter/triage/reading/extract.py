@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from reporter.triage.blocks import Block, blocks, prose
-from reporter.triage.code import IssueProgram, join, program
-from reporter.triage.safety import Flag, flags
-from reporter.triage.thread import Thread
+from reporter.triage.reading.blocks import Block, blocks, prose
+from reporter.triage.reading.code import IssueProgram, join, program
+from reporter.triage.reading.safety import Flag, flags
+from reporter.triage.reading.thread import Thread
 
 #: Headings under which forms ask for what is not the repro.
 _ELSEWHERE = re.compile(

@@ -13,13 +13,13 @@ import pytest
 
 from reporter.core.errors import UsageError
 from reporter.core.safety import TABLE, dangers
-from reporter.triage.blocks import Block, blocks
-from reporter.triage.code import program
 from reporter.triage.cpu_port import on_cpu
-from reporter.triage.extract import Refusal, Repro, devices, extract
-from reporter.triage.safety import flags
-from reporter.triage.stated import read_stated
-from reporter.triage.thread import Post, Thread, read_file, read_text
+from reporter.triage.reading.blocks import Block, blocks
+from reporter.triage.reading.code import program
+from reporter.triage.reading.extract import Refusal, Repro, devices, extract
+from reporter.triage.reading.safety import flags
+from reporter.triage.reading.stated import read_stated
+from reporter.triage.reading.thread import Post, Thread, read_file, read_text
 from tests.support.places import DATA
 
 ISSUES = DATA / "issues"

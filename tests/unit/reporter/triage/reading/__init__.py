@@ -1,0 +1,1 @@
+"""The tests of `reporter.triage`, by module."""
