@@ -10,8 +10,8 @@ REPORT ?= build/demo-report
 TESTS ?=
 LINTED := reporter anonymizer templates collectors tests bench examples docs tools
 
-.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-onnx test-gpu \
-	test-faults test-lowest fuzz coverage mutants lint docs bench dist-check licences clean
+.PHONY: demo test test-unit test-live test-e2e test-slow test-matrix test-releases test-models test-onnx test-triton \
+	test-gpu test-faults test-lowest fuzz coverage mutants lint docs bench dist-check licences clean
 
 # The installation is repeated only when the declared dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -30,13 +30,13 @@ test: $(VENV)/installed
 	$(BIN)/python -m pytest $(TESTS)
 
 test-unit: $(VENV)/installed
-	$(BIN)/python -m pytest -m unit $(or $(TESTS),tests/unit)
+	$(BIN)/python -m pytest $(or $(TESTS),tests/unit)
 
 test-live: $(VENV)/installed
-	$(BIN)/python -m pytest -m "live and not slow and not matrix" $(or $(TESTS),tests/live)
+	$(BIN)/python -m pytest $(or $(TESTS),tests/live)
 
 test-e2e: $(VENV)/installed
-	$(BIN)/python -m pytest -m "e2e and not slow" $(or $(TESTS),tests/e2e)
+	$(BIN)/python -m pytest $(or $(TESTS),tests/e2e)
 
 # The rest takes longer, or needs what not every machine has (see CONTRIBUTING.md).
 test-slow: $(VENV)/installed
@@ -53,6 +53,11 @@ test-models: $(VENV)/installed
 
 test-onnx: $(VENV)/installed
 	$(BIN)/python -m pytest -m onnx $(TESTS)
+
+# Triton in a folder of its own: other tests hold what is said without one.
+test-triton: $(VENV)/installed
+	test -d build/triton || $(BIN)/pip install --quiet --target build/triton 'triton>=3'
+	PYTHONPATH=build/triton $(BIN)/python -m pytest -m triton $(TESTS)
 
 test-gpu: $(VENV)/installed
 	$(BIN)/python -m pytest -m gpu $(TESTS)

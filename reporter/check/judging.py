@@ -36,6 +36,8 @@ _NO_COMPILER = re.compile(
     r" found"
 )
 _NOT_THERE = ("ImportError", "ModuleNotFoundError")
+#: A package beside torch that torch itself or the repro would import, such as onnxscript.
+_NO_PACKAGE = re.compile(r"^No module named '(?!torch\b|functorch\b)")
 #: What Python says of a name that torch does not have, and torch of a setting; other attributes are
 #: the program's own.
 _LACKS = re.compile(
@@ -120,8 +122,12 @@ def _excuse(
     lacks = answer.exception in _NOT_THERE or (
         answer.exception == "AttributeError" and _LACKS.search(answer.first_line)
     )
-    needs = answer.outcome == "broken" or (lacks and _is_from_the_text(answer.frames))
-    return f"the repro needs what this torch does not have ({_short(said)})" if needs else None
+    alone = answer.exception in _NOT_THERE and _NO_PACKAGE.search(answer.first_line)
+    needs = answer.outcome == "broken" or alone or (lacks and _is_from_the_text(answer.frames))
+    if not needs:
+        return None
+    lacking = "environment" if alone else "torch"
+    return f"the repro needs what this {lacking} does not have ({_short(said)})"
 
 
 def _is_from_the_text(frames: Sequence[FailureFrame]) -> bool:

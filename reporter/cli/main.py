@@ -88,10 +88,18 @@ def _run_command(verb: str, argv: list[str]) -> int:
     if verb in RUNS_SCRIPT:
         argv = parameters.end_own_options(argv)
     return shell.guard(
-        lambda: _parser(verb)(argv),
+        lambda: _work(verb, argv),
         as_json=parameters.wants_json(argv),
         help_of=f"bugreport {verb}",
     )
+
+
+def _work(verb: str, argv: list[str]) -> object:
+    from reporter.execution.temporary import own_temporary_folder
+
+    parse = _parser(verb)
+    with own_temporary_folder():
+        return parse(argv)
 
 
 def _parser(verb: str) -> Callable[[list[str]], object]:

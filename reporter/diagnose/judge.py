@@ -9,7 +9,6 @@ reproduced.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -36,6 +35,7 @@ from reporter.diagnose.measuring import (
 )
 from reporter.diagnose.no_finding import script_failed, stated_limit, without_finding
 from reporter.diagnose.verdict import Diagnosis
+from reporter.execution.temporary import shared_temporary_folder
 from reporter.recording.findings import Finding, Recording
 
 #: How a process that a call ends is said to end; anything else is the machine's fault.
@@ -111,7 +111,7 @@ def _verdict(climber: Climber) -> Diagnosis:
     if eager.outcome == RungOutcome.DIED and not ending.startswith(_ENDINGS):
         raise CannotJudgeError(
             f"a repetition of the call in eager mode ended without an answer ({ending}); look"
-            f" whether there is room in {tempfile.gettempdir()}, or set TMPDIR to a folder that has"
+            f" whether there is room in {shared_temporary_folder()}, or set TMPDIR to a folder that has"
         )
     if eager.outcome in (RungOutcome.DIED, RungOutcome.TIMEOUT):
         summary = f"Eager alone does not survive the call: {eager.detail or eager.outcome}."

@@ -435,10 +435,11 @@ class WorkerPool:
             if descriptor in self._selector.get_map():
                 self._selector.unregister(descriptor)
         os.close(process.requests)  # the worker kills its candidates when its requests end
-        try:
-            process.popen.wait(2.0)
-        except subprocess.TimeoutExpired:
-            pass
+        if process.ready:  # one that still starts has none, and would not look
+            try:
+                process.popen.wait(2.0)
+            except subprocess.TimeoutExpired:
+                pass
         kill_group(process.popen.pid)
         process.popen.wait()
         METER.add(-process.cpu)  # now the system counts it

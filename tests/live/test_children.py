@@ -20,7 +20,7 @@ def diagnosed(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, 
 @pytest.mark.parametrize(
     ("name", "kind", "layer"),
     [
-        ("wrong_in_one", "wrong_result", "backend"),
+        pytest.param("wrong_in_one", "wrong_result", "backend", marks=pytest.mark.slow),
         pytest.param("dies_in_one", "process_death", "backend", marks=pytest.mark.slow),
         pytest.param("collective_inside", "not_reproduced", "none", marks=pytest.mark.slow),
     ],

@@ -27,6 +27,6 @@ def test_the_whole_model_is_proved_and_fails_in_other_releases(
     env: str, name: str, tmp_path: Path, release_python: Callable[[str], Path]
 ) -> None:
     python = release_python(env)
-    created = anonymize(text(name), tmp_path, python)
+    created = anonymize(text(name), tmp_path, python=python)
     check_report(created, python, SECRETS.get(name))
     check_proved(created)

@@ -9,12 +9,14 @@ from tests.support import interpreter
 from tests.support.created import Created, bugreport
 
 
-def anonymize(text: str, folder: Path, python: Path | None = None) -> Created:
-    """The whole command on a script, in a folder of its own; by default in the warm interpreter."""
+def anonymize(text: str, folder: Path, *more: str, python: Path | None = None) -> Created:
+    """The command with more options on a script, in a folder of its own; by default in the warm
+    interpreter.
+    """
     (folder / "script.py").write_text(text)
     done = bugreport(
         "anonymize", "--json", "--no-input", "--python", python or interpreter.WARM,
-        "-o", folder / "report", folder / "script.py", cwd=folder,
+        "-o", folder / "report", *more, folder / "script.py", cwd=folder,
     )  # fmt: skip
     return Created(done.returncode, json.loads(done.stdout), done.stderr, folder / "report")
 

@@ -4,7 +4,6 @@ private ones in their place.
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import re
@@ -139,7 +138,7 @@ def test_the_rest_is_the_same_with_the_private_operation_in_place(make: Any) -> 
     assert not re.search("zorb", found.text, re.IGNORECASE)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
+@pytest.mark.triton
 def test_a_triton_kernel_gets_a_stand_in(tmp_path: Path) -> None:
     done = subprocess.run(
         [interpreter.COLD, script("stand_ins/triton_kernel"), ROOT],

@@ -276,13 +276,7 @@ def test_a_fresh_process_can_describe_the_failure() -> None:
     assert answer.failure is not None and answer.failure["exception"] == "ValueError"
 
 
-SPAWNED = [
-    "segfault",
-    *(
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in ("own error", "cannot judge", "syntax", "main module")
-    ),
-]
+SPAWNED = ("segfault", "own error", "cannot judge", "syntax", "main module")
 
 
 @pytest.fixture(scope="module")
@@ -296,6 +290,7 @@ def spawning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPAWNED)
 def test_a_spawned_worker_answers_the_same(spawning: WorkerPool, name: str) -> None:
     program, outcome, signal_name, code, _ = ENDINGS[name]
@@ -305,7 +300,7 @@ def test_a_spawned_worker_answers_the_same(spawning: WorkerPool, name: str) -> N
 
 def test_the_process_made_ready_beside_a_candidate_outlives_it(spawning: WorkerPool) -> None:
     """PDEATHSIG follows the thread that started a process, and a candidate has one of its own."""
-    for _ in range(3):
+    for _ in range(2):
         answer = spawning.submit("import time; time.sleep(0.3)").result(PATIENCE)
         assert answer.outcome == "passes", answer
 

@@ -85,6 +85,15 @@ ROWS: list[tuple[Answer, Signature | None, str, str]] = [
         "does not have",
     ),
     (fails("AttributeError", "no x", "repro", "f"), LOWERING, "different", "no x"),
+    *(
+        (fails("ModuleNotFoundError", f"No module named '{name}'", "repro", "f"), *more)
+        for name, *more in (
+            # torch imports it where it is needed; nothing of torch has failed
+            ("onnxscript", LOWERING, "cannot_judge", "what this environment does not have"),
+            ("onnxscript", None, "cannot_judge", "'onnxscript'"),
+            ("torch._inductor.gone", LOWERING, "different", "gone"),
+        )
+    ),
     (
         Answer(
             "broken", failure={"exception": "ImportError", "first_line": "no y", "message": "no y"}

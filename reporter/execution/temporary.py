@@ -1,0 +1,79 @@
+"""One folder for all temporary files of this process, so that a run which was killed leaves nothing
+behind for good: the next one finds the folder, sees that nobody holds its lock, and removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PREFIX = "bugreport-"
+_LOCK = "lock"
+
+
+@contextmanager
+def own_temporary_folder() -> Iterator[None]:
+    """Within it `tempfile` makes files and folders in a folder of this process, which goes at the
+    end; folders of processes that were killed go first.
+
+    Where none can be made (a full or read-only disk), everything is as without it: whoever needs a
+    file will say what is wrong.
+    """
+    before = tempfile.tempdir
+    try:
+        _remove_abandoned(Path(tempfile.gettempdir()))
+        folder, lock = _create()
+    except OSError:
+        yield
+        return
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def shared_temporary_folder() -> Path:
+    """The folder that the system or the user gave for temporary files, shared with others."""
+    folder = Path(tempfile.gettempdir())
+    return folder.parent if (folder / _LOCK).exists() else folder
+
+
+def _create() -> tuple[Path, int]:
+    """The folder, and the open file that holds its lock. Raises OSError."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        try:
+            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.fstat(lock).st_nlink:
+            return folder, lock
+        os.close(lock)  # another process took it for abandoned, between two lines
+
+
+def _remove_abandoned(place: Path) -> None:
+    for folder in place.glob(f"{_PREFIX}*"):
+        try:
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue  # not one of these, or gone
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass  # its process lives, or the file system knows no locks
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
