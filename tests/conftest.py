@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[name] = str(folder / "home" / place)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     os.environ["TMPDIR"] = str(folder / "tmp")
+    tempfile.tempdir = None  # or this process would go on with the folder that it asked for first
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -86,6 +86,13 @@ def tool() -> List[str]:
     )
 
 
+def _short_folder():
+    """A new folder whose path leaves room for the name of a socket, which has 103 bytes at most."""
+    usual = tempfile.gettempdir()
+    fits = len(os.fsencode(usual)) < 80 or not os.access("/tmp", os.W_OK)
+    return tempfile.mkdtemp(prefix="br-", dir=usual if fits else "/tmp")
+
+
 class Host:
     """The tool's process, and the working folder that it shares with this one."""
 
@@ -93,7 +100,7 @@ class Host:
         command = tool()
         if background and shutil.which("nice"):
             command = ["nice", "-n", "10", *command]
-        self.folder = tempfile.mkdtemp(prefix="br-")
+        self.folder = _short_folder()
         self.link = os.path.join(self.folder, "h")
         os.mkdir(self.link, 0o700)
         self.log = os.path.join(self.folder, "log")

@@ -9,11 +9,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 _PREFIX = "bugreport-"
-_LOCK = "lock"
+_LOCK, _ALIAS = "lock", "t"
+#: The address of a Unix socket has 107 bytes at most on Linux, 103 on macOS; what is made below the
+#: folder needs some 40 of them.
+_LONGEST = 60
 
 
 @contextmanager
@@ -22,34 +25,49 @@ def own_temporary_folder() -> Iterator[None]:
     end; folders of processes that were killed go first.
 
     Where none can be made (a full or read-only disk), everything is as without it: whoever needs a
-    file will say what is wrong.
+    file will say what is wrong. A path that would be too long for the address of a socket is
+    replaced by that of a link in `/tmp`.
     """
     before = tempfile.tempdir
-    try:
-        _remove_abandoned(Path(tempfile.gettempdir()))
-        folder, lock = _create()
-    except OSError:
-        yield
-        return
-    tempfile.tempdir = str(folder)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = before
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(_locked_folder(Path(tempfile.gettempdir())))
+            if len(os.fsencode(folder)) > _LONGEST:
+                alias = stack.enter_context(_locked_folder(Path("/tmp"))) / _ALIAS
+                alias.symlink_to(folder)
+                folder = alias
+        except OSError:
+            yield
+            return
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def shared_temporary_folder() -> Path:
     """The folder that the system or the user gave for temporary files, shared with others."""
-    folder = Path(tempfile.gettempdir())
+    folder = Path(tempfile.gettempdir()).resolve()
     return folder.parent if (folder / _LOCK).exists() else folder
 
 
-def _create() -> tuple[Path, int]:
+@contextmanager
+def _locked_folder(place: Path) -> Iterator[Path]:
+    """A new folder in `place`, which goes at the end; abandoned ones go first. Raises OSError."""
+    _remove_abandoned(place)
+    folder, lock = _create(place)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _create(place: Path) -> tuple[Path, int]:
     """The folder, and the open file that holds its lock. Raises OSError."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         try:
             lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError:

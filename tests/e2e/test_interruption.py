@@ -85,6 +85,7 @@ def test_ctrl_c_after_the_verification_writes_the_report_with_what_is_known(tmp_
     )
 
 
+@pytest.mark.slow
 def test_a_quick_report_has_no_more_than_verdict_and_repro(tmp_path: Path) -> None:
     program = tmp_path / "script.py"
     program.write_text(text("toy"))
@@ -115,6 +116,7 @@ def diagnosed(program: Path, python: Path, **more: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_compiler_is_no_bug() -> None:
     program = script("interruption/compiles")
     # torch has looked for a compiler before a warm interpreter runs anything

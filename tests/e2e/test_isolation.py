@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.support.places import ROOT
@@ -22,9 +23,10 @@ WRITING = (
 
 
 def test_a_run_of_the_tests_writes_nothing_into_the_home_of_the_user(tmp_path: Path) -> None:
-    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home = tmp_path / "home"
     home.mkdir()
-    temporary.mkdir()
+    # the address of a socket is short, so its folder cannot lie as deep as that of this test
+    temporary = Path(tempfile.mkdtemp(prefix="t"))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "BUGREPORT_"))}
     kept.pop("TORCHINDUCTOR_CACHE_DIR", None)
     kept |= {"HOME": str(home), "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,10 +1,11 @@
 """Ends a process of a run at each of its stages, runs the same command again, and prints what came
 of it.
 
-`python -m tests.faults [FIRST LAST]` tries the points of that range, all of them by default. A
-point is a command, one of the run's own lines of talk, who is ended, and how long after the line.
-The run that follows must come to the same verdict and the same program as one that nothing
-disturbed; processes and temporary folders that are left are counted.
+`python -m tests.faults` tries a sample that has every command, stage and victim; `all` tries all
+points, and `FIRST LAST` those of a range. A point is a command, one of the run's own lines of talk,
+who is ended, and how long after the line. The run that follows must come to the same verdict and
+the same program as one that nothing disturbed; processes and temporary folders that are left are
+counted. `file`, `check --all`, `bisect` and `triage --search` have their points in tests/e2e.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ DELAYS = (0.0, 0.5)
 COMMANDS = ("diagnose", "create --quick", "create", "anonymize")
 #: What the talk says when a stage begins; the points are those that a run really has.
 STAGES = ("record", "diagnose", "capture", "rewrite", "reduce", "verify", "ablation", "leak check")
+#: Of the sample, each so many of all points, in an order that leaves out no stage and no victim.
+EACH = 4
 #: Seconds until all that a run has started has to be gone.
 PATIENCE = 30.0
 MARK = "BUGREPORT_FAULT_POINT"
@@ -204,10 +207,26 @@ def points() -> list[Point]:
     return [Point(*each) for each in found if each[0] != "diagnose" or each[1] in STAGES[:2]]
 
 
+def sample() -> list[Point]:
+    """A part of the points: each pair of a stage and a victim is there with some command and
+    delay.
+    """
+    every = points()
+    chosen = []
+    for command in COMMANDS:
+        rows = [point for point in every if point.command == command]
+        first = COMMANDS.index(command) % EACH
+        # one delay of each pair, and of these pairs every other one, shifted with the command
+        chosen += [p for n, p in enumerate(rows) if (n + n // (EACH * len(DELAYS))) % EACH == first]
+    return chosen
+
+
 def main() -> int:
     """Exit code 0 if every run after a fault came to the same end and left nothing."""
-    words = [int(word) for word in sys.argv[1:3]]
-    chosen = points()[slice(*words)] if words else points()
+    words = sys.argv[1:3]
+    chosen = points() if words else sample()
+    if words and words != ["all"]:
+        chosen = chosen[slice(*map(int, words))]
     rows = []
     with tempfile.TemporaryDirectory(prefix="brf-") as name:
         base, expected = Path(name), {}

@@ -8,6 +8,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support import interpreter
 from tests.support.programs import program
 from tests.support.scripts import script, text
@@ -22,6 +24,7 @@ def test_a_block_gets_its_verdict_and_the_program_goes_on(tmp_path: Path) -> Non
     assert set(os.listdir(tmp_path)) - {"__pycache__"} == {"tallies.py", "train.py"}
 
 
+@pytest.mark.slow
 def test_a_long_run_is_compared_in_passing(tmp_path: Path) -> None:
     """Afterwards the tool and the latest copies are there, on a busy machine some that still end;
     of the twelve comparisons most have left nothing.

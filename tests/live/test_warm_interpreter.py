@@ -118,6 +118,7 @@ def test_random_numbers_are_not_those_of_the_program_before() -> None:
     assert run(interpreter.WARM, "-c", code).stdout != run(interpreter.WARM, "-c", code).stdout
 
 
+@pytest.mark.slow
 def test_the_temporary_folder_of_who_asked_first_may_go(tmp_path: Path) -> None:
     code = "import torch._inductor.codecache as c; print(c._HEADER_DIR)"
     for number in range(3):  # the first is a fresh process, then comes a server

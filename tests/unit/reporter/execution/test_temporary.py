@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,13 +24,12 @@ with own_temporary_folder():
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder for temporary files."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    return folder
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder for temporary files, whose path is short."""
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as name:
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(name)
 
 
 def start(place: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -52,6 +53,21 @@ def test_files_lie_in_one_folder_that_goes_at_the_end(place: Path) -> None:
     assert Path(tempfile.gettempdir()) == place == shared_temporary_folder()
 
 
+def test_a_path_too_long_for_a_socket_gets_a_short_name(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = place.joinpath("a" * 100, "b" * 100)
+    far.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+    with own_temporary_folder():
+        folder = Path(tempfile.mkdtemp())
+        assert folder.resolve().is_relative_to(far) and shared_temporary_folder() == far
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(folder / "s"))
+        alias = folder.parent.parent
+    assert not alias.exists() and list(far.iterdir()) == []
+
+
 def test_an_exception_leaves_nothing(place: Path) -> None:
     with pytest.raises(KeyError), own_temporary_folder():
         raise KeyError
@@ -70,9 +86,9 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(place:
         assert not used.parent.exists()
 
 
-def test_folders_of_others_stay(place: Path) -> None:
+def test_folders_of_others_stay(place: Path, tmp_path: Path) -> None:
     (place / "bugreport-of-somebody").mkdir()
-    elsewhere = place.parent / "elsewhere"
+    elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "lock").touch()
     (place / "bugreport-link").symlink_to(elsewhere)
