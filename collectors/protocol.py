@@ -12,6 +12,7 @@ library only, and nothing is imported that the host would have to wait for.
 
 from __future__ import annotations
 
+import signal
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 #: A JSON object whose keys are data, such as the names of torch's settings.
@@ -151,6 +152,19 @@ ScriptException = TypedDict(
 #: Beginnings of the names of files in the working folder, with a child process's number behind
 #: them: it has compiled something; the number of the signal that has ended it.
 CHILD_COMPILED, CHILD_ENDED = "compiled-by-", "ended-"
+#: The file in the working folder with what call number N of a program can reach, where nothing is
+#: forked.
+KEPT_FILE = "kept-{}.pt"
+#: The file of counted operators, for `struct`: the number of the last call that began, and of the
+#: last that raised; -1 for none.
+OPERATORS_LAYOUT = "qq"
+#: Has a process that has reached its limit write its stacks and end (see `call.stopping`), and the
+#: seconds after which its end is not waited for any longer: the kernel has the process, or the
+#: call has taken the signal for itself.
+STOP_SIGNAL, STOP_PATIENCE = signal.SIGUSR2, 10.0
+#: Characters of a log that count: a stack's innermost frames stand first, and it may have a
+#: hundred of them.
+MOST_OF_LOG = 30_000
 
 
 class _ProgramStart(TypedDict):

@@ -26,7 +26,14 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from ..call import process_groups, rungs, stopping
 from ..dynamo import counters
 from ..machine import waiting
-from ..protocol import CallAnswer, CallRequest, ForkServerGreeting, StopRequest
+from ..protocol import (
+    MOST_OF_LOG,
+    STOP_PATIENCE,
+    CallAnswer,
+    CallRequest,
+    ForkServerGreeting,
+    StopRequest,
+)
 from . import requests
 from .channel import Channel
 
@@ -68,9 +75,6 @@ def leave_the_program() -> None:
 
 
 _LEFT: List[Any] = []  # closing them would write what they hold
-#: Characters of a log that are handed over: a stack's innermost frames stand first, and it may have
-#: a hundred of them.
-_MOST_OF_LOG = 30_000
 #: Exit status of a fork that could not write its answer, as on a full disk; `EX_IOERR` of sysexits.
 _UNWRITTEN = 74
 
@@ -185,7 +189,7 @@ class ForkServer:
             now = time.monotonic()
             if done and child.stopped is None:
                 self._answered(pid, self._answer(child, status), used)
-            elif done or child.stopped is not None and now > child.stopped + stopping.PATIENCE:
+            elif done or child.stopped is not None and now > child.stopped + STOP_PATIENCE:
                 if not done:
                     _kill_group(pid)
                     used = os.wait4(pid, 0)[2]
@@ -222,7 +226,7 @@ class ForkServer:
         path = os.path.join(self.folder, "child-{}-{}.log".format(self.number, child.id))
         try:
             with open(path, errors="replace") as log:
-                return log.read()[-_MOST_OF_LOG:]
+                return log.read()[-MOST_OF_LOG:]
         except OSError:
             return ""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 from ..call import failure
 from ..dynamo import counters
 from ..protocol import (
+    KEPT_FILE,
     BeginEvent,
     CallEvent,
     FinishedEvent,
@@ -203,7 +204,8 @@ class Recorder(CallWatcher):
         if self.watching and is_forked:
             self.fork_servers.append(seen.fork(recorded, self.spec))
         elif self.watching:
-            seen.keep(recorded, self._file("kept", seen.number))
+            file = os.path.join(self.spec["folder"], KEPT_FILE.format(seen.number))
+            seen.keep(recorded, file)
 
     def _reap(self) -> None:
         """Takes leave of the fork servers that have ended: a long run must not collect dead

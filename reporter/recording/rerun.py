@@ -23,7 +23,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from collectors.protocol import CallAnswer, CallRequest, ProgramStart, RecorderSpec, RerunSpec
+from collectors.protocol import (
+    KEPT_FILE,
+    MOST_OF_LOG,
+    STOP_PATIENCE,
+    STOP_SIGNAL,
+    CallAnswer,
+    CallRequest,
+    ProgramStart,
+    RecorderSpec,
+    RerunSpec,
+)
 from reporter.core.plain import Json
 from reporter.execution import launch
 from reporter.execution.supervised import SupervisedProgram
@@ -33,13 +43,7 @@ from reporter.recording.questions import Answered, CallQuestion
 
 #: Requests that leave the call as it was.
 _READING = ("compare", "tensors", "environment", "subsystems")
-#: Characters of a log that count: a stack's innermost frames stand first, and it may have a hundred
-#: of them.
-_MOST_OF_LOG = 30_000
 _PATIENCE = 60.0
-#: Seconds for a process that has reached its limit to write its stacks (see
-#: `collectors.call.stopping`).
-_LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class _Again:
             "descriptor": theirs.fileno(),
             "call": call,
             "folder": str(folder),
-            "kept": str(folder / f"kept-{call}.pt"),
+            "kept": str(folder / KEPT_FILE.format(call)),
             "cache": str(cache),
         }
         with open(self._file("rerun", "log"), "wb") as log:
@@ -166,9 +170,9 @@ class _Again:
         `pid` is the program's own: what was started may have started another.
         """
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGUSR2)
+            os.kill(pid, STOP_SIGNAL)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=_LAST_WORDS)
+            self._process.wait(timeout=STOP_PATIENCE)
         self.end()
 
     def _died(self, code: int, log_file: Path) -> CallAnswer:
@@ -178,7 +182,7 @@ class _Again:
 
     def _read(self, path: Path) -> str:
         try:
-            return path.read_text(errors="replace")[-_MOST_OF_LOG:]
+            return path.read_text(errors="replace")[-MOST_OF_LOG:]
         except OSError:
             return ""
 
