@@ -5,28 +5,22 @@ candidate texts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from anonymizer.graph.boilerplate import (
-    AOTI,
     COMPILE,
-    EAGER,
-    EXPORT,
-    SIDE_EFFECT,
     ReproCheck,
 )
-from reporter.core.answer import Answer
 from reporter.core.candidate import Candidate, judge
 from reporter.core.formatting import format_program
-from reporter.core.kinds import CRASHES, Kind
+from reporter.core.kinds import Kind
 from reporter.core.operators import operators
-from reporter.core.plain import Json
 from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
-from reporter.diagnose.stacks import raised_while_running
+from reporter.diagnose.explain import public_summary
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.measurements import FinalText, measure
@@ -38,17 +32,10 @@ from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
-from reporter.report.sections import CulpritSection
+from reporter.report.sections import CulpritSection, RungRow
 from reporter.verify.ablation import ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
 from reporter.verify.numbers import numbers_left
-from templates.wording import (
-    EAGER_SUMMARIES,
-    EFFECT_SUMMARY,
-    EXPORT_SUMMARIES,
-    RUNNING_SUMMARY,
-    SUMMARIES,
-)
 
 #: Seconds for the search of the culprit on the reduced repro.
 CULPRIT_BUDGET = 60.0
@@ -102,7 +89,7 @@ class ReproBuilder:
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.harness
         check = reduced.candidate.check
-        rows: tuple[Json, ...] = ()
+        rows: tuple[RungRow, ...] = ()
         rows = extras.measure(
             "ablation",
             f"seen in {verified.hits} of {FRESH_PROCESSES}",
@@ -216,29 +203,3 @@ def _size(candidate: Candidate, text: str) -> tuple[int, int]:
     return source_candidates.statements(candidate), sum(
         1 for line in text.splitlines() if line.strip()
     )
-
-
-#: Sentences of their own, by what makes the callable.
-_SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
-    EXPORT: EXPORT_SUMMARIES,
-    AOTI: EXPORT_SUMMARIES,
-    EAGER: EAGER_SUMMARIES,
-}
-
-
-def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
-    """The verdict in one sentence that holds nothing measured on the private program."""
-    shown = next((answer.failure for answer in cold if answer.failure), None)
-    failure = shown if recorded.kind in CRASHES else recorded.failure
-    values = {
-        "exception": failure["exception"] if failure else None,
-        "property": recorded.signature.property if recorded.signature else "metadata",
-        "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
-    }
-    if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
-        return EFFECT_SUMMARY
-    is_crash = recorded.kind == Kind.CRASH and compiler == COMPILE
-    if is_crash and failure is not None and raised_while_running(failure):
-        return RUNNING_SUMMARY.format(**values)
-    patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
-    return patterns[recorded.kind].format(**values)

@@ -13,7 +13,7 @@ from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.evidence.call import CallEvidence, of_call
-from reporter.pipeline.diagnose_script import record
+from reporter.pipeline.record import record
 from reporter.pipeline.run import prepare, working_folder
 from reporter.recording.call_session import CallSession
 from reporter.recording.entry_points import way_of

@@ -22,15 +22,12 @@ from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
 from reporter.pipeline.build import ReproBuilder
-from reporter.pipeline.diagnose_script import (
-    Diagnosed,
-    capture_call,
-    diagnose_recording,
-    record_program,
-)
+from reporter.pipeline.capture import capture_call
+from reporter.pipeline.diagnose import Diagnosed, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.program_search import Reduced
+from reporter.pipeline.record import record_program
 from reporter.pipeline.run import Run
 from reporter.pipeline.verification import Verified
 from reporter.publish.result import (
@@ -40,7 +37,6 @@ from reporter.publish.result import (
     RECORDING,
     BuiltRepro,
     RunResult,
-    device_of,
 )
 from reporter.publish.write import Destination, Outgoing, audit
 from reporter.recording.attached import Attached, attach
@@ -50,7 +46,7 @@ from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
 from reporter.report.recorded_call import Recorded
-from reporter.report.sections import Report, RungRow, Verdict, section
+from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
@@ -130,7 +126,7 @@ class TorchProgram:
             self._live_call = finding.live_call  # torch's tools are asked when the rest is safe
         else:
             found.recording.close()
-        self.workers.suit(device_of(recorded))
+        self.workers.suit(recorded.device)
         if found.doubtful and recorded.check is not None:
             recorded = look_at_blocks(recorded, self.workers.pool, self.run.progress)
         is_reported = recorded.is_bug and self.run.output is not None
@@ -198,7 +194,7 @@ class TorchProgram:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
         assert output is not None
-        self.workers.suit(device_of(recorded))
+        self.workers.suit(recorded.device)
         recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
         private = _private_folder(output)
         recorded.save(private / RECORDING)
@@ -292,13 +288,12 @@ def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
         explanation(recorded.kind, recorded.layer),
         recorded.command,
     )
-    ladder = tuple(section(RungRow, row) for row in recorded.ladder)
     return Report(
         verdict,
-        ladder,
+        recorded.ladder,
         info.torch,
         info.version,
-        device_of(recorded),
+        recorded.device,
         remarks=recorded.remarks or None,
         **msgspec.structs.asdict(recorded.details),
     )

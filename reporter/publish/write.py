@@ -44,7 +44,6 @@ from reporter.publish.result import (
     RECORDING,
     BuiltRepro,
     RunResult,
-    device_of,
 )
 from reporter.publish.summary import Summary
 from reporter.reduce.source_candidates import Rewritten, statements
@@ -61,7 +60,6 @@ from reporter.report.sections import (
     Report,
     ReproInfo,
     Requires,
-    RungRow,
     StageRow,
     StockDifference,
     Verdict,
@@ -204,10 +202,10 @@ def _report(
     whole, stock = recorded.whole is not None, built.different
     return Report(
         verdict=_verdict(recorded, built),
-        ladder=tuple(section(RungRow, row) for row in built.ablation),
+        ladder=built.ablation,
         torch=info.torch,
         python=info.version,
-        device=device_of(recorded),
+        device=recorded.device,
         requires=_requires(built),
         repro=repro,
         labels=form.allowed(_labels(recorded, built, info.torch)),
@@ -301,7 +299,7 @@ def _requires(built: BuiltRepro) -> Requires:
 
 def _labels(recorded: Recorded, built: BuiltRepro, torch: str) -> list[str]:
     failure = _failure(built)
-    outcome = {row["rung"]: row["outcome"] for row in built.ablation}
+    outcome = {row.rung: row.outcome for row in built.ablation}
     given = dict(built.candidate.check.arguments)
     right = outcome.get("inductor, dynamic=False")
     wrong = outcome.get("inductor" if given.get("dynamic") == "True" else "inductor, dynamic=True")
@@ -416,7 +414,7 @@ def _right_backend(report: Report) -> str:
 def _private(recorded: Recorded, built: BuiltRepro) -> dict[str, bytes | str]:
     private: dict[str, bytes | str] = {
         "original.log": recorded.output,
-        "ladder.json": json.dumps(list(recorded.ladder), indent=2),
+        "ladder.json": json.dumps([row.to_json() for row in recorded.ladder], indent=2),
         "diagnosis.json": json.dumps(
             {
                 "summary": recorded.summary,

@@ -37,7 +37,7 @@ _ORDER = {
 class Finding:
     """A call that needs an explanation.
 
-    `place`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
+    `origin`: the cell of a notebook or the test that made the call; `seconds`: wall time of the
     script's own call.
     """
 
@@ -52,7 +52,7 @@ class Finding:
     grads: str | None = None
     signal: str | None = None
     returned: str | None = None
-    place: str = ""
+    origin: str = ""
     seconds: float = 0.0
 
     @property
