@@ -140,7 +140,7 @@ class Failure(_Failure, total=False):
 
 
 #: What ended a program (`record.ending.account`): the exception's `class`, the `failure`, whether
-#: it was raised in torch, and the `place` of the innermost frame of the user's own (`train.py, line
+#: it was raised in torch, and the `origin` of the innermost frame of the user's own (`train.py, line
 #: 7`, or nothing).
 ScriptException = TypedDict(
     "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "place": str}
@@ -352,7 +352,7 @@ class BeginEvent(TypedDict):
     #: Earlier calls that are replayed before it, at most 8.
     history: int
     #: The cell of a notebook, or the test; may be empty.
-    place: str
+    origin: str
 
 
 class RaisedEvent(TypedDict):

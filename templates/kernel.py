@@ -81,7 +81,7 @@ def title(report: Json) -> str:
 def description(report: Json) -> list[str]:
     """Three sentences: what fails and where, for whom it works, and how surely it is seen."""
     verdict, triton = report["verdict"], report["triton"]
-    place = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
+    location = f" in the pass `{triton['pass']}`" if triton.get("pass") else ""
     how = (
         f"is killed by `{verdict['exception']}`"
         if verdict["kind"] == "process_death"
@@ -89,7 +89,7 @@ def description(report: Json) -> list[str]:
     )
     seen, of = verdict["reproduced"]
     return [
-        f"Compiling the kernel below for {triton['target']} {how}{place}.",
+        f"Compiling the kernel below for {triton['target']} {how}{location}.",
         _elsewhere(report),
         (
             f"It was seen in {seen} of {of} fresh processes with Triton {triton['version']}, Python"

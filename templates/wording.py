@@ -142,8 +142,8 @@ def title(report: Mapping[str, Any], log: str = "") -> str:
     pattern = titles.get(_kind(verdict), verdict["summary"].replace("{", "(").replace("}", ")"))
     said = verdict["message"] or ""
     if verdict["kind"].startswith("crash") and (not said or _PLACEHOLDER.fullmatch(said)):
-        place = raised_in(log)
-        where = f" in {place[1]}" if place else ""
+        location = raised_in(log)
+        where = f" in {location[1]}" if location else ""
         pattern = pattern.replace(": {message}", where + " with {operators}")
     filled = pattern.format(
         compiler=compiler(report),
@@ -238,8 +238,8 @@ def _operators(report: Mapping[str, Any], limit: int) -> str:
 
 def _what(report: Mapping[str, Any], log: str) -> str:
     verdict = report["verdict"]
-    place = raised_in(log) if verdict["kind"].startswith("crash") else None
-    where = f" in `{place[1]}` (`{place[0]}`)" if place else ""
+    location = raised_in(log) if verdict["kind"].startswith("crash") else None
+    where = f" in `{location[1]}` (`{location[0]}`)" if location else ""
     words = {**_WHAT, **_EAGER_WHAT} if is_eager(report) else _WHAT
     what = words.get(_kind(verdict), one_line(verdict["summary"]).rstrip(".")).format(
         compiler=compiler(report), exception=_exception(verdict) + where
@@ -296,12 +296,15 @@ def difference(report: Mapping[str, Any]) -> tuple[str, str]:
     """
     rows = report["differs_from"]
     word = "Regression" if regressions(report["torch"], rows) else "Difference"
-    places = []
+    locations = []
     for row in rows:
         later = "the later " if is_earlier(report["torch"], row["torch"]) else ""
         python = f" with Python {row['python']}" if row["torch"] == report["torch"] else ""
-        places.append(f"{later}torch {row['torch']}{python}")
-    return word, f"fails on torch {report['torch']}, passes on {' and '.join(places)} (same repro)"
+        locations.append(f"{later}torch {row['torch']}{python}")
+    return (
+        word,
+        f"fails on torch {report['torch']}, passes on {' and '.join(locations)} (same repro)",
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -314,9 +314,9 @@ class Writer:
                 lines.append(f"self.{name} = nn.ModuleList({self._list(attributes.lists[name])})")
             elif name in tensors:
                 lines.append(attribute_line(name, self.program.given[tensors[name]]))
-        for _label, place, other in self.own.ties():
-            paths = [self._path_from(block.module, at) for at in (place, other)]
-            if None not in paths and self._innermost(block.module, place[0], other[0]):
+        for _label, attribute, other in self.own.ties():
+            paths = [self._path_from(block.module, at) for at in (attribute, other)]
+            if None not in paths and self._innermost(block.module, attribute[0], other[0]):
                 lines.append(f"self.{paths[1]} = self.{paths[0]}")
         return lines
 
@@ -324,9 +324,9 @@ class Writer:
         common = self.own.innermost([self.own.parent(one), self.own.parent(other)])
         return common == block
 
-    def _path_from(self, block: int, place: tuple[int, str]) -> str | None:
-        path = self.path(block, place[0])
-        return None if path is None else as_expression(f"{path}.{place[1]}")
+    def _path_from(self, block: int, attribute: tuple[int, str]) -> str | None:
+        path = self.path(block, attribute[0])
+        return None if path is None else as_expression(f"{path}.{attribute[1]}")
 
     def path(self, block: int, module: int) -> str | None:
         """The public path of a module as seen from a block that it lies in."""

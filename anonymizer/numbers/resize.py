@@ -130,15 +130,15 @@ def sizes(program: TracedProgram) -> frozenset[int]:
 
 def common_sizes(before: TracedProgram, after: TracedProgram) -> frozenset[int]:
     """The sizes that two versions of a program have at the same place."""
-    then, now = dict(_places(before)), dict(_places(after))
-    return frozenset(size for place, size in then.items() if now.get(place) == size)
+    then, now = dict(_positions(before)), dict(_positions(after))
+    return frozenset(size for position, size in then.items() if now.get(position) == size)
 
 
 def _sizes(program: TracedProgram) -> Iterator[int]:
-    return (size for _, size in _places(program))
+    return (size for _, size in _positions(program))
 
 
-def _places(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
+def _positions(program: TracedProgram) -> Iterator[tuple[tuple[object, ...], int]]:
     for given in program.given.values():
         for dim, size in enumerate(given.meta.shape):
             yield (given.name, dim), size

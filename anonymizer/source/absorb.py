@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.places import Renamed, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import Renamed, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -26,7 +26,7 @@ _NOT_OURS = (ast.Yield, ast.YieldFrom, ast.Await)
 def single(program: SourceProgram) -> Iterator[SourceProgram]:
     """A list of one block that is only asked for its first becomes that block."""
 
-    def places(each: SourceProgram) -> list[Any]:
+    def locate(each: SourceProgram) -> list[Any]:
         found = []
         for owner in _classes(each):
             for node in _constructor(owner):
@@ -39,8 +39,8 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
                     found.append((each, node, made))
         return found
 
-    def change(place: Any) -> Any:
-        whole, node, made = place
+    def change(location: Any) -> Any:
+        whole, node, made = location
         name = node.targets[0].attr
         node.value = made
         uses = [
@@ -52,7 +52,7 @@ def single(program: SourceProgram) -> Iterator[SourceProgram]:
             put_at(part, part[3].value)
         return bool(uses)
 
-    yield from everywhere(program, places, change)
+    yield from everywhere(program, locate, change)
 
 
 def _only(value: ast.expr) -> ast.expr | None:
@@ -88,7 +88,7 @@ class _Called:
 
     body: list[ast.stmt]
     statement: ast.stmt
-    place: Any
+    location: Any
     caller: ast.FunctionDef
     target: _Target
 
@@ -132,10 +132,12 @@ def _calls_in(
 ) -> Iterator[_Called]:
     for body in bodies(caller):
         for statement in body:
-            for place in expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ():
-                found = _resolved(index, owner, place[3].func)
+            for location in (
+                expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
+            ):
+                found = _resolved(index, owner, location[3].func)
                 if found is not None and found.function is not caller:
-                    yield _Called(body, statement, place, caller, found)
+                    yield _Called(body, statement, location, caller, found)
 
 
 def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
@@ -179,7 +181,7 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
 
 def _change(called: _Called) -> Any:
     target = called.target
-    function, call = copy.deepcopy(target.function), called.place[3]
+    function, call = copy.deepcopy(target.function), called.location[3]
     names = [each.arg for each in function.args.args][1 if target.bound else 0 :]
     given = function.args
     if given.vararg or given.kwarg or given.kwonlyargs or call.keywords:
@@ -209,7 +211,7 @@ def _change(called: _Called) -> Any:
     if isinstance(called.statement, ast.Expr) and called.statement.value is call:
         called.body[at] = ast.Expr(result)
     else:
-        put_at(called.place, result)
+        put_at(called.location, result)
     called.body[at:at] = before + [
         Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
     ]
@@ -218,8 +220,8 @@ def _change(called: _Called) -> Any:
     elif target.owner is not None:
         made: Any = target.made
         start = next(b for b in bodies(target.owner) if made in b)
-        place = start.index(made)
-        start[place : place + 1] = copy.deepcopy(list(target.moved))
+        location = start.index(made)
+        start[location : location + 1] = copy.deepcopy(list(target.moved))
     return True
 
 

@@ -71,7 +71,7 @@ def breaks(observer: Observer) -> List[BreakRecord]:
     found: Dict[Tuple[Any, ...], BreakRecord] = {}
     for item in observer.breaks:
         reason = _headline(item.reason)
-        file, line, function = item.place
+        file, line, function = item.location
         entry = found.setdefault(
             (reason, file, line),
             {

@@ -92,7 +92,7 @@ def _isolated(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tupl
     """The sequence in which only the places of `vary` change: does the graph depend on these
     alone?
     """
-    places = {(change["where"], change["dimension"]) for change in vary}
+    dimensions = {(change["where"], change["dimension"]) for change in vary}
     earlier = []
     for args, kwargs in call.history:
         then = _leaves(call, args, kwargs)
@@ -100,11 +100,11 @@ def _isolated(call: rungs.RecordedCall, vary: List[ArgumentChange]) -> List[Tupl
         def mixed(label: str, value: Any, then: Dict[str, Any] = then) -> Any:
             old = then.get(label)
             if not isinstance(value, torch.Tensor):
-                return old if (label, None) in places else value
+                return old if (label, None) in dimensions else value
             made = rungs.Placeholder(value)
             if isinstance(old, rungs.Placeholder) and len(old.shape) == value.dim():
                 pairs = enumerate(zip(old.shape, value.shape))
-                made.shape = tuple(a if (label, dim) in places else b for dim, (a, b) in pairs)
+                made.shape = tuple(a if (label, dim) in dimensions else b for dim, (a, b) in pairs)
             return made
 
         earlier.append(_mapped(call, mixed))

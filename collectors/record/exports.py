@@ -121,7 +121,7 @@ class Exports:
                 return original(program, file, *given, **named)
             after = origin.after("save")
             done = self._make(after, lambda: original(program, file, *given, **named))
-            self._files[_place(file)] = after
+            self._files[_location(file)] = after
             return done
 
         return save
@@ -130,7 +130,7 @@ class Exports:
         @functools.wraps(original)
         def load(file: Any, *given: Any, **named: Any) -> Any:
             program = original(file, *given, **named)
-            origin = self._files.get(_place(file))
+            origin = self._files.get(_location(file))
             if origin is not None:
                 self._programs[program] = origin
             return program
@@ -169,7 +169,7 @@ class Exports:
             configs = named.get("inductor_configs")
             after = origin.after("package", compiler="aoti", inductor_configs=configs)
             path = self._make(after, lambda: original(program, *given, **named))
-            self._files[_place(path)] = after
+            self._files[_location(path)] = after
             return path
 
         return aoti_compile_and_package
@@ -178,7 +178,7 @@ class Exports:
         @functools.wraps(original)
         def aoti_load_package(path: Any, *given: Any, **named: Any) -> Any:
             package = original(path, *given, **named)
-            origin = self._files.get(_place(path))
+            origin = self._files.get(_location(path))
             return package if origin is None else self._watch_calls(package, origin)
 
         return aoti_load_package
@@ -266,7 +266,7 @@ def _changes_state(program: Any) -> bool:
     return bool(getattr(signature, "buffers_to_mutate", None))
 
 
-def _place(file: Any) -> Any:
+def _location(file: Any) -> Any:
     """What a file is known by: its path, or the buffer itself."""
     if isinstance(file, (str, os.PathLike)):
         return os.path.abspath(os.fspath(file))

@@ -197,7 +197,7 @@ class Recorder(CallWatcher):
             "context": seen.state,
             "watched": watched.number,
             "history": len(recorded.history),
-            "place": starting.place(),
+            "origin": starting.origin(),
         }
         self.ask(begin)
         self._reap()

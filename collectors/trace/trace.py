@@ -68,7 +68,7 @@ class Tracer(Registry):
         self.count = 0
         self.root: Json = {"module": None, "items": []}
         self.stack: List[Json] = [self.root]
-        self.places: Dict[Any, Json] = {}
+        self.sizes_read: Dict[Any, Json] = {}
         self.why: List[str] = []
         self.function: Any = None  # the autograd.Function that is being followed
         self.functions: Dict[Any, int] = {}
@@ -196,7 +196,7 @@ class Tracer(Registry):
     def _size(self, size: Size) -> Any:
         """A reference to the size, read or computed in the block where it is first wanted."""
         key = origin(size)
-        found = self.places.get(key)
+        found = self.sizes_read.get(key)
         if found is not None and found["block"] in (id(item) for item in self._blocks()):
             return {"ref": found["name"]}
         kind, *operands = size.origin
@@ -212,10 +212,10 @@ class Tracer(Registry):
         if self.function is not None and kind == "size" and not self.function.holds(operands[0]):
             self.stack.append(self.function.forward)  # which hands it to the backward
             name = self._node(op, target, args, {}, {"scalar": "int"}, self.stack[-1]["state"])
-            self.places[key] = {"block": id(self.stack.pop()), "name": name}
+            self.sizes_read[key] = {"block": id(self.stack.pop()), "name": name}
             return {"ref": name}
         name = self._node(op, target, args, {}, {"scalar": "int"})
-        self.places[key] = {"block": id(self.stack[-1]), "name": name}
+        self.sizes_read[key] = {"block": id(self.stack[-1]), "name": name}
         return {"ref": name}
 
     def _blocks(self) -> List[Json]:

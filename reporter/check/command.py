@@ -20,8 +20,8 @@ from reporter.core.errors import UsageError
 from reporter.core.settings import Options
 from reporter.environments.selection import Selection
 from reporter.publish.rerender import with_checks
-from reporter.tracker.place import parse_issue
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import parse_issue
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import bubblewrap
 from reporter.sandbox.limits import GIB
-from reporter.tracker.place import parse_issue
 from reporter.tracker.preview import Prompt
+from reporter.tracker.repository import parse_issue
 from reporter.tracker.session import TrackerSession
 from reporter.triage.attempt import Attempts, run
 from reporter.triage.cpu_port import on_cpu

@@ -149,9 +149,9 @@ def _line(check: CheckResult) -> str:
     hits, of = check.runs
     often = f" ({hits} of {of} runs)" if of > 1 else ""
     detail = f": {check.detail}" if check.detail else ""
-    place = f"torch {check.build or check.torch}"
+    where = f"torch {check.build or check.torch}"
     return (
-        f"{check.repro} on {place}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
+        f"{check.repro} on {where}: {WORDS[check.outcome]}{often}{detail} [{check.seconds:.1f} s]"
     )
 
 

@@ -38,8 +38,8 @@ def _rank(check: CheckResult) -> tuple[bool, str]:
 def _ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:
     checks = list(checks)
     repros = list(dict.fromkeys(check.key for check in checks))
-    places = list(dict.fromkeys(check.release for check in checks))
-    return sorted(checks, key=lambda c: (repros.index(c.key), places.index(c.release)))
+    releases = list(dict.fromkeys(check.release for check in checks))
+    return sorted(checks, key=lambda c: (repros.index(c.key), releases.index(c.release)))
 
 
 def _read(path: Path) -> tuple[list[CheckResult], list[OutcomeChange]]:

@@ -116,24 +116,24 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def subjects_in(places: Sequence[str]) -> Iterator[CheckSubject]:
+def subjects_in(paths: Sequence[str]) -> Iterator[CheckSubject]:
     """The repros of files, report folders, and folders that hold such; each text once.
 
-    Raises UsageError for a place that holds none.
+    Raises UsageError for a path that holds none.
     """
     seen: set[str] = set()
-    for place in places:
-        for name in _found(place):
+    for text in paths:
+        for name in _subject_names(text):
             subject = subject_of(name)
             if subject.key not in seen:
                 seen.add(subject.key)
                 yield subject
 
 
-def _found(place: str) -> Iterable[str]:
-    path = Path(place)
+def _subject_names(text: str) -> Iterable[str]:
+    path = Path(text)
     if not path.is_dir() or (path / _REPORT).exists() or (path / _REPRO).exists():
-        return [place]
+        return [text]
     reports = sorted(str(found.parent) for found in path.rglob(_REPORT))
     lone = sorted(
         str(found)
@@ -141,7 +141,7 @@ def _found(place: str) -> Iterable[str]:
         if not any(Path(report) in found.parents for report in reports)
     )
     if not reports and not lone:
-        raise UsageError(f"{place} holds no report and no repro; give the folder that does")
+        raise UsageError(f"{text} holds no report and no repro; give the folder that does")
     return [*reports, *lone]
 
 

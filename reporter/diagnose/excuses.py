@@ -390,7 +390,7 @@ def _eager_far_off(comparison: Comparison | None) -> float | None:
 # -- how far eager moves --------------------------------------------------------------------------
 
 
-def _place(item: ValueDifference) -> str:
+def _location(item: ValueDifference) -> str:
     """Inputs and gradients are numbered among those that differ; their labels stay."""
     return item.get("label") or item["where"]
 
@@ -408,11 +408,11 @@ def _moves(rung: MeasuredRung, comparison: Comparison | None) -> bool:
         return True
     resized = _resized(rung.comparison)
     told = {item["where"] for item in rung.comparison["metadata"]}
-    moved = {_place(item) for item in rung.comparison["values"]} | resized
-    values = {_place(item) for item in minded(comparison)}
+    moved = {_location(item) for item in rung.comparison["values"]} | resized
+    values = {_location(item) for item in minded(comparison)}
     python = {i["where"] for i in comparison["metadata"] if i["property"] == "python value"}
     if not values and not comparison["metadata"]:
-        values = {_place(item) for item in comparison["values"]}
+        values = {_location(item) for item in comparison["values"]}
     return _resized(comparison) <= resized and values <= moved and python <= told
 
 
@@ -426,12 +426,12 @@ def _shift(moved: MeasuredRung, comparison: Comparison) -> str | None:
     if not _moves(moved, comparison) or moved.comparison is None:
         return None
     resized = _resized(moved.comparison)
-    found = {_place(item): item for item in moved.comparison["values"]}
+    found = {_location(item): item for item in moved.comparison["values"]}
     shifts = []
     for item in minded(comparison):
         if item["where"] in resized:
             continue
-        other = found.get(_place(item))
+        other = found.get(_location(item))
         if other is None or item.get("nan_moved") or not _as_far(other, item):
             return None
         shifts.append(other["max_abs_error"])

@@ -184,11 +184,11 @@ def _death(climber: Climber) -> Diagnosis:
     dead = next((rung for rung in climber.ladder.rungs.values() if died(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
     layer = first_bad(climber, died)
-    place = stacks.place(dead.stack) if dead else None
+    torch_frame = stacks.torch_frame(dead.stack) if dead else None
     eager = climber.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
     memory = ", most likely because memory ran out" if name == "SIGKILL" else ""
-    where = f" {place.text()}" if place else ""
+    where = f" {torch_frame.text()}" if torch_frame else ""
     return make_diagnosis(
         climber,
         Kind.PROCESS_DEATH,
@@ -196,7 +196,7 @@ def _death(climber: Climber) -> Diagnosis:
         f"The compiled call ends the process with {name}{where}{memory}; {other}{often(seen)}.",
         (EAGER, *names),
         signature=Signature(Kind.PROCESS_DEATH, layer, signal=name),
-        place=place,
+        torch_frame=torch_frame,
         reproduced=seen,
     )
 
@@ -223,8 +223,8 @@ def _hang(climber: Climber) -> Diagnosis:
         )
         return make_diagnosis(climber, Kind.NOT_REPRODUCED, Layer.NONE, summary, ("compiled",))
     layer = first_bad(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT)
-    place = stacks.place(stuck.stack)
-    where = f" It is stuck {place.text()}." if place else ""
+    torch_frame = stacks.torch_frame(stuck.stack)
+    where = f" It is stuck {torch_frame.text()}." if torch_frame else ""
     return make_diagnosis(
         climber,
         Kind.HANG,
@@ -233,7 +233,7 @@ def _hang(climber: Climber) -> Diagnosis:
         f"{climber.ladder[EAGER].seconds:.1f} s.{where}",
         (EAGER, *names),
         signature=Signature(Kind.HANG, layer),
-        place=place,
+        torch_frame=torch_frame,
         reproduced=steadiness(climber, lambda rung: rung.outcome == RungOutcome.TIMEOUT),
     )
 

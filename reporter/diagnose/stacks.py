@@ -64,7 +64,7 @@ class TorchFrame:
         return f"while {self.phase}{where}"
 
 
-def place(dump: str) -> TorchFrame | None:
+def torch_frame(dump: str) -> TorchFrame | None:
     """Reads a dump of all threads; the thread with the most of torch in it is the one that matters.
 
     None without frames.

@@ -82,7 +82,7 @@ class Environments:
     installer: Installer | None = None
     _known: dict[Release, Environment] = field(default_factory=dict)
 
-    def place(self, release: Release, again: bool = False) -> Environment:
+    def provide(self, release: Release, again: bool = False) -> Environment:
         """The interpreter for `release`, made if need be; `again` looks closely at what seemed to
         be fine.
 
@@ -128,7 +128,7 @@ class Environments:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             python = self._fill(release, folder / "env")
-            place = _asked(release, python)
+            environment = _asked(release, python)
         except (OSError, UsageError) as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise CannotJudgeError(_failed(release, _said(error))) from None
@@ -138,11 +138,13 @@ class Environments:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        if release.version and public(place.torch) != public(release.version):
+        if release.version and public(environment.torch) != public(release.version):
             shutil.rmtree(folder, ignore_errors=True)
-            raise CannotJudgeError(_failed(release, f"the index gave torch {place.torch} instead"))
-        _write(folder / _MARKER, release, place, folder)
-        return place
+            raise CannotJudgeError(
+                _failed(release, f"the index gave torch {environment.torch} instead")
+            )
+        _write(folder / _MARKER, release, environment, folder)
+        return environment
 
     def _fill(self, release: Release, env: Path) -> Path:
         """Create the environment and install into it; the path of its interpreter."""
@@ -266,9 +268,9 @@ def _asked(release: Release, python: Path) -> Environment:
     )
 
 
-def _works(place: Environment) -> bool:
+def _works(environment: Environment) -> bool:
     try:
-        return probe(place.python).torch == place.torch
+        return probe(environment.python).torch == environment.torch
     except UsageError:
         return False
 
@@ -285,7 +287,7 @@ def _read(release: Release, folder: Path) -> Environment | None:
         return None
 
 
-def _write(marker: Path, release: Release, place: Environment, folder: Path) -> None:
+def _write(marker: Path, release: Release, environment: Environment, folder: Path) -> None:
     """The marker comes last and as a whole."""
     watched = ["env/bin/python", "env/pyvenv.cfg"]
     watched += [
@@ -302,7 +304,7 @@ def _write(marker: Path, release: Release, place: Environment, folder: Path) -> 
     ]
     data = {
         "release": release.to_json(),
-        "place": {**asdict(place), "python": str(place.python.relative_to(folder))},
+        "place": {**asdict(environment), "python": str(environment.python.relative_to(folder))},
         "files": {name: os.stat(folder / name).st_size for name in watched},
     }
     part = marker.with_suffix(".part")
@@ -317,7 +319,7 @@ def _described(folder: Path) -> Cached:
     try:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
         release = Release.from_json(data["release"])
-        place, used = data["place"], (folder / _MARKER).stat().st_mtime
+        environment, used = data["place"], (folder / _MARKER).stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         rest = Release(folder.name)
         return Cached(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
@@ -326,8 +328,8 @@ def _described(folder: Path) -> Cached:
         folder.name,
         folder,
         release,
-        place["torch"],
-        place["version"],
+        environment["torch"],
+        environment["version"],
         _bytes(folder),
         used,
         is_whole,

@@ -34,7 +34,7 @@ class KernelCandidate:
     @property
     def statements(self) -> int:
         """Statements in the bodies of all its functions."""
-        return len(list(_places(ast.parse(self.text))))
+        return len(list(_positions(ast.parse(self.text))))
 
 
 def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
@@ -93,7 +93,7 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         target, value = copies[done].targets[0], copies[done].value
         assert isinstance(target, ast.Name) and isinstance(value, ast.Name)
         number = next(
-            index for index, (block, at) in enumerate(_places(tree)) if block[at] is copies[done]
+            index for index, (block, at) in enumerate(_positions(tree)) if block[at] is copies[done]
         )
         renamed = replace(kernel, text=ast.unparse(_Renamed(target.id, value.id).visit(tree)))
         proposal = _with(renamed, [at for at in range(renamed.statements) if at != number])
@@ -116,11 +116,11 @@ class _Renamed(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class _Edit:
-    """`place` counts expressions from the outside in; of that one, part number `part` stays, or a
+    """`position` counts expressions from the outside in; of that one, part number `part` stays, or a
     keyword goes.
     """
 
-    place: int
+    position: int
     part: int
     keyword: bool = False
 
@@ -164,11 +164,11 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 def _edits(tree: ast.AST) -> list[_Edit]:
     return [
         edit
-        for place, node in enumerate(_expressions(tree))
+        for position, node in enumerate(_expressions(tree))
         for edit in (
-            *(_Edit(place, part) for part in range(len(_parts(node)))),
+            *(_Edit(position, part) for part in range(len(_parts(node)))),
             *(
-                _Edit(place, number, keyword=True)
+                _Edit(position, number, keyword=True)
                 for number in range(len(getattr(node, "keywords", ())))
             ),
         )
@@ -183,8 +183,8 @@ def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     expressions = _expressions(tree)
     taken: set[int] = set()
     swap: dict[int, ast.expr] = {}
-    for edit in sorted(edits, key=lambda item: (item.place, item.part)):
-        node = expressions[edit.place]
+    for edit in sorted(edits, key=lambda item: (item.position, item.part)):
+        node = expressions[edit.position]
         if id(node) in taken:
             continue
         taken |= {id(inner) for inner in ast.walk(node)}
@@ -210,7 +210,7 @@ class _Swapped(ast.NodeTransformer):
         return visited
 
 
-def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
+def _positions(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
     """Each statement inside a function, as the list that holds it and its index, outer ones
     first.
     """
@@ -229,7 +229,7 @@ def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
     wanted = set(keep)
     gone = {
         id(block[index])
-        for number, (block, index) in enumerate(_places(tree))
+        for number, (block, index) in enumerate(_positions(tree))
         if number not in wanted
     }
     for node in ast.walk(tree):
@@ -309,11 +309,11 @@ def _numbers(tree: ast.AST) -> list[ast.Constant]:
     ]
 
 
-def _with_ones(kernel: KernelCandidate, places: Sequence[int]) -> KernelCandidate:
+def _with_ones(kernel: KernelCandidate, positions: Sequence[int]) -> KernelCandidate:
     tree = ast.parse(kernel.text)
     found = _numbers(tree)
-    for place in places:
-        found[place].value = 1.0 if isinstance(found[place].value, float) else 1
+    for position in positions:
+        found[position].value = 1.0 if isinstance(found[position].value, float) else 1
     return replace(kernel, text=ast.unparse(tree))
 
 

@@ -69,7 +69,7 @@ class ReproBuilder:
         self.pool = workers.pool
         self.warm = workers.warm
         self.fresh = workers.fresh
-        self.places = workers.places
+        self.contrasts = workers.contrasts
         self.started = run.started
 
     def reduce(self) -> Reduced:
@@ -168,7 +168,7 @@ class ReproBuilder:
             {"verdict": verdict, "repro": {"operators": operators(verified.harness)}},
             self.fresh,
             self.pool,
-            tuple(self.places),
+            tuple(self.contrasts),
             judge(self.wanted),
         )
         return measure(subject, self.verification.limit(), seconds, self.options.jobs)

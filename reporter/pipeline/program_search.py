@@ -63,7 +63,7 @@ class ProgramSearch:
         self.recorded = recorded
         self.options = run.options
         self.progress = run.progress
-        self.places = workers.places
+        self.contrasts = workers.contrasts
         self.as_whole = recorded.whole is not None
         self.wanted = recorded.signature
         self.backend = (
@@ -71,14 +71,14 @@ class ProgramSearch:
         )
         self.others = Others(self.wanted)
         self.size = ""
-        self.refusals = Refusals(self.places, judge(self.wanted))
+        self.refusals = Refusals(self.contrasts, judge(self.wanted))
         #: (candidates settled, tensor operations, lines), each time the program got smaller
         self.history: list[tuple[int, int, int]] = []
         self.scheduler = Scheduler(
             workers.pool,
             judge(self.wanted),
             journal,
-            [place.stage for place in self.places],
+            [contrast.stage for contrast in self.contrasts],
             SearchListener(self._count, self.others.note, self.refusals.add),
             SearchSettings(
                 self.options.seed,
@@ -133,7 +133,7 @@ class ProgramSearch:
         limit = self.options.timeout
         if self.recorded.kind == Kind.HANG:
             return max(limit / 2, 3 * SHORTEST_HANG)
-        return max(600.0, 4 * limit) * (1 + len(self.places))
+        return max(600.0, 4 * limit) * (1 + len(self.contrasts))
 
     def _seed(self) -> Candidate:
         for search in self._sources():
@@ -231,14 +231,14 @@ class ProgramSearch:
 
     def _may_be_unreached(self, check: ReproCheck) -> bool:
         """Whether eager could take over single operators: for wrong values that Inductor makes."""
-        is_ours = not self.places and self.backend is None and check.compiler == COMPILE
+        is_ours = not self.contrasts and self.backend is None and check.compiler == COMPILE
         return is_ours and check.kind in WRONG_OUTPUTS and self.recorded.layer in INDUCTOR_LAYERS
 
     def _comes_early(self, check: ReproCheck) -> bool:
         """Whether candidates may end where the C++ compiler starts; elsewhere, and with a backend
         of the user's own, some have to pass.
         """
-        ours = not self.places and self.backend is None
+        ours = not self.contrasts and self.backend is None
         return ours and early_end.comes_early(self.recorded.failure, check)
 
     def _end_early(self, seed: Candidate) -> None:

@@ -138,7 +138,7 @@ class TorchProgram:
             describe_equivalence(recorded)
         recorded = in_public_words(recorded)
         subject = f"{recorded.python} torch {self.run.info.torch}"
-        subject += "".join(f", differs from {place.name}" for place in self.workers.places)
+        subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
         if recorded.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"

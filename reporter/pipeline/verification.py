@@ -58,7 +58,7 @@ class Verification:
         self.folder = run.folder
         self.pool = workers.pool
         self.fresh = workers.fresh
-        self.places = workers.places
+        self.contrasts = workers.contrasts
         self.as_whole = recorded.whole is not None
         self.is_hang = recorded.kind == Kind.HANG
         is_private = not self.as_whole and not run.options.keep_source
@@ -103,11 +103,11 @@ class Verification:
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
-        if not self.places:
+        if not self.contrasts:
             plain, needed = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
             if plain != parts:
                 harness, parts = format_program(boilerplate.render(*plain)), plain
-        search = PlainSearch(self.pool, judge(self.wanted), self.places, self.as_whole)
+        search = PlainSearch(self.pool, judge(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text, hits = harness, 0
@@ -121,7 +121,7 @@ class Verification:
                 text, (cold, hits) = harness, judged
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
-        differs_from = verify(self.places, text, runs, self.options.jobs) if hits else ()
+        differs_from = verify(self.contrasts, text, runs, self.options.jobs) if hits else ()
         return Verified(reduced, text, harness, parts, cold, hits, differs_from, needed)
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:

@@ -367,7 +367,7 @@ def _evidence(
         },
         version=version(),
         error_log=log,
-        culprit=suspect.place(built.culprit) if built.culprit else "",
+        culprit=suspect.location(built.culprit) if built.culprit else "",
         workaround=_workaround(built),
         human_words=options.summary or "",
         key=key_of(built.text),

@@ -564,7 +564,7 @@ class RecordingSession:
             live_call=self.fork_servers.live_call(call),
             options=begun["options"],
             context=begun["context"],
-            origin=begun["place"],
+            origin=begun["origin"],
             replay=begun["history"] > 0,
             seconds=self.took.get(call, 0.0),
             **details,

@@ -37,7 +37,7 @@ class Cutter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.place = {node.name: index for index, node in enumerate(graph.nodes)}
+        self.position = {node.name: index for index, node in enumerate(graph.nodes)}
         self.users = graph.users()
         self.returned = {ref.name for ref in graph.outputs}
         self.regions: dict[str, tuple[str, ...]] = {}
@@ -68,7 +68,10 @@ class Cutter:
         tuples come along, and so do the regions (autocast) that the nodes stand in.
         """
         inside = self._closed(names)
-        nodes = [self.graph.nodes[place] for place in sorted(self.place[name] for name in inside)]
+        nodes = [
+            self.graph.nodes[position]
+            for position in sorted(self.position[name] for name in inside)
+        ]
         outputs = self._outputs(nodes, inside)
         if not outputs:
             return None

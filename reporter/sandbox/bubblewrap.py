@@ -102,7 +102,7 @@ def arguments(
 
     Args:
         files: name in the working folder inside, and the file outside that is shown there.
-        folders: the same for absolute places inside, read-only.
+        folders: the same for absolute paths inside, read-only.
     """
     words = [bwrap, *_namespaces(bwrap), "--die-with-parent", "--new-session", "--clearenv"]
     for name, value in {**ENVIRONMENT, **environment}.items():
@@ -116,8 +116,8 @@ def arguments(
     words += ["--perms", "1777", "--size", str(min(limits.disk, 256 * MIB)), "--tmpfs", "/dev/shm"]
     for name, path in files.items():
         words += ["--ro-bind", str(path), f"{WORK}/{name}"]
-    for place, path in folders.items():
-        words += ["--ro-bind", str(path), place]
+    for inside, path in folders.items():
+        words += ["--ro-bind", str(path), inside]
     # what bubblewrap builds these two from is memory without a limit
     words += ["--remount-ro", "/dev", "--remount-ro", "/"]
     words += ["--chdir", WORK, "--", "prlimit", *limits.kernel(), f"--nproc={_tasks(limits)}", "--"]

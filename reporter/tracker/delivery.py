@@ -44,7 +44,7 @@ class Delivery(Protocol):
         """Its name in sentences, with the article: "the issue"."""
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """Where it goes; with the report's key it names the delivery in the store."""
 
     def look(self, since: datetime | None) -> Landed | None:
@@ -81,14 +81,14 @@ class SubmissionService:
         private = self.folder / "private"
         # the folder's lock is for two processes with different stores
         paths = [private / "filing.lock"] if private.is_dir() else []
-        paths.append(lock_beside(path, self.key, delivery.place))
+        paths.append(lock_beside(path, self.key, delivery.address))
         with lock(paths, lambda: self.say("another process is sending this report; waiting")):
             return self._deliver(delivery, path)
 
     def _deliver(self, delivery: Delivery, path: Path) -> Landed:
         with open_store(path) as store:
-            row = filing(store, self.key, delivery.place)
-            since = _moment(first_sent(store, self.key, delivery.place))
+            row = filing(store, self.key, delivery.address)
+            since = _moment(first_sent(store, self.key, delivery.address))
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Landed(row.number, row.url, already=True)
         if row is None:
@@ -194,7 +194,7 @@ class SubmissionService:
             move(
                 store,
                 self.key,
-                delivery.place,
+                delivery.address,
                 state,
                 number=landed.number if landed else None,
                 url=landed.url if landed else None,

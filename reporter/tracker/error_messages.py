@@ -23,8 +23,8 @@ from reporter.core.errors import (
     TrackerError,
     UsageError,
 )
-from reporter.tracker.place import Token
 from reporter.tracker.plain_text import plain_line
+from reporter.tracker.repository import Token
 
 _SERVER = 500
 

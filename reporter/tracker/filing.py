@@ -31,11 +31,11 @@ from reporter.tracker.outcome import (
     duplicate_lines,
     submission_lines,
 )
-from reporter.tracker.place import Repository, need_token, parse_repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import CommentPost, IssuePost, LogText
 from reporter.tracker.preview import Prompt, dry_run, web
 from reporter.tracker.recognisable import find_recognisable
+from reporter.tracker.repository import Repository, need_token, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import (
     Submission,
@@ -184,7 +184,7 @@ class _Filer:
 
     def _there_already(self, post: IssuePost) -> Landed | None:
         with open_store() as store:
-            row = filing(store, post.draft.key, post.place)
+            row = filing(store, post.draft.key, post.address)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
             return Landed(row.number, row.url, already=True)
         return post.look(None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from reporter.core.plain import Json
 from reporter.tracker.duplicates import Duplicates, PossibleDuplicate
 from reporter.tracker.manual_form import ManualForm
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import Submission
 
 SCHEMA_VERSION = 1

@@ -21,7 +21,7 @@ from reporter.core.plain import Json
 from reporter.lint.subject import program_in
 from reporter.store.reports import key_of
 from reporter.tracker.delivery import Landed
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.tracker.submission import Submission, log_comment, log_needs_gist
 
@@ -46,7 +46,7 @@ class IssuePost:
     what: str = "the issue"
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """The repository as -R takes it."""
         return str(self.repository)
 
@@ -75,7 +75,7 @@ class CommentPost:
 
     session: TrackerSession
     project: Project
-    place: str
+    address: str
     number: int
     mark: str
     text: Callable[[], str]

@@ -86,7 +86,7 @@ def find_chain(operators: tuple[str, ...], sites: tuple[Path, ...]) -> ChainUse:
                 packages.setdefault(name, site / name / folder)
     if not wanted:
         return ChainUse(0, ())
-    files = [path for place in packages.values() for path in sorted(place.rglob("*.py"))]
+    files = [path for folder in packages.values() for path in sorted(folder.rglob("*.py"))]
     count = sum(_uses(path, wanted) for path in files[:_MOST_FILES])
     return ChainUse(count, tuple(sorted(packages)))
 

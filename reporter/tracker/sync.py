@@ -19,9 +19,9 @@ from reporter.store.filings import (
     repository_of,
 )
 from reporter.tracker.delivery import Landed
-from reporter.tracker.place import Repository, parse_repository
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import find_issue
+from reporter.tracker.repository import Repository, parse_repository
 from reporter.tracker.session import TrackerSession
 
 
@@ -31,14 +31,14 @@ def refresh(item: Filing) -> list[str]:
     Raises:
         BugreportError: the tracker gives no answer; the store is as it was.
     """
-    if is_beside(item.place):
+    if is_beside(item.address):
         return []
-    repository = parse_repository(repository_of(item.place))
+    repository = parse_repository(repository_of(item.address))
     with TrackerSession(repository.host) as session:
         project = session.repository(repository)
         if item.number is not None:
             return _state(session, project, repository, item.number)
-        if "#" in item.place:
+        if "#" in item.address:
             return []  # a comment that did not arrive is looked for when it is sent again
         return _arrival(session, project, repository, item)
 
@@ -48,7 +48,7 @@ def _arrival(
 ) -> list[str]:
     """An issue filed by hand, or one of which it was not known whether it arrived."""
     with open_store() as store:
-        since = first_sent(store, item.key, item.place)
+        since = first_sent(store, item.key, item.address)
     landed: Landed | None = find_issue(session, project, repository, item.key, since)
     if landed is None:
         return []
@@ -56,7 +56,7 @@ def _arrival(
         move(
             store,
             item.key,
-            item.place,
+            item.address,
             State.CONFIRMED,
             number=landed.number,
             url=landed.url,

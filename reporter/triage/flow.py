@@ -15,7 +15,7 @@ from reporter.core.settings import InterpreterOptions, WorkOptions
 from reporter.execution import interpreter
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox.limits import GIB
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.answer import comment, suggest_labels
 from reporter.triage.attempt import Attempts, run
@@ -56,13 +56,15 @@ class TriageRequest:
     """
 
     options: WorkOptions
-    places: tuple[InterpreterInfo, ...]
+    interpreters: tuple[InterpreterInfo, ...]
     quick: bool = False
     trust: bool = False
     runs: int = 3
 
 
-def places(options: InterpreterOptions, pythons: Sequence[Path]) -> tuple[InterpreterInfo, ...]:
+def probe_interpreters(
+    options: InterpreterOptions, pythons: Sequence[Path]
+) -> tuple[InterpreterInfo, ...]:
     """The interpreters of --python, each asked; without any the one that other commands take.
 
     Raises UsageError.
@@ -94,7 +96,7 @@ def triage(
     for flag in found.flags:
         user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
-    for info in wanted.places:
+    for info in wanted.interpreters:
         user.say(f"running the repro with torch {info.torch}")
         runs.append(_run(info, found.text, says, wanted))
     judged = _verdict(found, runs, wanted, user)
@@ -135,7 +137,7 @@ def _verdict(
         return None
     verb = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
-    return _judge(verb, wanted.places[number], repro.text, wanted)
+    return _judge(verb, wanted.interpreters[number], repro.text, wanted)
 
 
 def _observe(
@@ -152,7 +154,7 @@ def _observe(
     number, found = best(runs), list(runs)
     if judged is None or judged.kind is None:
         return found, None
-    info = wanted.places[number]
+    info = wanted.interpreters[number]
     for _ in range(_MORE_RUNS):
         if ends_otherwise(found[number], judged):
             more = _run(info, repro.text, says, replace(wanted, runs=1))
@@ -179,12 +181,12 @@ def _without_device(result: Triage, lacking: Refusal) -> Triage:
 def _unrunnable(repro: Repro, wanted: TriageRequest) -> Refusal | None:
     """Hardware and packages that this machine lacks."""
     needed = devices(repro.text)
-    has = wanted.trust and any(info.has_cuda for info in wanted.places)
+    has = wanted.trust and any(info.has_cuda for info in wanted.interpreters)
     if needed and not (has and needed == ("cuda",)):
         return Refusal(
             "needs_hardware", f"it needs {', '.join(needed)}, and the sandbox shows no such device"
         )
-    for info in wanted.places:
+    for info in wanted.interpreters:
         missing = lacks(info, repro.modules)
         if missing:
             return Refusal(
@@ -255,7 +257,7 @@ def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | Non
     if not judged.repro:
         return None
     seen = {}
-    for info in wanted.places:
+    for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
         shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}

@@ -16,8 +16,8 @@ from reporter.core.plain import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
 from reporter.store.triages import known_triage, remember
-from reporter.tracker.place import IssueAddress, Repository
 from reporter.tracker.plain_text import plain_line
+from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
 from reporter.triage.flow import Says, TriageRequest, triage
 from reporter.triage.reading.thread import fetch
@@ -86,18 +86,18 @@ def search(
         ]
         if is_incomplete(results):
             user.say(f"the search of {repository} gave up early, so there may be more issues")
-    places = _places(wanted)
+    interpreters = _interpreters(wanted)
     documents = []
     for position, (number, changed) in enumerate(found, 1):
         address = IssueAddress(repository, number)
         with open_store() as store:
-            document = known_triage(store, str(address), places, changed)
+            document = known_triage(store, str(address), interpreters, changed)
         if document is None:
             user.say(f"{position} of {len(found)}: {address}")
             document = _one(session, address, wanted, user)
             if "error" not in document:
                 with open_store() as store:
-                    remember(store, str(address), places, changed, document)
+                    remember(store, str(address), interpreters, changed, document)
         documents.append(document)
     return Many(query, tuple(documents))
 
@@ -118,9 +118,9 @@ def _failed(address: IssueAddress, error: BugreportError) -> Json:
     }
 
 
-def _places(wanted: TriageRequest) -> str:
+def _interpreters(wanted: TriageRequest) -> str:
     how = "quick" if wanted.quick else "whole"
-    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.places)])
+    return ", ".join([how, *(f"{info.torch} ({info.version})" for info in wanted.interpreters)])
 
 
 def _row(document: Mapping[str, Any]) -> tuple[str, str, str, str]:

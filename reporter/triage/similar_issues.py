@@ -13,7 +13,7 @@ from reporter.report.fingerprint import Fingerprint
 from reporter.store.database import now
 from reporter.store.reports import StoredReport, key_of
 from reporter.tracker.duplicates import find_duplicates
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.session import TrackerSession
 from reporter.tracker.submission import FailureFacts, Submission
 from reporter.triage.result import Triage

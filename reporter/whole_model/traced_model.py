@@ -169,11 +169,11 @@ def _checked(whole: Json) -> EquivalenceSection:
         )
     wrong = [part for part in PARTS if found[part]["how"] == "differ"]
     if wrong:
-        place = _place(whole["trace"], found.get("layer"))
+        location = _location(whole["trace"], found.get("layer"))
         raise CannotJudgeError(
             f"the rewritten model is not equivalent to the private one: {' and '.join(wrong)}"
             " differ by up to"
-            f" {max(found[part]['max_abs_error'] for part in wrong):.3g}{place}{hint}"
+            f" {max(found[part]['max_abs_error'] for part in wrong):.3g}{location}{hint}"
         )
     if found["gradients"]["how"] == "not compared" and _OWN_BACKWARD in whole["trace"]["reasons"]:
         raise CannotJudgeError(
@@ -202,7 +202,7 @@ def _checked(whole: Json) -> EquivalenceSection:
     )
 
 
-def _place(trace: Json, path: str | None) -> str:
+def _location(trace: Json, path: str | None) -> str:
     """`, first in model.layers.0` in the user's own words: this is said on the terminal and nowhere
     else.
     """
@@ -275,14 +275,14 @@ def mapping(recorded: Recorded) -> Json:
                 short = _below(path, owners)
                 known = _below(private(other)[0], [private(number)[0]]) if number >= 0 else ""
                 if short and known:
-                    places = attributes.setdefault(name, {}).setdefault(short, [])
-                    places += [known] if known not in places else []
+                    known_names = attributes.setdefault(name, {}).setdefault(short, [])
+                    known_names += [known] if known not in known_names else []
         for path, label in written.mapping.items():
             owner, _, attribute = path.rpartition(".")
             if written.blocks.get(owner) in numbers and tensors.get(label):
                 known = tensors[label].rpartition(".")[2]
-                places = attributes.setdefault(name, {}).setdefault(attribute, [])
-                places += [known] if known not in places else []
+                known_names = attributes.setdefault(name, {}).setdefault(attribute, [])
+                known_names += [known] if known not in known_names else []
     return {
         "attributes": attributes,
         "classes": {

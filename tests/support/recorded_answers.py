@@ -302,7 +302,7 @@ def as_data(diagnosis: Diagnosis) -> Json:
     What it only hands on (a failure, a comparison) stands there by the name of its source.
     """
     finding, ladder = diagnosis.finding, diagnosis.ladder
-    signature, place = diagnosis.signature, diagnosis.place
+    signature, place = diagnosis.signature, diagnosis.torch_frame
     data = {
         "kind": diagnosis.kind,
         "layer": diagnosis.layer,

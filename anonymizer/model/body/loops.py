@@ -116,10 +116,10 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
         for name in statements[index].makes
     }
     spots = {
-        name: (offset, place)
+        name: (offset, position)
         for index in range(start, start + length * times)
         for offset in [(index - start) % length]
-        for place, name in enumerate(statements[index].makes)
+        for position, name in enumerate(statements[index].makes)
     }
     carried: dict[str, str] = {}
     modules: dict[int, tuple[int, ...]] = {}
@@ -134,8 +134,8 @@ def _loop(statements: Sequence[Statement], start: int, length: int, times: int) 
             if any(other != row and not set(other).isdisjoint(row) for other in modules.values()):
                 return 1  # one module would have to stand in two lists
             modules[offset] = row
-        for place in range(len(column[0].reads)):
-            names = [statement.reads[place] for statement in column]
+        for position in range(len(column[0].reads)):
+            names = [statement.reads[position] for statement in column]
             good = _consistent(names, makers, spots, length, carried)
             if good < times:
                 return good

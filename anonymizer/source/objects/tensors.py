@@ -100,7 +100,7 @@ def _laid_out(spec: TensorSpec, exact: bool) -> tuple[str, bool]:
             )
         back = [order.index(index) for index in range(len(shape))]
         flat = _values({**spec, "shape": permuted, "stride": _strides(permuted)}, exact)
-        swapped = [index for index, place in enumerate(back) if index != place]
+        swapped = [index for index, position in enumerate(back) if index != position]
         if len(swapped) == 2:
             return f"{flat}.transpose({swapped[0]}, {swapped[1]})", False
         return f"{flat}.permute({', '.join(map(str, back))})", False

@@ -165,14 +165,14 @@ class _Walk(ast.NodeVisitor):
         return self._nested(node, [ast.Return(node.body)])
 
     def _nested(self, node: Any, body: list[Any]) -> Type:
-        place = (self.key, self.count)
+        key = (self.key, self.count)
         self.count += 1
-        self.types.nested[place] = node
-        self.result.append(place)
+        self.types.nested[key] = node
+        self.result.append(key)
         for statement in body:
             self.visit(statement)
         self.result.pop()
-        return frozenset({("nested", *place)})
+        return frozenset({("nested", *key)})
 
     def assign(self, target: ast.expr, kind: Type) -> None:
         """Binds an assignment target."""

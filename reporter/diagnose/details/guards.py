@@ -32,10 +32,10 @@ class GuardChange:
     @property
     def guard(self) -> str:
         """The guard that would have told the two calls apart."""
-        return f"{self.place} == {self.compiled}"
+        return f"{self.name} == {self.compiled}"
 
     @property
-    def place(self) -> str:
+    def name(self) -> str:
         """Its name in words, without names of the user's."""
         return self.where if self.dimension is None else f"{self.where}, dimension {self.dimension}"
 
@@ -66,7 +66,7 @@ class MissingGuard:
     def text(self) -> str:
         """One or two sentences for a report."""
         changes = ", ".join(
-            f"{change.place} was {change.compiled} when it was compiled and is {change.now} now"
+            f"{change.name} was {change.compiled} when it was compiled and is {change.now} now"
             for change in self.changed[:3]
         )
         first = f"The graph is reused although {changes}; a guard is missing: {self.missing}."

@@ -144,13 +144,13 @@ def test_a_death_is_told_with_its_signal_and_its_place() -> None:
         "The compiled call ends the process with SIGABRT while compiling in torch/_inductor/graph.py:run; eager returns."
     )
     assert found.cited == RUNGS_OF_INDUCTOR and found.reproduced == (3, 3)
-    assert found.place is not None and found.place.phase == "compiling"
+    assert found.torch_frame is not None and found.torch_frame.phase == "compiling"
     assert found.signature is not None and found.signature.signal == "SIGABRT"
 
 
 def test_a_death_without_a_signal_of_the_scripts_has_that_of_a_repetition() -> None:
     found, _ = verdict(both(DEADLY), "died")
-    assert "with SIGSEGV; eager returns" in found.summary and found.place is None
+    assert "with SIGSEGV; eager returns" in found.summary and found.torch_frame is None
     assert found.signature is not None and found.signature.signal == "SIGSEGV"
 
 
@@ -196,7 +196,7 @@ def test_a_hang_is_told_with_its_limit_and_its_place() -> None:
 
 def test_a_hang_without_a_stack_has_no_place() -> None:
     found, _ = verdict(both({"outcome": "timeout", "detail": ""}), "hang")
-    assert found.kind == "hang" and found.place is None
+    assert found.kind == "hang" and found.torch_frame is None
     assert found.summary.endswith("eager takes 2.0 s.")
 
 

@@ -45,11 +45,11 @@ SENTENCES: list[tuple[list[Answer], str]] = [
 
 @pytest.mark.parametrize(("answers", "said"), SENTENCES)
 def test_why_nothing_differs(answers: list[Answer], said: str) -> None:
-    places = [place("2.0.1"), place("2.6.0")]
-    refusals = Refusals(places, judge(WANTED))
+    contrasts = [place("2.0.1"), place("2.6.0")]
+    refusals = Refusals(contrasts, judge(WANTED))
     assert refusals.sentence() is None
     for answer in answers:
-        refusals.add(places[1].name, "text", answer)
+        refusals.add(contrasts[1].name, "text", answer)
     sentence = refusals.sentence() or ""
     assert said in sentence and "leave out --differs-from" in sentence
     assert "\n" not in sentence

@@ -11,7 +11,7 @@ import pytest
 
 from reporter.tracker.duplicates import queries
 from reporter.tracker.outcome import Filed, PreviewResult
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import read_submission
 from tests.support.github.submitter import WORDS, RecordedPrompt, copied, other_report, run_file
 from tests.support.github.tracker import Fault, Tracker

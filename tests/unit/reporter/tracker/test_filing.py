@@ -21,7 +21,7 @@ from reporter.tracker import submission
 from reporter.tracker.filing import FilingRequest, file
 from reporter.tracker.manual_form import form
 from reporter.tracker.outcome import Filed, PreviewResult
-from reporter.tracker.place import Repository
+from reporter.tracker.repository import Repository
 from reporter.tracker.submission import read_submission, with_words
 from templates import own_text
 from templates.text import size

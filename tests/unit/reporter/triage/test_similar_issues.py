@@ -49,7 +49,7 @@ def judged(tracker: Tracker, judged: Judged) -> Triage:
 
 
 def address():  # type: ignore[no-untyped-def]
-    from reporter.tracker.place import parse_issue
+    from reporter.tracker.repository import parse_issue
 
     return parse_issue("pytorch/pytorch#1")
 

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.core import tokens
 from reporter.core.errors import AuthenticationError, UsageError
-from reporter.tracker.place import (
+from reporter.tracker.repository import (
     IssueAddress,
     Repository,
     api_url,
