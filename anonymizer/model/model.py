@@ -31,7 +31,7 @@ _MOST_PARAMETERS = 6
 
 
 @dataclass(frozen=True)
-class Written:
+class PublicModel:
     """The rewritten model: its text as the body of a repro, and where each given tensor went.
 
     `mapping`: public path of a parameter or buffer -> name of the given tensor; `arguments`: given
@@ -64,7 +64,7 @@ class _Block:
     cls: str = ""
 
 
-def write(program: TracedProgram, weights: str = "", registered: bool = False) -> Written:
+def write(program: TracedProgram, weights: str = "", registered: bool = False) -> PublicModel:
     """The program as a model.
 
     Args:
@@ -120,7 +120,7 @@ class Writer:
         self.operators.setdefault("\n".join(made), what)
         return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
 
-    def written(self) -> Written:
+    def written(self) -> PublicModel:
         for level in self._levels():
             for module in level:
                 self.blocks[module] = self._block(module)
@@ -154,7 +154,7 @@ class Writer:
         count, named = len(self.classes) + 1, self._named()
         made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
         opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
-        return Written(
+        return PublicModel(
             body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from anonymizer.graph.ir import Ref, TensorMeta
-from anonymizer.model.model import Written
+from anonymizer.model.model import PublicModel
 from anonymizer.trace.flow import connect, flat, prune
 from anonymizer.trace.tree import ModuleCall, Step, TracedProgram
 
@@ -36,7 +36,7 @@ class NonStockOperation:
     instead: Mapping[str, str]
 
 
-def non_stock_operations(program: TracedProgram, written: Written) -> list[NonStockOperation]:
+def non_stock_operations(program: TracedProgram, written: PublicModel) -> list[NonStockOperation]:
     """All operations outside of stock layers that can be left out, in the order of the program.
 
     Args:

@@ -17,7 +17,7 @@ from typing import Any
 from anonymizer.graph.ir import Atom, Node, Recipe, Seq, StockLayer, TensorMeta, Value
 from anonymizer.graph.layouts import contiguous
 from anonymizer.source.program import is_simple
-from anonymizer.trace.tree import Function, Given, Module, ModuleCall, Step, TracedProgram
+from anonymizer.trace.tree import Function, GivenTensor, Module, ModuleCall, Step, TracedProgram
 
 #: Sizes below are nobody's in particular: heads, kernels, groups, batches.
 _SMALLEST = 9
@@ -231,7 +231,7 @@ class _Resizer:
             return value if root is None else math.copysign(root, value)
         return value
 
-    def _given(self, given: Given) -> Given:
+    def _given(self, given: GivenTensor) -> GivenTensor:
         meta = self._meta(given.meta)
         earlier = tuple(tuple(self.table.get(s, s) for s in shape) for shape in given.earlier)
         return replace(given, meta=meta, recipe=self._recipe(given.recipe), earlier=earlier)

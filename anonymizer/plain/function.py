@@ -101,7 +101,7 @@ def _written(user: ast.stmt, name: str, value: ast.expr) -> ast.stmt | None:
         return None
     if not _comes_first(user.value, name):
         return None
-    replaced: ast.stmt = _Replaced(name, value).visit(copy.deepcopy(user))
+    replaced: ast.stmt = _NameSubstitution(name, value).visit(copy.deepcopy(user))
     return replaced if len(ast.unparse(ast.fix_missing_locations(replaced))) <= _WIDTH else None
 
 
@@ -123,7 +123,7 @@ def _comes_first(value: ast.expr, name: str) -> bool:
     return False
 
 
-class _Replaced(ast.NodeTransformer):
+class _NameSubstitution(ast.NodeTransformer):
     def __init__(self, name: str, value: ast.expr) -> None:
         self.name, self.value = name, value
 

@@ -108,7 +108,7 @@ def _dtype(maker: ast.Call) -> str:
     return _MAKERS[name]
 
 
-class _Wrapped(ast.NodeTransformer):
+class _MakerWrapping(ast.NodeTransformer):
     """Each new tensor of a kind in a further call."""
 
     def __init__(self, wrap: Callable[[ast.Call], ast.expr | None]) -> None:
@@ -123,7 +123,7 @@ class _Wrapped(ast.NodeTransformer):
 
 
 def _changed(body: ReproBody, wrap: Callable[[ast.Call], ast.expr | None]) -> ReproBody | None:
-    change = _Wrapped(wrap)
+    change = _MakerWrapping(wrap)
     tree = change.visit(_tree(body))
     return _with_inputs(body, tree) if change.done else None
 

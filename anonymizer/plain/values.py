@@ -30,7 +30,7 @@ def plainer_inputs(body: ReproBody) -> Iterator[ReproBody]:
     if count > 1:
         choices += [{index: maker} for index in range(count) for maker in makers]
     for chosen in choices:
-        changed = _Changed(chosen)
+        changed = _MakerSubstitution(chosen)
         rewritten = changed.visit(_parse(body))
         if changed.done:
             yield replace(body, inputs=tuple(_lines(rewritten)))
@@ -87,7 +87,7 @@ def _as_random(call: ast.Call) -> ast.Call:
     return made
 
 
-class _Changed(ast.NodeTransformer):
+class _MakerSubstitution(ast.NodeTransformer):
     """The n-th random tensor made in a plainer way; `done` says whether any was."""
 
     def __init__(self, chosen: dict[int, _Plain]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.source.locations import Renamed, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -83,7 +83,7 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class _Called:
+class _CallSite:
     """A call, the statement and the function that it is in, and its target."""
 
     body: list[ast.stmt]
@@ -115,9 +115,9 @@ class _Index:
         self.classes = {node.name: node for node in top if isinstance(node, ast.ClassDef)}
 
 
-def _calls(program: SourceProgram) -> list[_Called]:
+def _calls(program: SourceProgram) -> list[_CallSite]:
     index = _Index(program)
-    found: list[_Called] = []
+    found: list[_CallSite] = []
     for function in index.functions.values():
         found += _calls_in(index, None, function)
     for owner in index.classes.values():
@@ -129,7 +129,7 @@ def _calls(program: SourceProgram) -> list[_Called]:
 
 def _calls_in(
     index: _Index, owner: ast.ClassDef | None, caller: ast.FunctionDef
-) -> Iterator[_Called]:
+) -> Iterator[_CallSite]:
     for body in bodies(caller):
         for statement in body:
             for location in (
@@ -137,7 +137,7 @@ def _calls_in(
             ):
                 found = _resolved(index, owner, location[3].func)
                 if found is not None and found.function is not caller:
-                    yield _Called(body, statement, location, caller, found)
+                    yield _CallSite(body, statement, location, caller, found)
 
 
 def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
@@ -179,7 +179,7 @@ def _block(index: _Index, owner: ast.ClassDef, name: str) -> _Target | None:
     return _Target(members["forward"], True, owner, made[0], moved)
 
 
-def _change(called: _Called) -> Any:
+def _change(called: _CallSite) -> Any:
     target = called.target
     function, call = copy.deepcopy(target.function), called.location[3]
     names = [each.arg for each in function.args.args][1 if target.bound else 0 :]
@@ -201,7 +201,7 @@ def _change(called: _Called) -> Any:
     if returns:
         return False  # it may return before its end
     renamed = _apart(called, function, dict(zip(names, call.args)))
-    result = Renamed(renamed).visit(result)
+    result = IdentifierRenaming(renamed).visit(result)
     before: list[ast.stmt] = [
         ast.Assign([ast.Name(renamed.get(name, name), ast.Store())], value, lineno=1)
         for name, value in zip(names, call.args)
@@ -213,7 +213,9 @@ def _change(called: _Called) -> Any:
     else:
         put_at(called.location, result)
     called.body[at:at] = before + [
-        Renamed(renamed).visit(each) for each in function.body if not isinstance(each, ast.Pass)
+        IdentifierRenaming(renamed).visit(each)
+        for each in function.body
+        if not isinstance(each, ast.Pass)
     ]
     if target.owner is not None and target.made is None:
         target.owner.body.remove(target.function)
@@ -226,7 +228,7 @@ def _change(called: _Called) -> Any:
 
 
 def _apart(
-    called: _Called, function: ast.FunctionDef, given: dict[str, ast.expr]
+    called: _CallSite, function: ast.FunctionDef, given: dict[str, ast.expr]
 ) -> dict[str, str]:
     """New names for those of the called function that mean something else where it is called."""
     own = {

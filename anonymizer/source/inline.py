@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from anonymizer.source.locations import Renamed, bodies, everywhere, expressions, put_at
+from anonymizer.source.locations import IdentifierRenaming, bodies, everywhere, expressions, put_at
 from anonymizer.source.program import SourceProgram
 
 
@@ -141,7 +141,7 @@ def promote(program: SourceProgram) -> Iterator[SourceProgram]:
             each for each in made.definitions.body if getattr(each, "name", "") != "Repro"
         ]
         mode = ".eval()" if program.callable_expression.endswith(".eval()") else ""
-        Renamed({block.name: "Repro"}).visit(made.definitions)
+        IdentifierRenaming({block.name: "Repro"}).visit(made.definitions)
         block.name = "Repro"
         returned.value.elts = returned.value.elts[:wanted]
         yield dataclasses.replace(made, callable_expression="Repro()" + mode)

@@ -74,7 +74,7 @@ def put_at(location: Any, new: ast.AST) -> None:
         getattr(parent, name)[at] = new
 
 
-class Renamed(ast.NodeTransformer):
+class IdentifierRenaming(ast.NodeTransformer):
     """Gives names others, where they are read and where they are bound."""
 
     def __init__(self, names: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from anonymizer.trace.flow import connect, prune, readers, splice, unpack
 from anonymizer.trace.functions import function
 from anonymizer.trace.tree import (
     ROOT,
-    Given,
+    GivenTensor,
     Module,
     ModuleCall,
     StandIn,
@@ -43,7 +43,7 @@ def program(data: Json, recipe: Callable[[TensorMeta, Json], Recipe]) -> TracedP
     for item in data["tensors"]:
         meta = meta_from_json(item["meta"])
         chosen = recipe(meta, item.get("stats") or {})
-        given[item["name"]] = Given(
+        given[item["name"]] = GivenTensor(
             item["name"], item["kind"], meta, chosen, item.get("storage"), item.get("offset", 0)
         )
     names = [item["name"] for item in data["tensors"] if item["kind"] == "input"]

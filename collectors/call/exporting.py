@@ -24,7 +24,7 @@ EXPORT_ARGUMENTS = (
 )
 
 
-class Exported:
+class LazyExport:
     """Exports `function` at its first call, for the arguments of that call, and calls what came of
     it from then on.
 
@@ -162,7 +162,7 @@ def is_exported(options: CompileOptions) -> bool:
     return options.get("compiler") in ("export", "aoti", "onnx")
 
 
-def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exported:
+def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> LazyExport:
     """The program's own export of `function`, or a variation of it."""
     known = (*EXPORT_ARGUMENTS, *ONNX_ARGUMENTS)
     arguments = {name: options[name] for name in known if name in options}
@@ -174,7 +174,7 @@ def export_afresh(function: Any, options: CompileOptions, rung: Rung) -> Exporte
     if rung.get("refine"):
         arguments["dynamic_shapes"] = _refined(rung["refine"], arguments.get("dynamic_shapes"))
     steps = rung["steps"] if "steps" in rung else list(options["steps"])
-    return Exported(function, arguments, steps, options.get("inductor_configs"))
+    return LazyExport(function, arguments, steps, options.get("inductor_configs"))
 
 
 def _refined(message: str, shapes: Any) -> Any:

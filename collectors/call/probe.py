@@ -215,7 +215,7 @@ def find_undefined(run: Callable[[], Any]) -> List[str]:
     return [name for name, found in met.items() if found]
 
 
-class Filled(TorchDispatchMode):  # type: ignore[misc]
+class FillMemoryMode(TorchDispatchMode):  # type: ignore[misc]
     """Memory that is handed out unwritten holds NaN (or the largest integer): a result that moves
     has read it.
 
@@ -233,7 +233,7 @@ class Filled(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-class Zeroed(TorchDispatchMode):  # type: ignore[misc]
+class ZeroMemoryMode(TorchDispatchMode):  # type: ignore[misc]
     """Memory that is handed out unwritten holds zeros: a program that is right with them has read
     it.
     """

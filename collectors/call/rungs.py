@@ -426,9 +426,9 @@ def _around(rung: Rung) -> Any:
     if rung.get("fp64"):
         return promote()
     if rung.get("fill") or rung.get("recast"):
-        return probe.Filled() if rung.get("fill") else probe.Recast()
+        return probe.FillMemoryMode() if rung.get("fill") else probe.Recast()
     if rung.get("reorder"):
-        return lost_writes.Reordered()
+        return lost_writes.ReorderWritesMode()
     if rung.get("elsewhere"):
         return circumstances.changed()
     return contextlib.nullcontext()

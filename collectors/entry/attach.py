@@ -24,7 +24,7 @@ from ..protocol import ProgramEnding, RecorderSpec, ScriptGreeting, WatchMode
 from ..record import ending, hooks
 from ..record.channel import Channel
 from ..record.recorder import Recorder
-from ..record.watched import Watched
+from ..record.watched import WatchedCallable
 
 _START_SECONDS = 60.0
 
@@ -44,7 +44,11 @@ class RecorderSwitch:
         self.active: Any = None
 
     def call(
-        self, watched: Watched, compiled: Callable[..., Any], args: Any, kwargs: Dict[str, Any]
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., Any],
+        args: Any,
+        kwargs: Dict[str, Any],
     ) -> Any:
         """One call of a compiled callable."""
         active = self.active

@@ -22,7 +22,7 @@ from ..protocol import CHILD_COMPILED, CHILD_ENDED, ProgramEnding, RecorderSpec,
 from . import hooks
 from .channel import Channel
 from .recorder import Recorder
-from .watched import Watched
+from .watched import WatchedCallable
 
 #: The module of torch by which torchrun starts each process.
 _TORCHRUN = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler"
@@ -43,7 +43,11 @@ class ChildMark:
         self._is_left = False
 
     def call(
-        self, watched: Watched, compiled: Callable[..., Any], args: Any, kwargs: Dict[str, Any]
+        self,
+        watched: WatchedCallable,
+        compiled: Callable[..., Any],
+        args: Any,
+        kwargs: Dict[str, Any],
     ) -> Any:
         """One call of a compiled callable."""
         if not self._is_left:

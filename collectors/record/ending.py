@@ -24,7 +24,7 @@ def account(error: BaseException) -> ScriptException:
     return {
         "class": type(error).__name__,
         "raised_in_torch": inside,
-        "place": _location(frames),
+        "location": _location(frames),
         "failure": _failure(error),
     }
 

@@ -17,7 +17,7 @@ import weakref
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from ..protocol import ONNX_ARGUMENTS, ExportStep
-from .watched import Watched
+from .watched import WatchedCallable
 
 _Function = Callable[..., Any]
 _KEY = "_bugreport_watched"
@@ -95,7 +95,7 @@ class Exports:
 
     def _make(self, origin: Origin, make: Callable[[], Any]) -> Any:
         """Makes the next form of a program under the recorder's eyes."""
-        watched = Watched(origin.function, origin.options)
+        watched = WatchedCallable(origin.function, origin.options)
         watched.makes = True
         self.recorder.compiles += 1
         return self.recorder.call(watched, lambda *_, **__: make(), origin.args, origin.kwargs)
@@ -233,7 +233,7 @@ class Exports:
 
         With `makes` a call is judged by another one, of a program that is made anew.
         """
-        watched = Watched(origin.function, origin.options)
+        watched = WatchedCallable(origin.function, origin.options)
         watched.example = (origin.args, origin.kwargs)
         watched.first_only = first_only
         watched.makes = makes

@@ -17,7 +17,7 @@ from typing import Any, Callable, Optional, Tuple
 
 from ..protocol import RecorderSpec
 from .exports import Exports
-from .watched import Watched
+from .watched import WatchedCallable
 
 
 class _AfterImport:
@@ -167,7 +167,7 @@ def _patch_optimize(dynamo: Any, recorder: Any) -> None:
 
 def _watch(torch: Any, recorder: Any, function: Any, compiled: Any, options: Any) -> Any:
     recorder.compiles += 1
-    watched = Watched(function, dict(options))
+    watched = WatchedCallable(function, dict(options))
     if isinstance(compiled, torch.nn.Module):
         # since 2.1 each compiled module has a `forward` of its own; in 2.0 it is the class's method
         inner = compiled.__dict__.get("forward") or compiled.forward

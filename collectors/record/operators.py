@@ -15,9 +15,9 @@ from typing import Any, Dict, Optional, Tuple
 from torch.overrides import TorchFunctionMode
 
 from ..call.operators.check import OperatorCheck
-from ..call.probe import Zeroed
+from ..call.probe import ZeroMemoryMode
 from ..protocol import OPERATORS_LAYOUT, RecorderSpec
-from .watched import Watched
+from .watched import WatchedCallable
 
 
 class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class OperatorMode(TorchFunctionMode):  # type: ignore[misc]
         self.count += 1
         if number == self.wanted:
             self.recorder.compiles += 1
-            watched = Watched(func, {"compiler": "eager"})
+            watched = WatchedCallable(func, {"compiler": "eager"})
             return self.recorder.call(watched, func, args, named)
         self._note(number)
         try:
@@ -72,4 +72,4 @@ def watch_operators(recorder: Any, spec: RecorderSpec) -> None:
         check.__enter__()
         atexit.register(check.save)
     if spec.get("zeroed"):
-        Zeroed().__enter__()
+        ZeroMemoryMode().__enter__()

@@ -28,7 +28,7 @@ from ..protocol import (
 )
 from . import starting
 from .channel import Channel
-from .watched import CompiledCall, Watched, public_options
+from .watched import CompiledCall, WatchedCallable, public_options
 from .watcher import CallWatcher
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Recorder(CallWatcher):
             self.overhead += time.time() - started
             return result
 
-    def _worth_checking(self, watched: Watched, shapes: str) -> bool:
+    def _worth_checking(self, watched: WatchedCallable, shapes: str) -> bool:
         """The first calls, every new shape, then ever fewer: a training loop must not run twice as
         long for ever.
         """

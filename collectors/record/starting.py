@@ -88,7 +88,7 @@ def _notebook(spec: _Spec) -> Optional[BaseException]:
     sys.path[0] = ""
     try:
         return notebook.run(sys.argv[0], spec["folder"], _entering)
-    except notebook.Refused as error:
+    except notebook.NotebookError as error:
         raise Unusable("{}: {}".format(sys.argv[0], error)) from None
 
 

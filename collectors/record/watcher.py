@@ -11,7 +11,7 @@ import threading
 from typing import Any, Callable, Dict, Tuple
 
 from ..protocol import ProgramEnding
-from .watched import CompiledCall, Watched
+from .watched import CompiledCall, WatchedCallable
 
 
 class CallWatcher:
@@ -32,7 +32,7 @@ class CallWatcher:
 
     def call(
         self,
-        watched: Watched,
+        watched: WatchedCallable,
         compiled: Callable[..., Any],
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],

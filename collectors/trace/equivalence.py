@@ -72,7 +72,7 @@ def check(call: rungs.RecordedCall, request: EquivalenceRequest) -> EquivalenceA
     ids = {label: id(tensor) for label, tensor in tracer.given.items()}
 
     def compared(exact: Optional[SavedRun]) -> EquivalenceAnswer:
-        return _Compared(private, public, request, ids, tracer, model, exact).document()
+        return _RunComparison(private, public, request, ids, tracer, model, exact).document()
 
     found = compared(None)
     if _differ(found) and referee.wanted():
@@ -275,7 +275,7 @@ def _arguments(labels: List[str], tracer: Tracer) -> List[torch.Tensor]:
 
 
 @dataclass
-class _Compared:
+class _RunComparison:
     """The comparison of the two runs."""
 
     private: SavedRun

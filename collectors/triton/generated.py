@@ -25,7 +25,7 @@ _BLOCK, _ELEMENTS = 64, 1024
 _KEPT = ("triton", "torch._inductor.runtime")
 
 
-class Generated:
+class GeneratedKernels:
     """What inductor wrote: `rows` as `launches.Launches` has them, with `text`, the kernel without
     inductor's launcher.
     """
@@ -65,7 +65,9 @@ class LaunchNotes:
         raise AttributeError(name)
 
 
-def watch(found: Generated, launcher: Callable[[Optional[Dict[str, Any]], str], Any]) -> None:
+def watch(
+    found: GeneratedKernels, launcher: Callable[[Optional[Dict[str, Any]], str], Any]
+) -> None:
     """Makes inductor write Triton code for every device and hand it to `found`.
 
     Raises AttributeError where it cannot.

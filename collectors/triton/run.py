@@ -109,7 +109,7 @@ def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
     """
     if importlib.util.find_spec("triton") is None:
         return {"missing": True, "skipped": "there is no Triton in this interpreter"}
-    seen = generated.Generated()
+    seen = generated.GeneratedKernels()
     try:
         generated.watch(seen, generated.LaunchNotes)
     except (ImportError, AttributeError) as error:
@@ -142,10 +142,10 @@ def _interpret_generated(spec: Dict[str, Any]) -> Dict[str, Any]:
     """Has inductor write Triton code for the script, and Triton's interpreter run it: what its own
     checks say then.
     """
-    found = interpreted.Interpreted()
+    found = interpreted.InterpretedRun()
     try:
         interpreted.teach_library()
-        generated.watch(generated.Generated(), found.launcher(spec["folder"]))
+        generated.watch(generated.GeneratedKernels(), found.launcher(spec["folder"]))
     except (ImportError, AttributeError) as error:
         return {"skipped": "no Triton code to be had ({})".format(error)}
     return {**_versions(), **interpreted.outcome(found, _run_script(spec))}

@@ -15,7 +15,7 @@ from reporter.check import issue_subject, runs
 from reporter.check.engine import Engine, Local
 from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
-from reporter.check.results import Checked, OutcomeChange
+from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.runs import Cell
 from reporter.check.subject import CheckSubject, stored_subjects, subjects_in
 from reporter.check.work import CheckResult, TaskRunner
@@ -46,7 +46,7 @@ class CheckRequest:
     user: Prompt | None = None
 
 
-def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> Checked:
+def check(request: CheckRequest, options: Options, engine: Engine | None = None) -> CheckSummary:
     """Check repros on releases.
 
     Raises BugreportError where there is nothing to check, or nothing to check it with.
@@ -107,7 +107,7 @@ def carry_out(
     store: sqlite3.Connection | None,
     progress: Progress,
     shard: tuple[int, int] | None = None,
-) -> Checked:
+) -> CheckSummary:
     """Run what an interrupted run of the plan has left, and put the results in order."""
     cells = [cell for cell in plan.cells if belongs(cell, shard)]
     if store is None:
@@ -122,7 +122,7 @@ def carry_out(
 
 def _run(
     plan: Plan, cells: Sequence[Cell], engine: Engine, keeper: ResultSink, progress: Progress
-) -> Checked:
+) -> CheckSummary:
     before = keeper.before(plan.cells)
     wanted = set(cells)
     for check in plan.known(before):
@@ -148,7 +148,7 @@ def _run(
     for old, new in zip(results, told):
         if old != new:
             keeper.amend(new)
-    return Checked(told, changes(told, before))
+    return CheckSummary(told, changes(told, before))
 
 
 def changes(

@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reporter.check.results import Checked, OutcomeChange
+from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.work import CheckResult
 from reporter.core.errors import UsageError
 
 
-def merge(files: Sequence[Path]) -> Checked:
+def merge(files: Sequence[Path]) -> CheckSummary:
     """What all files say together, repro by repro in the order in which the files name them.
 
     Raises UsageError.
@@ -28,7 +28,7 @@ def merge(files: Sequence[Path]) -> Checked:
         if known is None or _rank(check) > _rank(known):
             best[check.cell] = check
     changed = {change.check.cell: change for _, changes in read for change in changes}
-    return Checked(tuple(_ordered(best.values())), tuple(changed.values()))
+    return CheckSummary(tuple(_ordered(best.values())), tuple(changed.values()))
 
 
 def _rank(check: CheckResult) -> tuple[bool, str]:

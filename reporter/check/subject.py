@@ -24,7 +24,7 @@ from reporter.core.kinds import CRASHES, Kind
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, normalise, of_assertion
 from reporter.report.sections import Report, read_report
-from reporter.triage.reading.stated import Raised, Stated
+from reporter.triage.reading.stated import StatedException, StatedFailure
 
 _REPORT, _REPRO = "report.json", "repro.py"
 
@@ -40,7 +40,7 @@ class IssueOrigin:
     """
 
     issue: str
-    stated: Stated
+    stated: StatedFailure
     modules: tuple[str, ...] = ()
     problem: str = ""
     trust: bool = False
@@ -50,8 +50,8 @@ class IssueOrigin:
         """Of what `dataclasses.asdict` made; raises KeyError, TypeError."""
 
         said = data["stated"]
-        raised = tuple(Raised(**item) for item in said["raised"])
-        stated = Stated(**{**said, "raised": raised})
+        raised = tuple(StatedException(**item) for item in said["raised"])
+        stated = StatedFailure(**{**said, "raised": raised})
         return cls(**{**data, "stated": stated, "modules": tuple(data["modules"])})
 
 
@@ -61,7 +61,7 @@ class CheckSubject:
 
     `wanted` is the failure it has to show; None means that any failure counts until the first one
     has been seen. `seen` says in how many of how many runs it failed when it was reported; `torch`
-    is the release it was reported for. `foreign` is set for a program of somebody else's.
+    is the release it was reported for. `origin` is set for a program of somebody else's.
     """
 
     name: str
@@ -70,7 +70,7 @@ class CheckSubject:
     wanted: Signature | None = None
     seen: tuple[int, int] = (0, 0)
     torch: str | None = None
-    foreign: IssueOrigin | None = None
+    origin: IssueOrigin | None = None
 
     def to_json(self) -> Json:
         """A JSON-able dictionary, which `from_json` reads."""
@@ -83,8 +83,8 @@ class CheckSubject:
     def from_json(cls, data: Mapping[str, Any]) -> CheckSubject:
         """The subject of a `to_json` document; raises KeyError, TypeError, ValueError."""
         wanted = signature_of(data["wanted"]) if data["wanted"] else None
-        foreign = IssueOrigin.from_json(data["foreign"]) if data["foreign"] else None
-        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "foreign": foreign})
+        origin = IssueOrigin.from_json(data["origin"]) if data["origin"] else None
+        return cls(**{**data, "wanted": wanted, "seen": tuple(data["seen"]), "origin": origin})
 
     @property
     def needs_cuda(self) -> bool:

@@ -157,9 +157,9 @@ class TaskRunner:
         """
         started = time.monotonic()
         environment: Environment | None = None
-        foreign = task.subject.foreign
-        if foreign is not None and foreign.problem:  # which takes no environment to know
-            decision = Decision("cannot_judge", foreign.problem, None, (0, 0))
+        origin = task.subject.origin
+        if origin is not None and origin.problem:  # which takes no environment to know
+            decision = Decision("cannot_judge", origin.problem, None, (0, 0))
             return _check(task, None, decision, 0.0)
         try:
             environment = self.environments.provide(task.release)
@@ -183,7 +183,7 @@ class TaskRunner:
     def _decide(self, task: Task, environment: Environment) -> Decision:
         """Run until the runs say something. Raises CannotJudgeError if nothing can run there."""
         subject, observations = task.subject, list[Observation]()
-        if subject.foreign is not None:
+        if subject.origin is not None:
             pools = self.pools
             return judge_issue(
                 subject,
@@ -290,7 +290,7 @@ def _check(
         build=build,
         git=environment.git if environment else None,
         signature=decision.signature,
-        issue=task.subject.foreign.issue if task.subject.foreign else "",
+        issue=task.subject.origin.issue if task.subject.origin else "",
     )
 
 

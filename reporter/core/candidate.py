@@ -128,7 +128,7 @@ def _raised(answer: Answer, failure: Failure, wanted: Signature | None) -> Signa
     return of_crash(Kind.CRASH, None, failure)
 
 
-def judge(wanted: Signature) -> Callable[[Answer], bool]:
+def matcher(wanted: Signature) -> Callable[[Answer], bool]:
     """The test whether an answer shows the wanted failure. A crash on recompiling shows as a crash.
 
     A candidate that ran out of memory met its limit: that it died by the wanted signal, or raised

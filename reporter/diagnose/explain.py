@@ -13,7 +13,7 @@ from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.ladder import RUNGS
 from reporter.diagnose.stacks import raised_while_running
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from templates.wording import (
     EAGER_SUMMARIES,
     EFFECT_SUMMARY,
@@ -174,7 +174,7 @@ _SUMMARIES_OF: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
+def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str = COMPILE) -> str:
     """The verdict in one sentence that holds nothing measured on the private program.
 
     Args:
@@ -182,16 +182,16 @@ def public_summary(recorded: Recorded, cold: Sequence[Answer], compiler: str = C
         compiler: what makes the callable of the repro.
     """
     shown = next((answer.failure for answer in cold if answer.failure), None)
-    failure = shown if recorded.kind in CRASHES else recorded.failure
+    failure = shown if captured.kind in CRASHES else captured.failure
     values = {
         "exception": failure["exception"] if failure else None,
-        "property": recorded.signature.property if recorded.signature else "metadata",
+        "property": captured.signature.property if captured.signature else "metadata",
         "signal": next((answer.signal for answer in cold if answer.signal), "a signal"),
     }
-    if recorded.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
+    if captured.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
-    is_crash = recorded.kind == Kind.CRASH and compiler == COMPILE
+    is_crash = captured.kind == Kind.CRASH and compiler == COMPILE
     if is_crash and failure is not None and raised_while_running(failure):
         return RUNNING_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
-    return patterns[recorded.kind].format(**values)
+    return patterns[captured.kind].format(**values)

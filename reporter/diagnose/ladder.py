@@ -209,7 +209,9 @@ class Climber:
             self._judge(again)
         path = self._path("probe")
         probe = questions.run({"how": "probe", "snapshot": path})
-        self.ladder.facts = self.finding.live_call.request(probe, self.timeout).get("facts") or {}
+        self.ladder.facts = (
+            self.finding.call_session.request(probe, self.timeout).get("facts") or {}
+        )
         self._ties = path if self.ladder.facts.get("ties") else None
         if eager.good:
             exact = self._run(EXACT)
@@ -293,11 +295,13 @@ class Climber:
         return [self._judge(self._run(name)) for name in names]
 
     def _path(self, name: str) -> str:
-        return str(self.finding.live_call.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt")
+        return str(
+            self.finding.call_session.folder / f"rung-{self.finding.call}-{name}-{id(self)}.pt"
+        )
 
     def _submit(self, name: str, way: Rung) -> _Flight:
         rung: Rung = {**way, "snapshot": self._path(name), "grads": self.finding.grads}
-        return _Flight(self.finding.live_call.submit(questions.run(rung), self.timeout))
+        return _Flight(self.finding.call_session.submit(questions.run(rung), self.timeout))
 
     def _run(self, name: str) -> MeasuredRung:
         way = self._waiting.pop(name, None) or self._way(name)
@@ -341,7 +345,7 @@ class Climber:
                 random=self.ladder.draws,
                 again=again,
             )
-            return self.finding.live_call.request(question, self.timeout).get("comparison")
+            return self.finding.call_session.request(question, self.timeout).get("comparison")
 
         comparison = side_effects.settle(ask(()), self._others, ask)
         same = comparison is None or comparison["same"]
@@ -364,7 +368,7 @@ class Climber:
         if not (eager.good and exact.good and eager.snapshot and exact.snapshot):
             return None
         question = questions.compare(exact.snapshot, eager.snapshot, exact=exact.snapshot)
-        found = self.finding.live_call.request(question, self.timeout).get("comparison")
+        found = self.finding.call_session.request(question, self.timeout).get("comparison")
         values = without_metadata(found) if found is not None else None
         self.ladder.rungs[EXACT] = replace(exact, comparison=values, detail=describe(values))
         return values

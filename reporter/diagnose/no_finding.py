@@ -70,7 +70,7 @@ def same_ending(one: ScriptException | None, other: ScriptException | None) -> b
     if one is None or other is None or one["class"] != other["class"]:
         return False
     lines = (normalise(each["failure"]["first_line"]) for each in (one, other))
-    return one["place"] == other["place"] and len(set(lines)) == 1
+    return one["location"] == other["location"] and len(set(lines)) == 1
 
 
 def without_finding(recording: Recording) -> Diagnosis:
@@ -173,9 +173,9 @@ def _drawn(recording: Recording) -> Diagnosis | None:
     where they draw random numbers: two calls in turn draw others.
     """
     for last in recording.last_calls:
-        path = str(last.live_call.folder / f"drawn-{last.call}.pt")
+        path = str(last.call_session.folder / f"drawn-{last.call}.pt")
         question = questions.run({"how": "probe", "snapshot": path})
-        facts = last.live_call.request(question, _LOOK).get("facts")
+        facts = last.call_session.request(question, _LOOK).get("facts")
         if facts and facts.get("random"):
             summary = (
                 f"The script fails{_in(recording.script_exception)}. Its compiled calls draw random"
@@ -206,4 +206,4 @@ def _all_agree(recording: Recording) -> str:
 
 def _in(raised: ScriptException | None) -> str:
     """Where the script's own exception was raised, to be put behind its class."""
-    return f" in {raised['place']}" if raised is not None and raised["place"] else ""
+    return f" in {raised['location']}" if raised is not None and raised["location"] else ""

@@ -51,7 +51,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Cached:
+class CachedEnvironment:
     """An environment of the cache: `size` in bytes counts only what goes when it goes, `used` is in
     seconds since 1970.
     """
@@ -195,7 +195,7 @@ class Environments:
         finally:
             lock.release()
 
-    def all(self) -> list[Cached]:
+    def all(self) -> list[CachedEnvironment]:
         """Every environment in the cache, the longest unused first."""
         found = []
         for folder in sorted(self.root.glob("*/")):
@@ -207,7 +207,7 @@ class Environments:
         """Bytes of the whole folder on disk; a file with several links counts once."""
         return _bytes(self.root)
 
-    def prune(self, cap: int | None, unfinished: bool = True) -> list[Cached]:
+    def prune(self, cap: int | None, unfinished: bool = True) -> list[CachedEnvironment]:
         """Remove the longest unused environments until the folder is no larger than `cap` bytes
         (None: all of them).
 
@@ -227,7 +227,7 @@ class Environments:
             self._forget_packages()
         return gone
 
-    def _remove(self, item: Cached) -> bool:
+    def _remove(self, item: CachedEnvironment) -> bool:
         if item.is_whole and time.time() - item.used < IN_USE:
             return False
         lock = FileLock(self.root / f"{item.name}.lock")
@@ -315,16 +315,16 @@ def _write(marker: Path, release: Release, environment: Environment, folder: Pat
         raise CannotJudgeError(_failed(release, _said(error))) from None
 
 
-def _described(folder: Path) -> Cached:
+def _described(folder: Path) -> CachedEnvironment:
     try:
         data = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
         release = Release.from_json(data["release"])
         environment, used = data["place"], (folder / _MARKER).stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         rest = Release(folder.name)
-        return Cached(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
+        return CachedEnvironment(folder.name, folder, rest, "", "", _bytes(folder), 0.0, False)
     is_whole = _read(release, folder) is not None
-    return Cached(
+    return CachedEnvironment(
         folder.name,
         folder,
         release,

@@ -13,7 +13,7 @@ from reporter.core.plain import Json
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
 from reporter.environments import index as listing
-from reporter.environments.environments import IN_USE, Cached, Environments, cache_folder
+from reporter.environments.environments import IN_USE, CachedEnvironment, Environments, cache_folder
 from reporter.environments.selection import Selection, select_releases
 
 GIB = 2**30
@@ -49,7 +49,7 @@ def list_environments() -> EnvironmentListing:
     )
 
 
-def _line(item: Cached) -> str:
+def _line(item: CachedEnvironment) -> str:
     if not item.is_whole:
         return (
             f"{item.name}: unfinished or broken, {item.size / GIB:.1f} GiB; it is made anew when it"

@@ -36,7 +36,7 @@ from templates.evidence import Evidence
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedKernel:
     """A reduced kernel: the report's numbers, the texts, how the test was seen, and what stays on
     this machine.
 
@@ -54,7 +54,7 @@ class Finished:
     left_out: tuple[str, ...] = ()
 
 
-def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> Outgoing:
+def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]) -> Outgoing:
     """Renders, lints and audits the report; `note` gets what the lint found.
 
     Raises LeakError, and then no outgoing file is written; UsageError where a form of the user's
@@ -104,7 +104,7 @@ def audit(to: Destination, finished: Finished, note: Callable[[str], None]) -> O
     return Outgoing(Summary(report, output, str(info.path), place), files, private)
 
 
-def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
+def _terms(options: Options, finished: FinishedKernel) -> tuple[Terms, list[float]]:
     """What the report is searched for, and the numbers of the private script that its repro still
     needs.
     """
@@ -112,12 +112,12 @@ def _terms(options: Options, finished: Finished) -> tuple[Terms, list[float]]:
     if options.keep_source:
         return private_terms({}, public), []
     terms = private_terms({str(options.script): finished.source}, public)
-    telling = {*terms.numbers, *terms.code_numbers}
+    identifying = {*terms.numbers, *terms.code_numbers}
     constants = (
         node.value for node in ast.walk(ast.parse(finished.repro)) if isinstance(node, ast.Constant)
     )
     numbers = {abs(float(value)) for value in constants if isinstance(value, (int, float))}
-    left = sorted(numbers & telling)
+    left = sorted(numbers & identifying)
     return terms.excusing(left), left
 
 

@@ -95,7 +95,9 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         number = next(
             index for index, (block, at) in enumerate(_positions(tree)) if block[at] is copies[done]
         )
-        renamed = replace(kernel, text=ast.unparse(_Renamed(target.id, value.id).visit(tree)))
+        renamed = replace(
+            kernel, text=ast.unparse(_VariableRenaming(target.id, value.id).visit(tree))
+        )
         proposal = _with(renamed, [at for at in range(renamed.statements) if at != number])
         if attempt([proposal])[0]:
             kernel = proposal
@@ -103,7 +105,7 @@ def _without_copies(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
             done += 1
 
 
-class _Renamed(ast.NodeTransformer):
+class _VariableRenaming(ast.NodeTransformer):
     """Reads of one variable become reads of another."""
 
     def __init__(self, old: str, new: str) -> None:
@@ -192,11 +194,11 @@ def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
             del node.keywords[edit.part]
         else:
             swap[id(node)] = _parts(node)[edit.part]
-    changed = _Swapped(swap).visit(tree)
+    changed = _Substitution(swap).visit(tree)
     return replace(kernel, text=ast.unparse(ast.fix_missing_locations(changed)))
 
 
-class _Swapped(ast.NodeTransformer):
+class _Substitution(ast.NodeTransformer):
     """Other expressions in the place of some, by identity."""
 
     def __init__(self, swap: dict[int, ast.expr]) -> None:

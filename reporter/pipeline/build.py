@@ -13,7 +13,7 @@ from anonymizer.graph.boilerplate import (
     COMPILE,
     ReproCheck,
 )
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
 from reporter.core.operators import operators
@@ -24,14 +24,14 @@ from reporter.diagnose.explain import public_summary
 from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
 from reporter.pipeline.measurements import FinalText, measure
-from reporter.pipeline.program_search import ProgramSearch, Reduced
+from reporter.pipeline.program_search import ProgramSearch, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.pipeline.verification import Verification, Verified
+from reporter.pipeline.verification import Verification, VerifiedRepro
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import CulpritSection, RungRow
 from reporter.verify.ablation import ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
@@ -53,15 +53,15 @@ class ReproBuilder:
 
     def __init__(
         self,
-        recorded: Recorded,
+        captured: CapturedCall,
         run: Run,
         workers: WorkerSet,
         journal: Journal | None,
         on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
     ) -> None:
-        self.search = ProgramSearch(recorded, run, workers, journal, on_smaller)
-        self.verification = Verification(recorded, run, workers)
-        self.recorded = recorded
+        self.search = ProgramSearch(captured, run, workers, journal, on_smaller)
+        self.verification = Verification(captured, run, workers)
+        self.captured = captured
         self.wanted = self.search.wanted
         self.options = run.options
         self.within = run.within
@@ -72,18 +72,18 @@ class ReproBuilder:
         self.contrasts = workers.contrasts
         self.started = run.started
 
-    def reduce(self) -> Reduced:
+    def reduce(self) -> ReducedProgram:
         """The smallest public program that shows the failure in a warm worker.
 
         Raises CannotJudgeError if no public program shows it.
         """
         return self.search.reduce()
 
-    def verify(self, reduced: Reduced) -> Verified:
+    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The formatted text in fresh processes. Raises CannotJudgeError if none shows it."""
         return self.verification.verify(reduced, self.search.accepted)
 
-    def measure(self, verified: Verified, extras: Extras) -> BuiltRepro:
+    def measure(self, verified: VerifiedRepro, extras: Extras) -> BuiltRepro:
         """What the report says beside the repro, all of it measured on the final text."""
         text, cold, reduced = verified.text, verified.cold, verified.reduced
         # the harness judges each row with float64, which a plain comparison does not
@@ -106,12 +106,12 @@ class ReproBuilder:
                 "other dtypes, sizes, layouts and operators",
                 lambda: tuple(
                     find_neighbours(
-                        self.pool, judge(self.wanted), verified.parts, self._for_neighbours()
+                        self.pool, matcher(self.wanted), verified.parts, self._for_neighbours()
                     )
                 ),
                 (),
             )
-        summary = public_summary(self.recorded, cold, check.compiler)
+        summary = public_summary(self.captured, cold, check.compiler)
         shown = extras.measure(
             "test and pictures",
             "from the final text",
@@ -124,7 +124,7 @@ class ReproBuilder:
                 "other findings",
                 "fresh processes",
                 lambda: self.search.others.shown_again(
-                    Path(self.recorded.python), 4 * self.pool.time_limit, self.warm
+                    Path(self.captured.python), 4 * self.pool.time_limit, self.warm
                 ),
                 (),
             )
@@ -152,14 +152,14 @@ class ReproBuilder:
             numbers_left=numbers_left(text, verified.needed),
         )
 
-    def _measurements(self, verified: Verified, summary: str) -> Measurements:
+    def _measurements(self, verified: VerifiedRepro, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
         seconds = max(answer.seconds for answer in verified.cold)
         verdict = {
             "kind": str(self.wanted.kind),
-            "layer": str(self.recorded.layer),
+            "layer": str(self.captured.layer),
             "summary": summary,
         }
         subject = FinalText(
@@ -169,13 +169,13 @@ class ReproBuilder:
             self.fresh,
             self.pool,
             tuple(self.contrasts),
-            judge(self.wanted),
+            matcher(self.wanted),
         )
         return measure(subject, self.verification.limit(), seconds, self.options.jobs)
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
-        is_hang = self.recorded.kind == Kind.HANG
+        is_hang = self.captured.kind == Kind.HANG
         return not (self.search.as_whole or is_hang or self.search.backend is not None)
 
     def _for_neighbours(self) -> float:

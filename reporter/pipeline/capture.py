@@ -24,20 +24,20 @@ from reporter.core.settings import Options
 from reporter.diagnose.explain import command
 from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
 from reporter.diagnose.verdict import Diagnosis
-from reporter.pipeline.diagnose import Diagnosed
+from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.run import Run
 from reporter.recording import questions
 from reporter.recording.entry_points import Way, way_of
 from reporter.reduce import initial_candidates
+from reporter.report.captured_call import CapturedCall
 from reporter.report.environment import public_environment, withheld
-from reporter.report.recorded_call import Recorded
 from reporter.report.sections import RungRow
 from reporter.whole_model import source_model, traced_model
 
 _MAX_SOURCE = 2_000_000
 
 
-def capture_call(run: Run, found: Diagnosed) -> Recorded:
+def capture_call(run: Run, found: DiagnosedRun) -> CapturedCall:
     """All that candidates are made from, as plain data; the recording is not needed afterwards.
 
     Raises UsageError for tensors of --allow-values that the failing call does not have.
@@ -48,19 +48,19 @@ def capture_call(run: Run, found: Diagnosed) -> Recorded:
     material = _Material()
     if wanted and is_bug or found.doubtful:
         material = _material(run.options, diagnosis, answer)
-    recorded = _collect(run, found, answer, material)
+    captured = _collect(run, found, answer, material)
     if run.as_whole and is_bug:
-        recorded = _with_model(run, found, recorded)
-    return recorded
+        captured = _with_model(run, found, captured)
+    return captured
 
 
 def _collect(
-    run: Run, found: Diagnosed, answer: EnvironmentAnswer, material: _Material
-) -> Recorded:
+    run: Run, found: DiagnosedRun, answer: EnvironmentAnswer, material: _Material
+) -> CapturedCall:
     """The verdict with its measurements, the environment, and the material of candidates."""
     recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
     way = way_of(run.options, run.info.path)
-    return Recorded(
+    return CapturedCall(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
         summary=diagnosis.summary,
@@ -102,18 +102,20 @@ def _environment(diagnosis: Diagnosis) -> EnvironmentAnswer:
     finding = diagnosis.finding
     if finding is None:
         return {"outcome": "skipped"}
-    return finding.live_call.request(questions.environment(), 60)
+    return finding.call_session.request(questions.environment(), 60)
 
 
-def _with_model(run: Run, found: Diagnosed, recorded: Recorded) -> Recorded:
+def _with_model(run: Run, found: DiagnosedRun, captured: CapturedCall) -> CapturedCall:
     """The recording with the trace of the whole model and its source."""
     finding = found.diagnosis.finding
     if finding is None:
-        return recorded
-    traced = traced_model.collect(finding.live_call, run.options.timeout, run.options.allow_values)
-    recorded = replace(recorded, whole=traced)
-    source = source_model.collect(finding.live_call, recorded, run.options.timeout)
-    return replace(recorded, whole={**traced, "source": source})
+        return captured
+    traced = traced_model.collect(
+        finding.call_session, run.options.timeout, run.options.allow_values
+    )
+    captured = replace(captured, whole=traced)
+    source = source_model.collect(finding.call_session, captured, run.options.timeout)
+    return replace(captured, whole={**traced, "source": source})
 
 
 @dataclass(frozen=True)
@@ -136,8 +138,8 @@ def _material(options: Options, diagnosis: Diagnosis, answer: EnvironmentAnswer)
     finding = diagnosis.finding
     if finding is None:
         return _Material()
-    gathered = finding.live_call.request(questions.gather(), 60).get("gathered")
-    tensors = finding.live_call.request(questions.tensors(), 60).get("tensors", {})
+    gathered = finding.call_session.request(questions.gather(), 60).get("gathered")
+    tensors = finding.call_session.request(questions.tensors(), 60).get("tensors", {})
     _check_allowed(options.allow_values, tensors)
     graphs = initial_candidates.graphs(diagnosis, options.timeout / 2, options.allow_values)
     captures = tuple(graphs)

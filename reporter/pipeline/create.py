@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from reporter.core.errors import CannotJudgeError, Interrupted
+from reporter.core.errors import CannotJudgeError, Interruption
 from reporter.core.settings import Options
 from reporter.execution import interpreter, usage
 from reporter.pipeline.run import Run, open_run
@@ -21,7 +21,7 @@ from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
 from reporter.publish.result import NO_BUG, RECORDING, RunResult
 from reporter.publish.write import Outgoing, publish
-from reporter.recording.attached import Attached
+from reporter.recording.attached import AttachedSession
 from reporter.recording.entry_points import check_early
 
 
@@ -59,7 +59,7 @@ def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunRe
             return result
 
 
-def _first_result(run: Run, seen: Attached | None) -> RunResult:
+def _first_result(run: Run, seen: AttachedSession | None) -> RunResult:
     """The result for the first kind of program that has something to say."""
     if TritonProgram.fits(run):
         found = go_through_stages(TritonProgram(run), run)
@@ -77,13 +77,13 @@ def _resumable(program: TorchProgram, run: Run) -> RunResult | None:
         return go_through_stages(program, run)
     except KeyboardInterrupt:
         if run.output is not None and (run.output / "private" / RECORDING).exists():
-            raise Interrupted(
+            raise Interruption(
                 f"interrupted; go on with `bugreport create --resume {run.output}`"
             ) from None
         raise
 
 
-class Captured(Protocol):
+class Capture(Protocol):
     """All that candidates are made from, with the verdict."""
 
     @property
@@ -93,7 +93,7 @@ class Captured(Protocol):
 
 R = TypeVar("R")  # a recorded program
 D = TypeVar("D")  # its diagnosis
-C = TypeVar("C", bound=Captured)
+C = TypeVar("C", bound=Capture)
 S = TypeVar("S")  # the smallest candidate
 V = TypeVar("V")  # the same, verified in fresh processes
 M = TypeVar("M")  # with all that was measured on it

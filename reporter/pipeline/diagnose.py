@@ -28,7 +28,7 @@ _UNSUPPORTED = {
 
 
 @dataclass(frozen=True)
-class Diagnosed:
+class DiagnosedRun:
     """The verdict on a recorded run and what is known beside it.
 
     `doubtful` asks for a closer look at parts of the graph.
@@ -40,7 +40,7 @@ class Diagnosed:
     doubtful: bool
 
 
-def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
+def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
     """The verdict on a recorded run. Raises CannotJudgeError where its calls cannot be repeated."""
     options, progress = run.options, run.progress
     if recording.unsupported and not recording.findings:
@@ -67,7 +67,7 @@ def diagnose_recording(run: Run, recording: Recording) -> Diagnosed:
     except KeyboardInterrupt:
         progress.note("interrupted: the verdict is said without what was still measured")
         details = measure(thorough=False)
-    return Diagnosed(recording, diagnosis, details, doubtful)
+    return DiagnosedRun(recording, diagnosis, details, doubtful)
 
 
 def _doubtful(diagnosis: Diagnosis, recording: Recording) -> bool:

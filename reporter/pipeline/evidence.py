@@ -69,7 +69,7 @@ def collect(options: Options, function: str | None) -> EvidenceResult:
 def _call_session(recording: Recording) -> CallSession:
     """The failing call, else the last one that was watched."""
     if recording.findings:
-        return recording.findings[0].live_call
+        return recording.findings[0].call_session
     if recording.last_calls:
-        return recording.last_calls[-1].live_call
+        return recording.last_calls[-1].call_session
     raise CannotJudgeError("the script made no compiled call that can be repeated")

@@ -73,7 +73,7 @@ def record(options: Options, way: Way, python: Path, folder: Path, progress: Pro
         )
         recording.close()
         recording = _session(options, way, python, folder, progress, every_call=True, gpu=gpu).run()
-    again = _Again(options, way, python, folder, progress)
+    again = _FurtherRuns(options, way, python, folder, progress)
     if recording.children and not recording.findings:
         recording = again.with_children(recording)
     if not recording.findings and may_be_torch(recording):
@@ -99,7 +99,7 @@ def _account(recording: Recording) -> Json:
 
 
 @dataclass(frozen=True)
-class _Again:
+class _FurtherRuns:
     """More runs of a script that fails without any fault of a compiled call."""
 
     options: Options

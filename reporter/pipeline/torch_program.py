@@ -23,13 +23,13 @@ from reporter.execution.journal import Journal
 from reporter.kernels import generated
 from reporter.pipeline.build import ReproBuilder
 from reporter.pipeline.capture import capture_call
-from reporter.pipeline.diagnose import Diagnosed, diagnose_recording
+from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
-from reporter.pipeline.program_search import Reduced
+from reporter.pipeline.program_search import ReducedProgram
 from reporter.pipeline.record import record_program
 from reporter.pipeline.run import Run
-from reporter.pipeline.verification import Verified
+from reporter.pipeline.verification import VerifiedRepro
 from reporter.publish.result import (
     EVIDENCE,
     JOURNAL,
@@ -39,20 +39,20 @@ from reporter.publish.result import (
     RunResult,
 )
 from reporter.publish.write import Destination, Outgoing, audit
-from reporter.recording.attached import Attached, attach
+from reporter.recording.attached import AttachedSession, attach
 from reporter.recording.call_session import CallSession
 from reporter.recording.findings import Recording
 from reporter.reduce.blockwise import look_at_blocks
 from reporter.reduce.source_candidates import in_public_words
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import Report, Verdict
 from reporter.whole_model.traced_model import describe_equivalence
 from templates.diagnosis import ladder_lines, verdict_lines
 
 
 @contextlib.contextmanager
-def attached_program(options: Options) -> Iterator[Attached | None]:
+def attached_program(options: Options) -> Iterator[AttachedSession | None]:
     """The recorded program that asked for a report by itself, or None where we start one."""
     session = attach(options) if options.attach is not None else None
     try:
@@ -63,12 +63,12 @@ def attached_program(options: Options) -> Iterator[Attached | None]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRepro:
     """The repro with all that was measured of it, what torch's own tools say of its text, and what
     was not measured.
     """
 
-    recorded: Recorded
+    captured: CapturedCall
     built: BuiltRepro
     tools: ReproEvidence | None
     left_out: tuple[str, ...] = ()
@@ -80,12 +80,12 @@ class TorchProgram:
     A context manager, which ends the workers and the recording.
     """
 
-    def __init__(self, run: Run, seen: Attached | None = None) -> None:
+    def __init__(self, run: Run, seen: AttachedSession | None = None) -> None:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
         self._builder: ReproBuilder | None = None
-        self._live_call: CallSession | None = None
+        self._call_session: CallSession | None = None
         self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
         self._open.callback(self.workers.close)
@@ -103,7 +103,7 @@ class TorchProgram:
     ) -> None:
         self._open.close()
 
-    def resume(self) -> Recorded | None:
+    def resume(self) -> CapturedCall | None:
         """What the interrupted run had captured."""
         return self._kept(self.run.resumed) if self.run.resumed is not None else None
 
@@ -114,32 +114,34 @@ class TorchProgram:
         self._open.callback(recording.close)
         return recording
 
-    def diagnose(self, recording: Recording) -> Diagnosed:
+    def diagnose(self, recording: Recording) -> DiagnosedRun:
         """The ladder of backends and the judge. Raises CannotJudgeError."""
         return diagnose_recording(self.run, recording)
 
-    def capture(self, found: Diagnosed) -> Recorded:
+    def capture(self, found: DiagnosedRun) -> CapturedCall:
         """The failing call as plain data; where rounding may hide a bug, blocks are looked at."""
-        recorded = capture_call(self.run, found)
+        captured = capture_call(self.run, found)
         finding = found.diagnosis.finding
-        if recorded.is_bug and self.run.output is not None and finding is not None:
-            self._live_call = finding.live_call  # torch's tools are asked when the rest is safe
+        if captured.is_bug and self.run.output is not None and finding is not None:
+            self._call_session = (
+                finding.call_session
+            )  # torch's tools are asked when the rest is safe
         else:
             found.recording.close()
-        self.workers.suit(recorded.device)
-        if found.doubtful and recorded.check is not None:
-            recorded = look_at_blocks(recorded, self.workers.pool, self.run.progress)
-        is_reported = recorded.is_bug and self.run.output is not None
-        return self._kept(recorded) if is_reported else recorded
+        self.workers.suit(captured.device)
+        if found.doubtful and captured.check is not None:
+            captured = look_at_blocks(captured, self.workers.pool, self.run.progress)
+        is_reported = captured.is_bug and self.run.output is not None
+        return self._kept(captured) if is_reported else captured
 
-    def reduce(self, recorded: Recorded) -> Reduced:
+    def reduce(self, captured: CapturedCall) -> ReducedProgram:
         """The smallest public program that shows the failure. Raises CannotJudgeError."""
-        if recorded.whole is not None:
-            describe_equivalence(recorded)
-        recorded = in_public_words(recorded)
-        subject = f"{recorded.python} torch {self.run.info.torch}"
+        if captured.whole is not None:
+            describe_equivalence(captured)
+        captured = in_public_words(captured)
+        subject = f"{captured.python} torch {self.run.info.torch}"
         subject += "".join(f", differs from {contrast.name}" for contrast in self.workers.contrasts)
-        if recorded.check is None:
+        if captured.check is None:
             raise CannotJudgeError(
                 "no single call of the script shows it again, and a program is made of such a call"
             )
@@ -147,21 +149,21 @@ class TorchProgram:
         journal = Journal(self.run.output / "private" / JOURNAL, subject)
         self._open.enter_context(journal)
         assert self._early is not None
-        self._builder = ReproBuilder(recorded, self.run, self.workers, journal, self._early.smaller)
+        self._builder = ReproBuilder(captured, self.run, self.workers, journal, self._early.smaller)
         return self._builder.reduce()
 
-    def verify(self, reduced: Reduced) -> Verified:
+    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes. Raises CannotJudgeError."""
         return self.builder.verify(reduced)
 
-    def measure(self, verified: Verified) -> Measured:
+    def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
         extras = Extras(self.run.progress, not self.run.options.quick, self.run.end)
         built = self.builder.measure(verified, extras)
         tools = self._tools(built, extras) if self.run.options.evidence else None
-        return Measured(self.builder.recorded, built, tools, tuple(extras.left_out))
+        return MeasuredRepro(self.builder.captured, built, tools, tuple(extras.left_out))
 
-    def audit(self, measured: Measured) -> Outgoing:
+    def audit(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         run = self.run
         assert run.output is not None
@@ -170,11 +172,11 @@ class TorchProgram:
         to = Destination(
             run.options, run.info, run.output, seconds, run.progress.rows(), measured.left_out
         )
-        return audit(to, measured.recorded, measured.built, measured.tools, run.progress.note)
+        return audit(to, measured.captured, measured.built, measured.tools, run.progress.note)
 
-    def conclude(self, recorded: Recorded, reason: CannotJudgeError | None = None) -> RunResult:
+    def conclude(self, captured: CapturedCall, reason: CannotJudgeError | None = None) -> RunResult:
         """The verdict alone; with a `reason`, why there is no repro."""
-        report = _bare_report(recorded, self.run.info)
+        report = _bare_report(captured, self.run.info)
         document = report.to_json()
         lines = tuple(verdict_lines(document))
         if reason is not None:
@@ -182,7 +184,7 @@ class TorchProgram:
             return RunResult(report, code, (*lines, f"No repro: {reason}."))
         if self.run.output is None:
             lines = (*ladder_lines(document), *lines)
-        return RunResult(report, 0 if recorded.is_bug else NO_BUG, lines)
+        return RunResult(report, 0 if captured.is_bug else NO_BUG, lines)
 
     @property
     def builder(self) -> ReproBuilder:
@@ -190,18 +192,18 @@ class TorchProgram:
         assert self._builder is not None
         return self._builder
 
-    def _kept(self, recorded: Recorded) -> Recorded:
+    def _kept(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
         assert output is not None
-        self.workers.suit(recorded.device)
-        recorded = replace(recorded, differs_from=tuple(str(item.path) for item in self.run.others))
+        self.workers.suit(captured.device)
+        captured = replace(captured, differs_from=tuple(str(item.path) for item in self.run.others))
         private = _private_folder(output)
-        recorded.save(private / RECORDING)
+        captured.save(private / RECORDING)
         self._early = EarlyAnswer(private, self.run.progress)
-        self._early.verdict(_bare_report(recorded, self.run.info))
+        self._early.verdict(_bare_report(captured, self.run.info))
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
-        return recorded
+        return captured
 
     def _tools(self, built: BuiltRepro, extras: Extras) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
@@ -213,7 +215,7 @@ class TorchProgram:
             lambda: self._evidence(built, private),
             None,
         )
-        if found is None or self.builder.recorded.layer not in INDUCTOR_LAYERS:
+        if found is None or self.builder.captured.layer not in INDUCTOR_LAYERS:
             return found
         kernels = extras.measure(
             "triton",
@@ -230,17 +232,17 @@ class TorchProgram:
 
     def _evidence(self, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
-        recorded = self.builder.recorded
+        captured = self.builder.captured
         budget = self.run.within(self.run.options.evidence)
         of_call = None
-        if self._live_call is not None:
-            of_call = ask_of_call(self._live_call, private / "call", budget)
+        if self._call_session is not None:
+            of_call = ask_of_call(self._call_session, private / "call", budget)
         failure = next((answer.failure for answer in built.cold if answer.failure), None)
         error = f"{failure['message']}\n{failure.get('traceback', '')}" if failure else ""
         found = of_repro(
             self.run.info.path,
             built.text,
-            ShownFailure(recorded.kind, recorded.layer, _suspects(built), error),
+            ShownFailure(captured.kind, captured.layer, _suspects(built), error),
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
@@ -274,26 +276,26 @@ def _suspects(built: BuiltRepro) -> tuple[str, ...]:
     return tuple(parts[:1])
 
 
-def _bare_report(recorded: Recorded, info: InterpreterInfo) -> Report:
-    failure = recorded.failure
+def _bare_report(captured: CapturedCall, info: InterpreterInfo) -> Report:
+    failure = captured.failure
     verdict = Verdict(
-        recorded.kind,
-        recorded.layer,
-        recorded.is_bug,
-        recorded.summary,
-        recorded.signature.text() if recorded.signature else "",
+        captured.kind,
+        captured.layer,
+        captured.is_bug,
+        captured.summary,
+        captured.signature.text() if captured.signature else "",
         failure["exception"] if failure else None,
         failure["first_line"] if failure else None,
-        recorded.reproduced,
-        explanation(recorded.kind, recorded.layer),
-        recorded.command,
+        captured.reproduced,
+        explanation(captured.kind, captured.layer),
+        captured.command,
     )
     return Report(
         verdict,
-        recorded.ladder,
+        captured.ladder,
         info.torch,
         info.version,
-        recorded.device,
-        remarks=recorded.remarks or None,
-        **msgspec.structs.asdict(recorded.details),
+        captured.device,
+        remarks=captured.remarks or None,
+        **msgspec.structs.asdict(captured.details),
     )

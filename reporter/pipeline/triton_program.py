@@ -21,7 +21,7 @@ from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.execution.fresh_process import run_cold
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.kernels.ask import ask, defines_kernels, has_gpu
-from reporter.kernels.audit import Finished, audit, launch_text
+from reporter.kernels.audit import FinishedKernel, audit, launch_text
 from reporter.kernels.reduce import KernelCandidate, smallest
 from reporter.kernels.verdict import KernelVerdict, judge, outcome_of, same_failure
 from reporter.pipeline.extras import Extras
@@ -193,7 +193,7 @@ class TritonProgram:
             )
         return VerifiedKernel(reduced, text, cold, hits)
 
-    def measure(self, verified: VerifiedKernel) -> Finished:
+    def measure(self, verified: VerifiedKernel) -> FinishedKernel:
         """The other targets and the regression test, on the final text."""
         found, kernel = verified.reduced.found, verified.reduced.kernel
         seen = (len(verified.hits), len(verified.cold))
@@ -238,11 +238,11 @@ class TritonProgram:
             "kernels.json": launch_text(compiled["launches"]),
         }
         log, source = verified.hits[0].stderr, found.answers.source
-        return Finished(
+        return FinishedKernel(
             report, verified.text, test, log, source, compiled, private, tuple(extras.left_out)
         )
 
-    def audit(self, finished: Finished) -> Outgoing:
+    def audit(self, finished: FinishedKernel) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
         assert self.run.output is not None
         self.progress.stage("leak check", "every outgoing byte against the private program")

@@ -9,28 +9,28 @@ from pathlib import Path
 from anonymizer.graph import boilerplate
 from anonymizer.graph.boilerplate import COMPILE, ReproBody, ReproCheck
 from reporter.core.answer import Answer
-from reporter.core.candidate import Candidate, judge
+from reporter.core.candidate import Candidate, matcher
 from reporter.core.errors import CannotJudgeError
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Backend, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
-from reporter.pipeline.program_search import SHORTEST_HANG, Reduced
+from reporter.pipeline.program_search import SHORTEST_HANG, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.reduce.accepted import Accepted
+from reporter.reduce.accepted import AcceptedCandidates
 from reporter.reduce.contrast import verify
 from reporter.reduce.workers import WorkerSet
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 from reporter.verify.numbers import private_numbers, with_generic_numbers
 from reporter.verify.plain import PlainSearch
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedRepro:
     """The final text and what fresh processes showed of it: here (`cold`), and elsewhere."""
 
-    reduced: Reduced
+    reduced: ReducedProgram
     text: str
     #: The same program in the harness, which the pictures are measured with.
     harness: str
@@ -49,9 +49,9 @@ class Verification:
     `watched`: of texts that ran with torch's own tools on, the folders with what those found.
     """
 
-    def __init__(self, recorded: Recorded, run: Run, workers: WorkerSet) -> None:
-        assert recorded.signature is not None
-        self.wanted = recorded.signature
+    def __init__(self, captured: CapturedCall, run: Run, workers: WorkerSet) -> None:
+        assert captured.signature is not None
+        self.wanted = captured.signature
         self.options = run.options
         self.within = run.within
         self.progress = run.progress
@@ -59,13 +59,13 @@ class Verification:
         self.pool = workers.pool
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
-        self.as_whole = recorded.whole is not None
-        self.is_hang = recorded.kind == Kind.HANG
+        self.as_whole = captured.whole is not None
+        self.is_hang = captured.kind == Kind.HANG
         is_private = not self.as_whole and not run.options.keep_source
-        self.private = private_numbers(recorded) if is_private else frozenset()
+        self.private = private_numbers(captured) if is_private else frozenset()
         self.watched: dict[str, Path] = {}
 
-    def verify(self, reduced: Reduced, accepted: Accepted) -> Verified:
+    def verify(self, reduced: ReducedProgram, accepted: AcceptedCandidates) -> VerifiedRepro:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
 
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
@@ -96,18 +96,20 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
-        return judge(self.wanted)(self.fresh.again(text, self.limit()))
+        return matcher(self.wanted)(self.fresh.again(text, self.limit()))
 
-    def _verified(self, reduced: Reduced) -> Verified:
+    def _verified(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
         needed: frozenset[float] = frozenset()
         if not self.contrasts:
-            plain, needed = with_generic_numbers(parts, self.private, self.pool, judge(self.wanted))
+            plain, needed = with_generic_numbers(
+                parts, self.private, self.pool, matcher(self.wanted)
+            )
             if plain != parts:
                 harness, parts = format_program(boilerplate.render(*plain)), plain
-        search = PlainSearch(self.pool, judge(self.wanted), self.contrasts, self.as_whole)
+        search = PlainSearch(self.pool, matcher(self.wanted), self.contrasts, self.as_whole)
         found = search.find(parts, reduced.candidate.draws)
         self.progress.stage("verify", f"{FRESH_PROCESSES} fresh processes")
         text, hits = harness, 0
@@ -122,7 +124,7 @@ class Verification:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.contrasts, text, runs, self.options.jobs) if hits else ()
-        return Verified(reduced, text, harness, parts, cold, hits, differs_from, needed)
+        return VerifiedRepro(reduced, text, harness, parts, cold, hits, differs_from, needed)
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
         """What fresh processes showed of a text, and how often it was the failure; never where its
@@ -131,7 +133,7 @@ class Verification:
         cold, control = self._cold(text)
         if control is not None and control.outcome != "passes":
             return cold, 0
-        return cold, sum(judge(self.wanted)(answer) for answer in cold)
+        return cold, sum(matcher(self.wanted)(answer) for answer in cold)
 
     def _cold(self, text: str) -> tuple[tuple[Answer, ...], Answer | None]:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
@@ -159,7 +161,7 @@ class Verification:
         """
         folder = self.folder / f"watched-{len(self.watched)}"
         answer = self.fresh.watched(text, limit, TOOLS, folder)
-        if not judge(self.wanted)(answer):
+        if not matcher(self.wanted)(answer):
             return self.fresh.again(text, limit)
         if folder.is_dir():
             self.watched[text] = folder

@@ -24,7 +24,7 @@ from reporter.report.sections import Report, Verdict
 _CONNECT_SECONDS = 60.0
 
 
-class Attached(RecordingSession):
+class AttachedSession(RecordingSession):
     """Serves one program that connects to the socket `s` in `folder`."""
 
     def __init__(self, options: Options, folder: Path) -> None:
@@ -132,11 +132,11 @@ class Attached(RecordingSession):
         return Report(verdict, (), self.hello["torch"], self.hello["python"], "cpu")
 
 
-def attach(options: Options) -> Attached:
+def attach(options: Options) -> AttachedSession:
     """The recorded program of `options.attach`. Raises UsageError, CannotJudgeError."""
     assert options.attach is not None
     if not options.attach.is_dir():
         raise UsageError(f"there is no folder {options.attach} to connect through")
-    session = Attached(options, options.attach)
+    session = AttachedSession(options, options.attach)
     session.run()
     return session

@@ -287,7 +287,7 @@ def refuse_run(way: Way, recording: Recording) -> None:
         )
     if way.kind != "module" or way.command[0] != "pytest" or recording.findings:
         return
-    if recording.elsewhere and not recording.calls:
+    if recording.other_processes and not recording.calls:
         raise UsageError(
             "pytest-xdist ran the tests in other processes, which cannot be watched; add `-n 0` to"
             " pytest's arguments"

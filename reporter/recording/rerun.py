@@ -199,7 +199,7 @@ class _Again:
 
 
 class ProgramRuns:
-    """What all live calls of one recording share: the program, its cache, and how many of it may
+    """What all call sessions of one recording share: the program, its cache, and how many of it may
     run side by side.
 
     `limit`: seconds until a run has to be at the call. `ahead`: whether the next one is started
@@ -222,15 +222,15 @@ class ProgramRuns:
         self.ahead = ahead
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rerun")
 
-    def live_call(self, call: int) -> RerunCallSession:
-        """The live call of one call, which starts nothing before it is asked."""
+    def call_session(self, call: int) -> RerunCallSession:
+        """The call session of one call, which starts nothing before it is asked."""
         return RerunCallSession(self, call)
 
     def submit(
-        self, live_call: RerunCallSession, message: CallRequest, timeout: float
+        self, call_session: RerunCallSession, message: CallRequest, timeout: float
     ) -> Future[CallAnswer]:
-        """Has `live_call` answer in one of the threads."""
-        return self._threads.submit(live_call.answer, message, timeout)
+        """Has `call_session` answer in one of the threads."""
+        return self._threads.submit(call_session.answer, message, timeout)
 
     def start(self, call: int) -> _Again:
         """One more run, on its way to the call."""

@@ -1,4 +1,4 @@
-"""One run of the user's script, watched: which compiled call failed, and a live call for each call
+"""One run of the user's script, watched: which compiled call failed, and a call session for each call
 worth a second look.
 
 The script runs once, as always. For each watched call the host has the eager reference computed in
@@ -135,7 +135,7 @@ class RecordingSession:
         self._process: SupervisedProgram | None = None
         self._key = secrets.token_hex(16) if watching.guarded else ""
         self.fork_servers = ForkServers(
-            self.recording.folder, self.runs.live_call if self.runs else None
+            self.recording.folder, self.runs.call_session if self.runs else None
         )
         self.begun: dict[int, BeginEvent] = {}
         self.took: dict[int, float] = {}
@@ -313,10 +313,10 @@ class RecordingSession:
         return True
 
     def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
-        live_call = self.fork_servers.live_call(greeting["call"])
-        assert isinstance(live_call, ForkedCallSession)
-        live_call.attach(connection, greeting["pid"])
-        return live_call
+        call_session = self.fork_servers.call_session(greeting["call"])
+        assert isinstance(call_session, ForkedCallSession)
+        call_session.attach(connection, greeting["pid"])
+        return call_session
 
     def _greeted(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
@@ -371,7 +371,7 @@ class RecordingSession:
         recording.script_exception = message["exception"]
         recording.dynamo = message.get("dynamo")
         recording.unusable = message.get("unusable")
-        recording.elsewhere = bool(message.get("elsewhere"))
+        recording.other_processes = bool(message.get("other_processes"))
         self.finished.set()
 
     def _judge(self, message: ProgramEvent) -> None:
@@ -398,7 +398,7 @@ class RecordingSession:
 
     def _run(self, call: int, name: str, rung: Rung) -> RunAnswer:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
-        return self.fork_servers.live_call(call).request(questions.run(rung), self.timeout / 2)
+        return self.fork_servers.call_session(call).request(questions.run(rung), self.timeout / 2)
 
     def _unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
@@ -413,7 +413,7 @@ class RecordingSession:
     ) -> Comparison | None:
         def ask(again: Sequence[str]) -> Comparison | None:
             question = questions.compare(reference, actual, exact=exact, again=again)
-            return self.fork_servers.live_call(call).request(question, 120).get("comparison")
+            return self.fork_servers.call_session(call).request(question, 120).get("comparison")
 
         return side_effects.settle(ask(()), lambda: self._others(call), ask)
 
@@ -561,7 +561,7 @@ class RecordingSession:
         finding = Finding(
             call=call,
             symptom=symptom,
-            live_call=self.fork_servers.live_call(call),
+            call_session=self.fork_servers.call_session(call),
             options=begun["options"],
             context=begun["context"],
             origin=begun["origin"],

@@ -199,7 +199,7 @@ def graphs(
         ways = [sequence, *ways] if diagnosis.kind in SEVERAL_CALLS else [*ways, sequence]
         ways.append({"replay": False, "dynamic": True})
     for way in ways:
-        answer = finding.live_call.request(questions.capture(way, allow), climber_timeout)
+        answer = finding.call_session.request(questions.capture(way, allow), climber_timeout)
         for graph in reversed(answer.get("graphs") or []):
             yield graph, way
 

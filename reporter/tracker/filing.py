@@ -17,15 +17,15 @@ from github.Repository import Repository as Project
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
 from reporter.publish.form import check, chosen
-from reporter.publish.recheck import Rechecked, recheck
+from reporter.publish.recheck import RecheckResult, recheck
 from reporter.publish.rerender import in_form
 from reporter.store.database import now, open_store
 from reporter.store.filings import KnownIssue, State, filing, remember_issue
 from reporter.store.reports import record
-from reporter.tracker.delivery import Landed, SubmissionService
+from reporter.tracker.delivery import Arrival, SubmissionService
 from reporter.tracker.duplicates import Duplicates, find_duplicates
 from reporter.tracker.outcome import (
-    Filed,
+    FilingResult,
     PreviewResult,
     WantedFields,
     duplicate_lines,
@@ -93,7 +93,7 @@ def check_wanted(
     return wanted
 
 
-def file(folder: Path, wanted: FilingRequest, user: Prompt) -> Filed | PreviewResult:
+def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | PreviewResult:
     """Files a report, or shows it. Raises BugreportError."""
     options = wanted.options
     draft = _draft(folder, options)
@@ -142,7 +142,7 @@ class _Filer:
     project: Project
     repository: Repository
 
-    def file(self, draft: Submission, notes: tuple[str, ...]) -> Filed | PreviewResult:
+    def file(self, draft: Submission, notes: tuple[str, ...]) -> FilingResult | PreviewResult:
         options = self.wanted.options
         submitter = SubmissionService(draft.key, draft.folder, self.session.pace, self.user.say)
         labels, unknown = self._labels(draft)
@@ -182,11 +182,11 @@ class _Filer:
         action = "already_filed" if landed.already else "filed"
         return self._finish(action, submitter, post, landed, found, notes)
 
-    def _there_already(self, post: IssuePost) -> Landed | None:
+    def _there_already(self, post: IssuePost) -> Arrival | None:
         with open_store() as store:
             row = filing(store, post.draft.key, post.address)
         if row is not None and row.state is State.CONFIRMED and row.number and row.url:
-            return Landed(row.number, row.url, already=True)
+            return Arrival(row.number, row.url, already=True)
         return post.look(None)
 
     def _agreed(
@@ -237,7 +237,7 @@ class _Filer:
         found: Duplicates,
         notes: tuple[str, ...],
         labels: tuple[str, ...],
-    ) -> Filed | PreviewResult:
+    ) -> FilingResult | PreviewResult:
         """The new environment on an issue that is there."""
         draft = self._worded(draft)
         text = comment_with_environment(draft, number)
@@ -259,7 +259,7 @@ class _Filer:
             return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
         landed = submitter.deliver(post)
         action = "already_filed" if landed.already else "commented"
-        return Filed(
+        return FilingResult(
             action, self.repository, draft, number, landed.url, duplicates=found, notes=notes
         )
 
@@ -268,10 +268,10 @@ class _Filer:
         action: str,
         submitter: SubmissionService,
         post: IssuePost,
-        landed: Landed,
+        landed: Arrival,
         found: Duplicates,
         notes: tuple[str, ...],
-    ) -> Filed:
+    ) -> FilingResult:
         """What belongs to an issue that is there: its log, and what the tracker made of the
         wishes.
         """
@@ -285,7 +285,7 @@ class _Filer:
                 assignees = replace(assignees, given=given_people)
         except BugreportError as error:
             log_notes += (f"the issue could not be read back: {error}",)
-        return Filed(
+        return FilingResult(
             action,
             self.repository,
             post.draft,
@@ -389,11 +389,13 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(draft: Submission, options: IssueOptions) -> Rechecked:
+def _checked(draft: Submission, options: IssueOptions) -> RecheckResult:
     return _checked_texts(draft, draft.texts(), options)
 
 
-def _checked_texts(draft: Submission, texts: Mapping[str, str], options: IssueOptions) -> Rechecked:
+def _checked_texts(
+    draft: Submission, texts: Mapping[str, str], options: IssueOptions
+) -> RecheckResult:
     value = draft.stored.fingerprint
     allowed = (draft.key, value, value.partition(":")[2])
     return recheck(
@@ -401,7 +403,7 @@ def _checked_texts(draft: Submission, texts: Mapping[str, str], options: IssueOp
     )
 
 
-def _doubts(checked: Rechecked) -> tuple[str, ...]:
+def _doubts(checked: RecheckResult) -> tuple[str, ...]:
     """What a person should look at before they say yes.
 
     It quotes nothing: the text is on the screen anyway.

@@ -41,7 +41,7 @@ class WantedFields:
 
 
 @dataclass(frozen=True)
-class Filed:
+class FilingResult:
     """An issue or a comment is there. `action`: filed, commented or already_filed."""
 
     action: str

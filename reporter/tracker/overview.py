@@ -85,7 +85,7 @@ class LastCheck:
 
 
 @dataclass(frozen=True)
-class Known:
+class ReportOverview:
     """A report with everything that hangs on its key."""
 
     report: StoredReport
@@ -121,7 +121,7 @@ class Known:
 class Listing:
     """All reports, the newest first; `changes` and `trouble` are what `sync` met."""
 
-    known: tuple[Known, ...]
+    known: tuple[ReportOverview, ...]
     changes: tuple[str, ...] = ()
     trouble: tuple[str, ...] = ()
     exit_code: int = 0
@@ -148,7 +148,7 @@ class Listing:
 class ReportDetails:
     """One report, in full."""
 
-    known: Known
+    known: ReportOverview
     alike: tuple[StoredReport, ...] = field(default=())
     exit_code: int = 0
 
@@ -260,7 +260,9 @@ def _named(store: sqlite3.Connection, name: str) -> StoredReport:
     raise UsageError(f"no report of this machine is called {name!r}; see `bugreport list`")
 
 
-def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool = False) -> Known:
+def _known(
+    store: sqlite3.Connection, report: StoredReport, with_history: bool = False
+) -> ReportOverview:
     found = tuple(
         FilingStatus(item, known_issue(store, repository_of(item.address), item.number or 0))
         for item in filings(store, report.key)
@@ -274,10 +276,12 @@ def _known(store: sqlite3.Connection, report: StoredReport, with_history: bool =
     checks = tuple(
         LastCheck(row["release"], row["torch"], row["outcome"], row["time"]) for row in rows
     )
-    return Known(report, found, checks, tuple(history(store, report.key)) if with_history else ())
+    return ReportOverview(
+        report, found, checks, tuple(history(store, report.key)) if with_history else ()
+    )
 
 
-def _table(known: Sequence[Known]) -> list[str]:
+def _table(known: Sequence[ReportOverview]) -> list[str]:
     """Fixed columns, the title last and as long as the terminal is wide."""
     import shutil
 

@@ -18,7 +18,7 @@ from reporter.store.filings import (
     remember_issue,
     repository_of,
 )
-from reporter.tracker.delivery import Landed
+from reporter.tracker.delivery import Arrival
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.posts import find_issue
 from reporter.tracker.repository import Repository, parse_repository
@@ -49,7 +49,7 @@ def _arrival(
     """An issue filed by hand, or one of which it was not known whether it arrived."""
     with open_store() as store:
         since = first_sent(store, item.key, item.address)
-    landed: Landed | None = find_issue(session, project, repository, item.key, since)
+    landed: Arrival | None = find_issue(session, project, repository, item.key, since)
     if landed is None:
         return []
     with open_store() as store:

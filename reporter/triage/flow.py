@@ -23,11 +23,11 @@ from reporter.triage.cpu_port import on_cpu
 from reporter.triage.decide import best, decide
 from reporter.triage.observers import ends_otherwise
 from reporter.triage.reading.extract import Refusal, Repro, devices, extract
-from reporter.triage.reading.stated import Stated, read_stated
+from reporter.triage.reading.stated import StatedFailure, read_stated
 from reporter.triage.reading.thread import Thread
 from reporter.triage.result import Minimal, Triage
 from reporter.triage.similar_issues import with_duplicates
-from reporter.triage.verdict import Judged, judge
+from reporter.triage.verdict import CommandVerdict, judge
 
 _HAS = """
 import importlib.util
@@ -128,12 +128,12 @@ def _runnable(
 
 def _verdict(
     repro: Repro, runs: Sequence[Attempts], wanted: TriageRequest, user: Says
-) -> Judged | None:
+) -> CommandVerdict | None:
     """The tool's own, with the interpreter that shows most; none where a limit ended the
     program.
     """
     number = best(runs)
-    if runs[number].telling.outcome == "stopped":
+    if runs[number].decisive.outcome == "stopped":
         return None
     verb = "diagnose" if wanted.quick else "create"
     user.say(f"judging it with torch {runs[number].torch} ({verb} in the sandbox)")
@@ -142,9 +142,9 @@ def _verdict(
 
 def _observe(
     repro: Repro,
-    says: Stated,
+    says: StatedFailure,
     runs: Sequence[Attempts],
-    judged: Judged | None,
+    judged: CommandVerdict | None,
     wanted: TriageRequest,
     user: Says,
 ) -> tuple[list[Attempts], Attempts | None]:
@@ -160,7 +160,7 @@ def _observe(
             more = _run(info, repro.text, says, replace(wanted, runs=1))
             attempts = (*found[number].attempts, *more.attempts)
             found[number] = replace(found[number], attempts=attempts)
-    if found[number].telling.outcome not in ("fails", "dies"):
+    if found[number].decisive.outcome not in ("fails", "dies"):
         return found, None
     user.say(f"running the repro with torch {info.torch}, without the compiler")
     control = _run(info, repro.text, says, replace(wanted, runs=1), compiled=False)
@@ -215,7 +215,11 @@ def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
 
 
 def _run(
-    info: InterpreterInfo, text: str, says: Stated, wanted: TriageRequest, compiled: bool = True
+    info: InterpreterInfo,
+    text: str,
+    says: StatedFailure,
+    wanted: TriageRequest,
+    compiled: bool = True,
 ) -> Attempts:
     seconds = (
         min(wanted.options.timeout, RUN_SECONDS) if says.sort == "hangs" else wanted.options.timeout
@@ -236,7 +240,7 @@ def _run(
     )
 
 
-def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> Judged:
+def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -> CommandVerdict:
     options = wanted.options
     return judge(
         verb,
@@ -250,7 +254,7 @@ def _judge(verb: str, info: InterpreterInfo, text: str, wanted: TriageRequest) -
     )
 
 
-def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | None:
+def _minimal(judged: CommandVerdict, wanted: TriageRequest, user: Says) -> Minimal | None:
     """The reduced program, if fresh processes of ours show that it fails: the run that wrote it may
     have said anything.
     """
@@ -259,7 +263,7 @@ def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | Non
     seen = {}
     for info in wanted.interpreters:
         user.say(f"running the reduced program with torch {info.torch}")
-        shown = _run(info, judged.repro, Stated("unknown"), replace(wanted, runs=1)).telling
+        shown = _run(info, judged.repro, StatedFailure("unknown"), replace(wanted, runs=1)).decisive
         words = {"passes": "passes", "fails": "fails", "dies": "fails", "hangs": "fails"}
         seen[info.torch] = words.get(shown.outcome, "cannot_judge")
     if "fails" not in seen.values():
@@ -267,7 +271,7 @@ def _minimal(judged: Judged, wanted: TriageRequest, user: Says) -> Minimal | Non
     return Minimal(judged.repro, judged.statements, judged.operators, seen)
 
 
-def _notes(thread: Thread, says: Stated, runs: Sequence[Attempts]) -> tuple[str, ...]:
+def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tuple[str, ...]:
     notes = []
     if thread.state == "closed":
         notes.append("the issue is closed")

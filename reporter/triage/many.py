@@ -25,7 +25,7 @@ from reporter.triage.result import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
-class Many:
+class TriagedSearch:
     """The documents of all issues of a search, in the search's order."""
 
     query: str
@@ -67,7 +67,7 @@ def search(
     limit: int,
     wanted: TriageRequest,
     user: Says,
-) -> Many:
+) -> TriagedSearch:
     """Triages what a search finds.
 
     Issues that have not changed since an earlier run are not run again.
@@ -99,7 +99,7 @@ def search(
                 with open_store() as store:
                     remember(store, str(address), interpreters, changed, document)
         documents.append(document)
-    return Many(query, tuple(documents))
+    return TriagedSearch(query, tuple(documents))
 
 
 def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, user: Says) -> Json:

@@ -15,7 +15,7 @@ from reporter.tracker.preview import Prompt
 from reporter.tracker.repository import IssueAddress, parse_issue, parse_repository
 from reporter.tracker.session import TrackerSession
 from reporter.triage.flow import TriageRequest, probe_interpreters, triage
-from reporter.triage.many import Many, search
+from reporter.triage.many import TriagedSearch, search
 from reporter.triage.posting import post
 from reporter.triage.reading.extract import Refusal, Repro, extract
 from reporter.triage.reading.thread import LARGEST, Thread, fetch, read_file, read_text
@@ -37,7 +37,7 @@ class TriageArguments:
     torch: tuple[str, ...] = ()
 
 
-def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Many:
+def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | TriagedSearch:
     """Triages one issue or many.
 
     Raises:

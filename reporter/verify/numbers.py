@@ -17,7 +17,7 @@ from anonymizer.leakcheck.audit import private_terms
 from reporter.core.answer import Answer
 from reporter.core.formatting import format_program
 from reporter.execution.worker_pool import WorkerPool
-from reporter.report.recorded_call import Recorded
+from reporter.report.captured_call import CapturedCall
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
 #: Numbers of one program that are tried, at most.
@@ -26,14 +26,14 @@ _MOST = 12
 Parts = tuple[ReproBody, ReproCheck]
 
 
-def private_numbers(recorded: Recorded) -> frozenset[float]:
+def private_numbers(captured: CapturedCall) -> frozenset[float]:
     """The numbers that the program would be recognised by, wherever it has them from: constants of
     its text, sizes of its tensors, arguments of the operators that it calls.
     """
-    words = recorded.public_words()
-    own = private_terms(recorded.sources, words, sizes=recorded.sizes())
+    words = captured.public_words()
+    own = private_terms(captured.sources, words, sizes=captured.sizes())
     arguments = private_terms({}, words)
-    for graph, _ in recorded.captures:
+    for graph, _ in captured.captures:
         read = private_terms(
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )

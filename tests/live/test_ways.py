@@ -53,7 +53,7 @@ def test_a_notebook_is_told_by_its_cells(tmp_path: Path) -> None:
     assert recording.exit == 1 and "not reached" not in recording.output
     assert str(tmp_path / "study") in recording.output
     ending = recording.script_exception or {}
-    assert ending["place"].startswith("tallies.ipynb, cell 2, line ")
+    assert ending["location"].startswith("tallies.ipynb, cell 2, line ")
     (row,) = found(recording)
     assert row[0] == "raised" and row[2] == "cell 4"
 
@@ -73,7 +73,7 @@ def test_a_script_on_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(program.encode())))
     words = ("-", "--epochs", "1")
     recording = run(tmp_path, *words, python=interpreter.WARM)
-    assert recording.script_exception and "<stdin>, line" in recording.script_exception["place"]
+    assert recording.script_exception and "<stdin>, line" in recording.script_exception["location"]
     assert way_of(options(tmp_path, *words), interpreter.WARM).texts == {"stdin": program}
     (row,) = found(recording)
     assert row[0] == "raised"

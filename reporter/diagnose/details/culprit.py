@@ -25,7 +25,7 @@ from reporter.diagnose.details.experiment import (
     with_switches,
 )
 from reporter.diagnose.details.switches import ConfigSwitch
-from reporter.diagnose.details.variation_search import Located, Runner, locate
+from reporter.diagnose.details.variation_search import LocatedApplication, Runner, locate
 from reporter.report.sections import CulpritSection, TriedSection
 
 #: The backend in which a layer's bug shows soonest; experiments there take less than in the user's
@@ -202,7 +202,7 @@ class _Search:
     ) -> CulpritSection:
         name = "/".join(pair)
         self.say(f"culprit: {name}, {total or 'unknown number of'} applications")
-        found: Located = locate(
+        found: LocatedApplication = locate(
             lambda most: self.runner.run([self._varied(pair, one) for one in most], deadline),
             total,
             self.runner.jobs,

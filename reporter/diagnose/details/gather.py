@@ -159,7 +159,7 @@ class _Gatherer:
             ),
             culprit.SearchBudget(self.budgets[0], self.jobs),
             self.say,
-            call_abilities(diagnosis.finding.live_call, names, self.timeout),
+            call_abilities(diagnosis.finding.call_session, names, self.timeout),
         )
         said = suspect.describe(found)
         if said:

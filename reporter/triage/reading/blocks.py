@@ -126,7 +126,7 @@ def _in_html(html: str, section: str, depth: int) -> Iterator[Block]:
 
 
 def _preformatted(html: str) -> list[str]:
-    reader = _Preformatted()
+    reader = _PreformattedTexts()
     # some releases of Python give up on a broken declaration
     with contextlib.suppress(AssertionError, AttributeError):
         reader.feed(html)
@@ -134,7 +134,7 @@ def _preformatted(html: str) -> list[str]:
     return [text.strip("\n") for text in reader.found if text.strip()]
 
 
-class _Preformatted(HTMLParser):
+class _PreformattedTexts(HTMLParser):
     """The texts of the `<pre>` elements, and of `<code>` over several lines."""
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ def test_what_is_lost_is_seen_and_moves_with_the_order(name: str) -> None:
     assert probe.find_undefined(lambda: program(Y.clone(), TWICE)) == (["writes"] if loses else [])
     plain, reordered, once = Y.clone(), Y.clone(), Y.clone()
     program(plain, TWICE)
-    with lost_writes.Reordered():
+    with lost_writes.ReorderWritesMode():
         program(reordered, TWICE)
         program(once, ONCE)
     assert torch.equal(plain, reordered) != loses

@@ -25,7 +25,7 @@ def judged(again: Any, eager: Any, symptom: str = "raised") -> Diagnosis:
 
 def script_that_raised(message: str) -> Any:
     failure = {"exception": "RuntimeError", "message": message, "first_line": message}
-    ended = {"class": "RuntimeError", "place": "", "raised_in_torch": True, "failure": failure}
+    ended = {"class": "RuntimeError", "location": "", "raised_in_torch": True, "failure": failure}
     return recording(exit=1, script_exception=ended)
 
 

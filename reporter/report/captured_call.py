@@ -30,7 +30,7 @@ _VERSION = 3
 
 
 @dataclass(frozen=True)
-class Recorded:
+class CapturedCall:
     """The verdict with its measurements, and all that candidates are made from.
 
     `tensors` are the sizes, in elements, of what the failing call was given, by their names in the
@@ -90,7 +90,7 @@ class Recorded:
         write_private(path, json.dumps({"version": _VERSION, **msgspec.to_builtins(self)}))
 
     @classmethod
-    def load(cls, path: Path) -> Recorded:
+    def load(cls, path: Path) -> CapturedCall:
         """Reads a recording back.
 
         Raises UsageError if there is none or it is of another version.
