@@ -140,8 +140,8 @@ class Failure(_Failure, total=False):
 
 
 #: What ended a program (`record.ending.account`): the exception's `class`, the `failure`, whether
-#: it was raised in torch, and the `origin` of the innermost frame of the user's own (`train.py, line
-#: 7`, or nothing).
+#: it was raised in torch, and the `location` of the innermost frame of the user's own (`train.py,
+#: line 7`, or nothing).
 ScriptException = TypedDict(
     "ScriptException", {"class": str, "failure": Failure, "raised_in_torch": bool, "location": str}
 )

@@ -256,10 +256,10 @@ def _own_ids(text: str, name: str) -> str:
     """Ids that something refers to, made this drawing's own; the others say nothing and go."""
     wanted = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
 
-    def renamed(found: re.Match[str]) -> str:
+    def rename(found: re.Match[str]) -> str:
         return f' id="{name}-{found.group(1)}"' if found.group(1) in wanted else ""
 
-    text = re.sub(r'\s+id="([^"]*)"', renamed, text)
+    text = re.sub(r'\s+id="([^"]*)"', rename, text)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", text)
 
 

@@ -48,7 +48,7 @@ class IssueForm:
     forbidden: tuple[str, ...] = ("high priority", "triaged", "sev*")
     folder: Path | None = None
 
-    def allowed(self, labels: Iterable[str]) -> tuple[str, ...]:
+    def allow(self, labels: Iterable[str]) -> tuple[str, ...]:
         """Those of `labels` that may be asked for here, in their order."""
         return tuple(
             label

@@ -66,7 +66,7 @@ def values(
     tidy = tidy_log(evidence.error_log)
     releases = release_rows(report, evidence.releases)
     requirements = wording.requirements(report, evidence.repro)
-    needed, not_needed = wording.needed_rows(requirements)
+    needed, not_needed = wording.choose_rows(requirements)
     return {
         "title": wording.title(report, tidy),
         "report": report,
@@ -112,12 +112,12 @@ def try_form(form: IssueForm) -> None:
     found = headings(body)
     if form.headings and found != list(form.headings):
         raise forms.FormError(
-            f"the form {form.name} has the headings {_listed(found)} where form.toml says"
-            f" {_listed(form.headings)}"
+            f"the form {form.name} has the headings {_list(found)} where form.toml says"
+            f" {_list(form.headings)}"
         )
     if evidence.repro.strip() not in body:
         raise forms.FormError(f"the form {form.name} leaves out the repro; use {{{{ repro }}}}")
 
 
-def _listed(names: Any) -> str:
+def _list(names: Any) -> str:
     return ", ".join(repr(name) for name in names) or "none"

@@ -147,11 +147,14 @@ def describe_generated(report: Json) -> list[str]:
     compile, and what the interpreter shows.
     """
     found = (report.get("evidence") or {}).get("triton_kernels") or {}
-    told = (_refused(found), _interpreted(report["verdict"], found) if found else "")
+    told = (
+        _describe_refusal(found),
+        _describe_interpreted(report["verdict"], found) if found else "",
+    )
     return [sentence for sentence in told if sentence]
 
 
-def _refused(found: Json) -> str:
+def _describe_refusal(found: Json) -> str:
     for row in found.get("kernels", ()):
         failing = [
             name for name, outcome in row["targets"].items() if outcome in ("raises", "died")
@@ -167,7 +170,7 @@ def _refused(found: Json) -> str:
     return ""
 
 
-def _interpreted(verdict: Json, found: Json) -> str:
+def _describe_interpreted(verdict: Json, found: Json) -> str:
     answer = found.get("interpreter") or {}
     start = (
         f'With Triton code in place of C++ (`torch._inductor.config.cpu_backend = "triton"`, run by'

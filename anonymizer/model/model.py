@@ -79,7 +79,7 @@ def write(program: TracedProgram, weights: str = "", registered: bool = False) -
     Raises:
         NotPublic: the program holds what may not leave.
     """
-    return Writer(program, weights, registered).written()
+    return Writer(program, weights, registered).write()
 
 
 class Writer:
@@ -120,7 +120,7 @@ class Writer:
         self.operators.setdefault("\n".join(made), what)
         return f"operator{list(self.operators).index(chr(10).join(made)) + 1}"
 
-    def written(self) -> PublicModel:
+    def write(self) -> PublicModel:
         for level in self._levels():
             for module in level:
                 self.blocks[module] = self._block(module)
@@ -151,14 +151,14 @@ class Writer:
         attributes = {module: block.attributes for module, block in self.blocks.items()}
         paths = Paths(self.program, self.own, attributes, self.made)
         mapping, blocks = dict(paths.state(ROOT, "")), dict(paths.modules(ROOT, ""))
-        count, named = len(self.classes) + 1, self._named()
+        count, named = len(self.classes) + 1, self._modules_by_class()
         made = {f"Function{i + 1}": n for i, n in enumerate(self.functions.values())}
         opaque = {f"operator{i + 1}": what for i, what in enumerate(self.operators.values())}
         return PublicModel(
             body, mapping, names, blocks, count, self.training, self.calls, named, made, opaque
         )
 
-    def _named(self) -> dict[str, list[int]]:
+    def _modules_by_class(self) -> dict[str, list[int]]:
         """The modules of the private model behind each class."""
         found: dict[str, list[int]] = {}
         for module, block in self.blocks.items():
@@ -219,12 +219,12 @@ class Writer:
         if module not in self.made:
             found = self.program.modules[module]
             assert found.layer is not None
-            self.made[module] = constructor(self._typed(found.layer, found.state)) + self._frozen(
+            self.made[module] = constructor(self._type(found.layer, found.state)) + self._freeze(
                 found.state
             )
         return self.made[module]
 
-    def _typed(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
+    def _type(self, layer: StockLayer, state: tuple[tuple[str, str], ...]) -> StockLayer:
         metas = [self.program.given[label].meta for _, label in state]
         floats = {meta.dtype for meta in metas if meta.is_float}
         extra: list[tuple[str, Atom]] = []
@@ -235,7 +235,7 @@ class Writer:
             extra.append(("device", Atom(repr(devices.pop()))))
         return StockLayer(layer.cls, (*layer.kwargs, *extra), layer.training)
 
-    def _frozen(self, state: tuple[tuple[str, str], ...]) -> str:
+    def _freeze(self, state: tuple[tuple[str, str], ...]) -> str:
         params = [g for _, label in state if (g := self.program.given[label]).kind == "param"]
         frozen = params and not any(given.meta.requires_grad for given in params)
         return ".requires_grad_(False)" if frozen else ""

@@ -179,7 +179,7 @@ class _Resizer:
             program,
             root=self._call(program.root),
             modules={n: self._module(m) for n, m in program.modules.items()},
-            given={n: self._given(g) for n, g in program.given.items()},
+            given={n: self._resize_given(g) for n, g in program.given.items()},
             metas={n: self._meta(m) for n, m in program.metas.items()},
         )
 
@@ -231,7 +231,7 @@ class _Resizer:
             return value if root is None else math.copysign(root, value)
         return value
 
-    def _given(self, given: GivenTensor) -> GivenTensor:
+    def _resize_given(self, given: GivenTensor) -> GivenTensor:
         meta = self._meta(given.meta)
         earlier = tuple(tuple(self.table.get(s, s) for s in shape) for shape in given.earlier)
         return replace(given, meta=meta, recipe=self._recipe(given.recipe), earlier=earlier)

@@ -135,12 +135,12 @@ def _calls_in(
             for location in (
                 expressions(statement, ast.Call) if isinstance(statement, _SIMPLE) else ()
             ):
-                found = _resolved(index, owner, location[3].func)
+                found = _resolve(index, owner, location[3].func)
                 if found is not None and found.function is not caller:
                     yield _CallSite(body, statement, location, caller, found)
 
 
-def _resolved(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
+def _resolve(index: _Index, owner: ast.ClassDef | None, target: ast.expr) -> _Target | None:
     """What is called, if that is its only call."""
     if isinstance(target, ast.Name):
         function = index.functions.get(target.id)

@@ -201,7 +201,7 @@ def facts(call: Any, path: Optional[str] = None) -> EagerFacts:
         "streams": [name for name, state in streams.items() if _streams().get(name) != state],
         "operators": len(watch.operators),
         "coarse": watch.coarse,
-        "ties": _saved(ties, path),
+        "ties": _save(ties, path),
         "error": error,
     }
 
@@ -273,7 +273,7 @@ def _poison(tensor: torch.Tensor) -> None:
         tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
-def _saved(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
+def _save(ties: Dict[int, IndexedValues], path: Optional[str]) -> bool:
     if not ties or path is None:
         return False
     torch.save(ties, path + ".part")

@@ -1,9 +1,9 @@
 """How a process that has reached its limit says where it is, before it ends. Standard library only.
 
-Whoever keeps the limit sends `STOP_SIGNAL`. faulthandler writes the stacks of all threads, for which it
-needs neither Python's lock nor a call that returns, and hands the signal on to what it does by
-default: it ends the process. So whoever waits for the end knows that the stacks are complete, and
-no clock has to run in the process itself.
+Whoever keeps the limit sends `STOP_SIGNAL`. faulthandler writes the stacks of all threads, for
+which it needs neither Python's lock nor a call that returns, and hands the signal on to what it
+does by default: it ends the process. So whoever waits for the end knows that the stacks are
+complete, and no clock has to run in the process itself.
 """
 
 from __future__ import annotations

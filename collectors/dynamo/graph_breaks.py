@@ -133,13 +133,13 @@ def own_words(reason: str) -> str:
     else:
         count, start = 0, ""
     for word in words[count:]:
-        if not _known(word, source):
+        if not _is_known(word, source):
             break
         start = (start + " " + word).strip()
     return start
 
 
-def _known(word: str, source: str) -> bool:
+def _is_known(word: str, source: str) -> bool:
     """Whether a word is a builtin's name, a method of Tensor, or one of Dynamo's variables around
     such a name.
     """

@@ -86,7 +86,7 @@ class Observer:
         _wrap(output_graph.OutputGraph, "call_user_compiler", self._handing_over)
         _wrap(guards.CheckFunctionManager, "__init__", self._guarding)
         _wrap(symbolic_shapes.ShapeEnv, "produce_guards_verbose", self._shape_guarding)
-        _wrap(exc.Unsupported, "add_to_stats", self._unsupported)
+        _wrap(exc.Unsupported, "add_to_stats", self._note_unsupported)
         _wrap(exc.SkipFrame, "__init__", self._skipping)
         logger = logging.getLogger("torch._dynamo.convert_frame")
         logger.addHandler(_Limit(self))
@@ -106,15 +106,15 @@ class Observer:
             return original(*args, **kwargs)
         except BaseException as error:
             if type(error).__name__ == "Unsupported" and not made.limited:
-                self._left_to_python(made, error)
+                self._leave_to_python(made, error)
             raise
         finally:
             made.reasons = self._new_reasons(code)
             if "graph break" in made.skip:
-                self._left_to_python(made, made.unsupported)
+                self._leave_to_python(made, made.unsupported)
             self._open.remove(made)
 
-    def _left_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
+    def _leave_to_python(self, made: Compile, error: Optional[BaseException]) -> None:
         reason = str(getattr(error, "msg", "") or made.skip)
         location = _location(getattr(error, "real_stack", None)) or code_place(made.code)
         self.breaks.append(Break(reason, location, True))
@@ -145,7 +145,9 @@ class Observer:
             made.unsupported = None
         self.breaks.append(Break(reason, location, False))
 
-    def _unsupported(self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any) -> Any:
+    def _note_unsupported(
+        self, original: Callable[..., Any], error: Any, *args: Any, **kw: Any
+    ) -> Any:
         if self._open:
             self._open[-1].unsupported = error
         return original(error, *args, **kw)

@@ -256,12 +256,12 @@ class BackgroundWatch:
         """Starts watching; the program's end, or the first finding, ends it."""
         import atexit
 
-        self.run.recorder.found = self._found
+        self.run.recorder.found = self._notify_found
         self.run.start()
         threading.Thread(target=self._wait, daemon=True, name="bugreport").start()
         atexit.register(self._program_ends)
 
-    def _found(self) -> None:
+    def _notify_found(self) -> None:
         switch().active = None
         self.say(
             "a compiled call raises or differs from eager; the program goes on, and a report is"

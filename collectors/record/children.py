@@ -135,16 +135,16 @@ def _patch_end(popen: Any, folder: str) -> None:
     launch, poll = popen.Popen._launch, popen.Popen.poll
     started = itertools.count()
 
-    def numbered_launch(self: Any, process: Any) -> None:
+    def launch_with_number(self: Any, process: Any) -> None:
         self.bugreport_number = next(started)
         launch(self, process)
 
-    def noted_poll(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def poll_and_note(self: Any, *args: Any, **kwargs: Any) -> Any:
         code = poll(self, *args, **kwargs)
         _note_end(folder, self.bugreport_number, code)
         return code
 
-    popen.Popen._launch, popen.Popen.poll = numbered_launch, noted_poll
+    popen.Popen._launch, popen.Popen.poll = launch_with_number, poll_and_note
 
 
 def begin_child(spec: RecorderSpec, number: int) -> None:

@@ -83,7 +83,7 @@ class Exports:
                 kwargs = dict(values.pop("kwargs", None) or {})
             except (TypeError, KeyError, ValueError):
                 return original(*given, **named)
-            if not isinstance(args, tuple) or _called_by_torch():
+            if not isinstance(args, tuple) or _is_called_by_torch():
                 return original(*given, **named)
             options = {"compiler": "export", "steps": [*steps], **values}
             origin = Origin(module, args, kwargs, options)
@@ -104,7 +104,7 @@ class Exports:
         @functools.wraps(original)
         def run_decompositions(program: Any, *given: Any, **named: Any) -> Any:
             origin = self._programs.get(program)
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return original(program, *given, **named)
             after = origin.after("decompose")
             made = self._make(after, lambda: original(program, *given, **named))
@@ -154,7 +154,7 @@ class Exports:
         def module(program: Any, *given: Any, **named: Any) -> Any:
             made = original(program, *given, **named)
             origin = self._programs.get(program)
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return made
             return self._watch_calls(made, origin, _changes_state(program))
 
@@ -193,7 +193,7 @@ class Exports:
                 bound = signature.bind(*given, **named)
                 bound.apply_defaults()
                 origin = self._onnx_origin(dict(bound.arguments))
-            if origin is None or _called_by_torch():
+            if origin is None or _is_called_by_torch():
                 return original(*given, **named)
             made = self._make(origin, lambda: original(*given, **named))
             return made if made is None else self._watch_calls(made, origin, makes=True)
@@ -253,7 +253,7 @@ class Exports:
         return made
 
 
-def _called_by_torch() -> bool:
+def _is_called_by_torch() -> bool:
     """Whether the function that asks was called by torch itself."""
     return str(sys._getframe(2).f_globals.get("__name__", "")).split(".")[0] == "torch"
 

@@ -188,7 +188,7 @@ class ForkServer:
             done, status, used = os.wait4(pid, os.WNOHANG)
             now = time.monotonic()
             if done and child.stopped is None:
-                self._answered(pid, self._answer(child, status), used)
+                self._send(pid, self._answer(child, status), used)
             elif done or child.stopped is not None and now > child.stopped + STOP_PATIENCE:
                 if not done:
                     _kill_group(pid)
@@ -197,7 +197,7 @@ class ForkServer:
                 # by now.
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                self._answered(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
+                self._send(pid, {"outcome": "timeout", "detail": self._log(child)}, used)
             elif child.stopped is None and now > child.limit:
                 if child.extra:  # once more at most as long, for what it waited for a processor
                     child.limit += min(child.extra, waiting.seconds_in_queue(pid))
@@ -206,7 +206,7 @@ class ForkServer:
                     child.stopped = now
                     stopping.stop(pid)
 
-    def _answered(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
+    def _send(self, pid: int, answer: CallAnswer, used: resource.struct_rusage) -> None:
         cpu = round(used.ru_utime + used.ru_stime, 3)
         self.channel.send({"answer": self.children.pop(pid).id, **answer, "cpu": cpu})
 

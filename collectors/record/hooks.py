@@ -110,7 +110,7 @@ def _patch_compile(torch: Any, recorder: Any) -> None:
                 raise
             # the compiler's failure on this function, so it is told at the first call, which can be
             # repeated
-            compiled = _refused(original, model, args, kwargs)
+            compiled = _refuse(original, model, args, kwargs)
         finally:
             recorder.local.compiling = False
         if kwargs.get("disable") or compiled is model:
@@ -129,9 +129,7 @@ def _takes(original: Callable[..., Any], args: Any, kwargs: Any) -> bool:
     return True
 
 
-def _refused(
-    original: Callable[..., Any], model: Any, args: Any, kwargs: Any
-) -> Callable[..., Any]:
+def _refuse(original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
     """A callable that fails as torch.compile did."""
 
     def call(*given: Any, **named: Any) -> Any:

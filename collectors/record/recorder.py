@@ -86,7 +86,7 @@ class Recorder(CallWatcher):
     def watch(self, call: CompiledCall) -> Any:
         """Runs one outermost call, with a look at it if it is its turn."""
         if self.every and (call.watched.calls % self.every or self.pending):
-            return self._passed(call)
+            return self._pass(call)
         with self.lock:
             started = time.time()
             number, seen = self.calls, None
@@ -96,7 +96,7 @@ class Recorder(CallWatcher):
                 self.flush_gradients()
                 seen = self._before(call, number)
             except Exception as error:  # the script must not fail by being watched
-                self._unchecked(number, error)
+                self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             try:
                 result = call.compiled(*call.args, **call.kwargs)
@@ -104,16 +104,16 @@ class Recorder(CallWatcher):
                     seen.synchronize()
             except BaseException as error:
                 try:
-                    self._raised(number, error, seen is not None and seen.checked)
+                    self._tell_raised(number, error, seen is not None and seen.checked)
                 except Exception as problem:
-                    self._unchecked(number, problem)
+                    self._tell_unchecked(number, problem)
                 raise
             started = time.time()
             try:
                 if seen is not None:
-                    self._returned(seen, result)
+                    self._tell_returned(seen, result)
             except Exception as error:  # as above
-                self._unchecked(number, error)
+                self._tell_unchecked(number, error)
             self.overhead += time.time() - started
             return result
 
@@ -132,7 +132,7 @@ class Recorder(CallWatcher):
             or count & (count - 1) == 0
         )
 
-    def _passed(self, call: CompiledCall) -> Any:
+    def _pass(self, call: CompiledCall) -> Any:
         """A call whose turn it is not.
 
         If it raises, the moment after it is looked at instead of the one before.
@@ -149,9 +149,9 @@ class Recorder(CallWatcher):
                 try:
                     if self.watching and not self.pending:
                         seen = self._before(call, number)
-                        self._raised(number, error, seen.checked)
+                        self._tell_raised(number, error, seen.checked)
                 except Exception as problem:  # the script must not fail by being watched
-                    self._unchecked(number, problem)
+                    self._tell_unchecked(number, problem)
             raise
 
     def _settle(self) -> None:
@@ -177,14 +177,14 @@ class Recorder(CallWatcher):
                 seen.stamp()
         return seen
 
-    def _unchecked(self, number: int, error: Exception) -> None:
+    def _tell_unchecked(self, number: int, error: Exception) -> None:
         """Tells the host that a call could not be looked at."""
         self.ask({"event": "unchecked", "call": number, "reason": type(error).__name__})
 
     def _begin(self, seen: WatchedCall) -> None:
         recorded = seen.record()
         is_forked = self.spec.get("isolation") != "rerun"
-        unsupported = seen.unsupported(is_forked, "child" in self.spec)
+        unsupported = seen.why_unsupported(is_forked, "child" in self.spec)
         if unsupported is not None:  # no answer is better than a wrong one
             self.ask({"event": "unsupported", "call": seen.number, "reason": unsupported})
             self.watching = False
@@ -219,11 +219,11 @@ class Recorder(CallWatcher):
             if ended:
                 self.fork_servers.remove(pid)
 
-    def _raised(self, number: int, error: BaseException, check: bool) -> None:
+    def _tell_raised(self, number: int, error: BaseException, check: bool) -> None:
         described = failure.describe(error)
         self.ask({"event": "raised", "call": number, "failure": described, "checked": check})
 
-    def _returned(self, seen: WatchedCall, result: Any) -> None:
+    def _tell_returned(self, seen: WatchedCall, result: Any) -> None:
         """Hands over what a checked call left behind, and waits for its gradients if the host wants
         them.
         """

@@ -32,7 +32,7 @@ class WatchedCallable:
         #: Whether later calls start from a state that the original callable does not have.
         self.first_only = False
 
-    def watched_by(self, recorder: Any) -> None:
+    def start_watching(self, recorder: Any) -> None:
         """A new recorder knows nothing of what an earlier one has seen: it looks at this callable
         anew.
         """

@@ -40,7 +40,7 @@ class CallWatcher:
         """Makes one compiled call, and returns or raises what it does."""
         if os.getpid() != self.pid or getattr(self.local, "inside", False) or not self.watching:
             return compiled(*args, **kwargs)
-        watched.watched_by(self)
+        watched.start_watching(self)
         self.local.inside = True
         try:
             return self.watch(CompiledCall(watched, compiled, args, kwargs))

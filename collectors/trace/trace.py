@@ -93,18 +93,18 @@ class Tracer(Registry):
         original = torch.nn.Module.__call__
         tracer = self
 
-        def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def call_module(module: Any, *args: Any, **kwargs: Any) -> Any:
             return tracer.module_call(original, module, args, kwargs)
 
         apply = vars(torch.autograd.Function)["apply"]
 
-        def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
             return functions.apply(tracer, apply.__get__(None, cls), cls, args, kwargs)
 
         saved = torch.utils.checkpoint.checkpoint
         self.saved = (original, apply, saved)
-        torch.nn.Module.__call__ = called  # this process is a fork: nobody else sees it
-        torch.autograd.Function.apply = classmethod(applied)
+        torch.nn.Module.__call__ = call_module  # this process is a fork: nobody else sees it
+        torch.autograd.Function.apply = classmethod(apply_function)
         torch.utils.checkpoint.checkpoint = lambda function, *args, **kwargs: tracer.checkpoint(
             saved, function, args, kwargs
         )
@@ -155,7 +155,7 @@ class Tracer(Registry):
         self.stack[-1]["items"].append(item)
         seen = [False]
 
-        def watched(*inner: Any, **more: Any) -> Any:
+        def watch(*inner: Any, **more: Any) -> Any:
             if seen[0]:  # once more, for the backward pass
                 return function(*inner, **more)
             seen[0] = True
@@ -165,7 +165,7 @@ class Tracer(Registry):
             finally:
                 self.stack.pop()
 
-        return original(watched, *args, **kwargs)
+        return original(watch, *args, **kwargs)
 
     def _maybe_value(self, value: Any) -> Any:
         """An argument of a module, which may be anything; what the IR cannot hold is told by

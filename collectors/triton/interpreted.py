@@ -31,10 +31,10 @@ class InterpretedRun:
     def launcher(self, folder: str) -> Callable[[Optional[Dict[str, Any]], str], _Launcher]:
         """What stands for a compiled kernel, given its row (see `generated.describe`) and name."""
 
-        def made(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
+        def make(row: Optional[Dict[str, Any]], name: str) -> _Launcher:
             return _Launcher(self, row, name, folder)
 
-        return made
+        return make
 
 
 class CannotInterpretError(RuntimeError):

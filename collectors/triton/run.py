@@ -28,7 +28,7 @@ def main(arguments: List[str]) -> int:
         "interpret": _interpret,
         "compile": _compile,
         "candidates": _candidates,
-        "generated": _generated,
+        "generated": _generate,
         "interpret generated": _interpret_generated,
     }
     answer = ways[spec["what"]](spec)
@@ -103,7 +103,7 @@ def _compile(spec: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _generated(spec: Dict[str, Any]) -> Dict[str, Any]:
+def _generate(spec: Dict[str, Any]) -> Dict[str, Any]:
     """Has inductor write Triton code for the script, and compiles each of its kernels for every
     target.
     """

@@ -145,13 +145,13 @@ def bisect(request: BisectRequest, options: Options, engine: Engine | None = Non
         if engine is None:
             bench = TaskRunner.here(options.jobs, options.memory, options.workers, progress.note)
             engine = Local(stack.enter_context(bench), options.jobs)
-        found = _searched(request, options, subject, points, engine, store, progress)
+        found = _run_search(request, options, subject, points, engine, store, progress)
         if found.code != FOUND or not request.nightly:
             return found
         return _among_nightlies(request, options, found, engine, store, progress)
 
 
-def _searched(
+def _run_search(
     request: BisectRequest,
     options: WorkOptions,
     subject: CheckSubject,
@@ -178,10 +178,10 @@ def _searched(
         if not reason:
             search.narrow()
         runs.finish(store, run.id)
-    return _told(request, search, reason)
+    return _describe(request, search, reason)
 
 
-def _told(request: BisectRequest, search: Search, reason: str) -> BisectResult:
+def _describe(request: BisectRequest, search: Search, reason: str) -> BisectResult:
     found = bracket(search.known) if not reason else None
     checks = search.checks
     remarks = []
@@ -329,7 +329,7 @@ def _among_nightlies(
     ends = [parse(end, request.index, request.backend) for end in (early, late)]
     points = [ends[0], *builds, ends[1]]
     known = (found.before, found.after)
-    finer = _searched(request, options, found.subject, points, engine, store, progress, known)
+    finer = _run_search(request, options, found.subject, points, engine, store, progress, known)
     if finer.code != FOUND:
         return replace(found, remarks=(*found.remarks, f"among nightlies: {finer.reason}"))
     news = tuple(check for check in finer.points if check not in found.points)

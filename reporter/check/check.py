@@ -17,7 +17,7 @@ from reporter.check.plan import Plan, compare, refuse_nothing, with_references
 from reporter.check.result_sink import ResultSink, StoredResultSink
 from reporter.check.results import CheckSummary, OutcomeChange
 from reporter.check.runs import Cell
-from reporter.check.subject import CheckSubject, stored_subjects, subjects_in
+from reporter.check.subject import CheckSubject, subjects_in, subjects_in_store
 from reporter.check.work import CheckResult, TaskRunner
 from reporter.core.errors import UsageError
 from reporter.core.progress import Progress, open_progress
@@ -66,7 +66,7 @@ def make_plan(request: CheckRequest, options: Options, store: sqlite3.Connection
     """Which repros, where. Raises UsageError, CannotJudgeError."""
     found: dict[str, CheckSubject] = {}
     if request.all and store is not None:
-        found.update((subject.key, subject) for subject in stored_subjects(store))
+        found.update((subject.key, subject) for subject in subjects_in_store(store))
     for name in request.repros:
         is_folder = request.all and not issue_subject.is_issue(name)
         several = (
@@ -125,7 +125,7 @@ def _run(
 ) -> CheckSummary:
     before = keeper.before(plan.cells)
     wanted = set(cells)
-    for check in plan.known(before):
+    for check in plan.find_known(before):
         if check.cell in wanted:
             keeper.keep(check)
     tasks = [t for t in plan.tasks(before) if t.cell in wanted and t.cell not in keeper.found]
@@ -135,7 +135,7 @@ def _run(
         }
         tasks = [replace(task, alike=alike[task.subject.key]) for task in tasks]
     progress.stage(
-        "check", f"{_counted(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
+        "check", f"{_count(len(wanted), 'check')}, {len(wanted) - len(tasks)} known from before"
     )
 
     def keep(check: CheckResult) -> None:
@@ -180,5 +180,5 @@ def belongs(cell: Cell, shard: tuple[int, int] | None) -> bool:
     )
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")

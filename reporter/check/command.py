@@ -77,10 +77,10 @@ def run(asked: CheckArguments, options: Options, user: Prompt) -> CheckSummary:
 
     notes = (*checked.notes, *with_checks(asked.repros))
     checked = replace(checked, notes=notes, bisecting=asked.exit_code)
-    return _told(checked, user, asked.yes) if asked.comment else checked
+    return _notify(checked, user, asked.yes) if asked.comment else checked
 
 
-def _told(checked: CheckSummary, user: Prompt, is_sure: bool) -> CheckSummary:
+def _notify(checked: CheckSummary, user: Prompt, is_sure: bool) -> CheckSummary:
     """The same with what issues were told; the exit code stays that of the check."""
 
     told = tuple(notify_issues(checked.results, user, is_sure))

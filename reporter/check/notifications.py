@@ -180,7 +180,7 @@ def tell(
     for comment in comments:
         try:
             with tracker.alone(comment):
-                said = _said(store, comment.key, comment.address)
+                said = _last_comment(store, comment.key, comment.address)
                 if said is not None and said["outcome"] == comment.check.outcome:
                     continue  # another process was quicker
                 found = Notification(comment, tracker.say(comment))
@@ -209,7 +209,7 @@ def confirms(text: str, outcome: CheckOutcome) -> bool:
 def _due(
     store: sqlite3.Connection, tracker: Tracker, check: CheckResult, address: str, number: int
 ) -> Comment | None:
-    said = _said(store, check.key, address)
+    said = _last_comment(store, check.key, address)
     if said is not None and said["outcome"] == check.outcome:
         return None
     standing = tracker.standing(address, number, datetime.now(timezone.utc) - LATELY)
@@ -227,7 +227,7 @@ def _due(
     return comment
 
 
-def _said(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
+def _last_comment(store: sqlite3.Connection, key: str, address: str) -> sqlite3.Row | None:
     row: sqlite3.Row | None = store.execute(
         "SELECT outcome, said FROM comments WHERE key = ? AND repository = ?", (key, address)
     ).fetchone()

@@ -73,12 +73,12 @@ def audit_text(comment: Comment) -> str:
     user. Raises LeakError.
     """
     try:
-        return _passed(comment.text)
+        return _clean(comment.text)
     except LeakError:
-        return _passed(comment.bare_text)
+        return _clean(comment.bare_text)
 
 
-def _passed(text: str) -> str:
+def _clean(text: str) -> str:
     refuse_leaks(check_outgoing({"comment.md": text}, private_terms({}, frozenset(), ())))
     return text
 

@@ -51,7 +51,7 @@ class Plan:
         ]
         return sorted(subject.key for subject in self.subjects) + sorted(releases)
 
-    def known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
+    def find_known(self, before: Mapping[Cell, CheckResult]) -> list[CheckResult]:
         """The cells whose answer cannot have changed, with that answer: a release does not change,
         and neither does the text of a repro.
         """

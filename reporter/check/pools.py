@@ -43,7 +43,7 @@ class Pools:
         self._made = 0
 
     @contextlib.contextmanager
-    def borrowed(self, python: Path) -> Iterator[WorkerPool]:
+    def borrow(self, python: Path) -> Iterator[WorkerPool]:
         """The pool of an interpreter, started if need be."""
         closing: list[WorkerPool] = []
         with self._lock:

@@ -204,13 +204,13 @@ def _context(checked: CheckSummary) -> Json:
 
 def markdown(checked: CheckSummary) -> str:
     """A page for an issue, a wiki or a job summary."""
-    return _rendered("matrix.md.j2", checked)
+    return _render("matrix.md.j2", checked)
 
 
 def html(checked: CheckSummary) -> str:
     """A page of its own, without anything from elsewhere."""
-    return _rendered("matrix.html.j2", checked)
+    return _render("matrix.html.j2", checked)
 
 
-def _rendered(name: str, checked: CheckSummary) -> str:
+def _render(name: str, checked: CheckSummary) -> str:
     return render(name, _context(checked))

@@ -28,14 +28,14 @@ def merge(files: Sequence[Path]) -> CheckSummary:
         if known is None or _rank(check) > _rank(known):
             best[check.cell] = check
     changed = {change.check.cell: change for _, changes in read for change in changes}
-    return CheckSummary(tuple(_ordered(best.values())), tuple(changed.values()))
+    return CheckSummary(tuple(_sort(best.values())), tuple(changed.values()))
 
 
 def _rank(check: CheckResult) -> tuple[bool, str]:
     return check.outcome != "cannot_judge", check.time
 
 
-def _ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:
+def _sort(checks: Iterable[CheckResult]) -> list[CheckResult]:
     checks = list(checks)
     repros = list(dict.fromkeys(check.key for check in checks))
     releases = list(dict.fromkeys(check.release for check in checks))

@@ -145,7 +145,7 @@ def _subject_names(text: str) -> Iterable[str]:
     return [*reports, *lone]
 
 
-def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
+def subjects_in_store(store: sqlite3.Connection) -> Iterator[CheckSubject]:
     """The repros of all reports in the store; a folder that is gone is no loss, since the text is
     kept.
     """
@@ -153,7 +153,7 @@ def stored_subjects(store: sqlite3.Connection) -> Iterator[CheckSubject]:
         text = str(row["repro"])
         folder = Path(row["folder"])
         document = _document(folder)
-        wanted = wanted_of(document) if document else _of_row(row)
+        wanted = failure_of(document) if document else _of_row(row)
         seen = document.verdict.reproduced if document else (0, 0)
         yield CheckSubject(
             row["title"] or folder.name, row["key"], text, wanted, seen, row["torch"]
@@ -166,7 +166,7 @@ def _of_report(folder: Path, name: str) -> CheckSubject:
     if document is None:
         return CheckSubject(name, key_of(text), text)
     seen, torch = document.verdict.reproduced, document.torch or None
-    return CheckSubject(name, key_of(text), text, wanted_of(document), seen, torch)
+    return CheckSubject(name, key_of(text), text, failure_of(document), seen, torch)
 
 
 def _text(path: Path) -> str:
@@ -190,7 +190,7 @@ def _document(folder: Path) -> Report | None:
     return read_report(document, str(folder))
 
 
-def wanted_of(report: Report) -> Signature | None:
+def failure_of(report: Report) -> Signature | None:
     """The failure a report is about: as its fresh processes showed it, else as well as its verdict
     tells.
     """

@@ -202,9 +202,9 @@ class TaskRunner:
             if self._stopped.is_set():
                 raise CancelledError
             observations.append(self._cold(task, environment))
-        return self._controlled(task, environment, found)
+        return self._apply_control(task, environment, found)
 
-    def _controlled(self, task: Task, environment: Environment, found: Decision) -> Decision:
+    def _apply_control(self, task: Task, environment: Environment, found: Decision) -> Decision:
         """The decision, unless the repro fails there without the compiler too."""
         text = task.subject.text
         if found.outcome not in ("reproduces", "different") or not needs_control(text):
@@ -219,7 +219,7 @@ class TaskRunner:
         return Decision("cannot_judge", describe_control(control), None, found.runs)
 
     def _warm(self, task: Task, environment: Environment) -> Observation:
-        with self.pools.borrowed(environment.python) as pool:
+        with self.pools.borrow(environment.python) as pool:
             try:
                 answer = pool.submit(task.subject.text, task.timeout).result()
             except (CancelledError, RuntimeError) as error:
@@ -239,7 +239,7 @@ class TaskRunner:
             warm=self.pools.warm(environment.python),
         )
         if _cannot_import_torch(answer):
-            said = answer.said()[:200]
+            said = answer.error_line()[:200]
             raise CannotJudgeError(f"torch {environment.label} cannot be imported ({said})")
         return observe(answer, task.subject.wanted, task.timeout)
 

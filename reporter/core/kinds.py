@@ -32,8 +32,8 @@ class _Word(str, Enum):
 
     @classmethod
     def read(cls: type[_W], word: object, source: str) -> _W | None:
-        """The member for a word that stands in `source`, a document of the user's; None where it has
-        none.
+        """The member for a word that stands in `source`, a document of the user's; None where it
+        has none.
 
         Raises UsageError for a word that is not known.
         """

@@ -18,7 +18,7 @@ from reporter.diagnose.excuses import (
     differs,
     excuse,
     harmless,
-    minded,
+    significant_differences,
 )
 from reporter.diagnose.ladder import (
     AGAIN,
@@ -118,7 +118,7 @@ def _wrong(
         layer,
         f"{_summary(kind, comparison)} ({compiled.detail or describe(comparison)}){often(seen)}.",
         cited,
-        signature=Signature(kind, layer, property=name, undefined=_undefined(climber)),
+        signature=Signature(kind, layer, property=name, undefined=_undefined_facts(climber)),
         comparison=comparison,
         reproduced=seen,
     )
@@ -152,7 +152,7 @@ def stale_gradient(climber: Climber) -> Diagnosis | None:
     )
 
 
-def _undefined(climber: Climber) -> tuple[str, ...]:
+def _undefined_facts(climber: Climber) -> tuple[str, ...]:
     """What the program has in it that is undefined, though it does not explain the difference."""
     met = {"casts": "undefined_casts", "writes": "lost_writes"}
     return tuple(name for name, fact in met.items() if climber.ladder.facts.get(fact))
@@ -171,7 +171,7 @@ def _kind(climber: Climber, compiled: MeasuredRung) -> tuple[Kind, str | None]:
     """
     comparison = compiled.comparison
     assert comparison is not None
-    wrong = minded(comparison)
+    wrong = significant_differences(comparison)
     metadata = comparison["metadata"]
     if metadata and wrong and all(map(is_state, metadata)):
         beside = without_state(comparison)

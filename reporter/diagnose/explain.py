@@ -12,7 +12,7 @@ from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions
 from reporter.diagnose.ladder import RUNGS
-from reporter.diagnose.stacks import raised_while_running
+from reporter.diagnose.stacks import is_raised_while_running
 from reporter.report.captured_call import CapturedCall
 from templates.wording import (
     EAGER_SUMMARIES,
@@ -191,7 +191,7 @@ def public_summary(captured: CapturedCall, cold: Sequence[Answer], compiler: str
     if captured.kind == Kind.WRONG_METADATA and values["property"] == SIDE_EFFECT:
         return EFFECT_SUMMARY
     is_crash = captured.kind == Kind.CRASH and compiler == COMPILE
-    if is_crash and failure is not None and raised_while_running(failure):
+    if is_crash and failure is not None and is_raised_while_running(failure):
         return RUNNING_SUMMARY.format(**values)
     patterns = {**SUMMARIES, **_SUMMARIES_OF.get(compiler, {})}
     return patterns[captured.kind].format(**values)

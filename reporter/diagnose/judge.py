@@ -34,7 +34,7 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
-from reporter.diagnose.no_finding import script_failed, stated_limit, without_finding
+from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
 
@@ -75,7 +75,7 @@ def judge(
     `rungs` are measured beside what the judgement needs, `at_once` of all rungs side by side.
     """
     raised = any(finding.symptom == Symptom.RAISED for finding in recording.findings)
-    limit = explained = None if raised else stated_limit(recording)
+    limit = explained = None if raised else judge_stated_limit(recording)
     for finding in recording.findings:
         harmless = finding.symptom == Symptom.SUSPICIOUS and not script_failed(recording)
         excused = harmless and explained is None or limit is not None
@@ -118,10 +118,10 @@ def _verdict(climber: Climber) -> Diagnosis:
         return make_diagnosis(climber, Kind.INVALID_PROGRAM, Layer.EAGER, summary, (EAGER,))
     ended_badly = finding.symptom in (Symptom.DIED, Symptom.HANG, Symptom.RAISED)
     if eager.outcome == RungOutcome.RAISES and ended_badly:
-        return _rejected_by_eager(climber)
+        return _eager_rejects(climber)
     match finding.symptom:
         case Symptom.ACCEPTS:
-            return _rejected_by_eager(climber)
+            return _eager_rejects(climber)
         case Symptom.DIED:
             return _death(climber)
         case Symptom.HANG:
@@ -133,7 +133,7 @@ def _verdict(climber: Climber) -> Diagnosis:
     assert_never(finding.symptom)
 
 
-def _rejected_by_eager(climber: Climber) -> Diagnosis:
+def _eager_rejects(climber: Climber) -> Diagnosis:
     """Eager raises: a bug only if the compiled call returns, or takes the process down instead."""
     finding = climber.finding
     names = climb(climber)
@@ -175,15 +175,15 @@ def _death(climber: Climber) -> Diagnosis:
     """The compiled call ends the process."""
     names = climb(climber)
 
-    def died(rung: MeasuredRung) -> bool:
+    def is_dead(rung: MeasuredRung) -> bool:
         return rung.outcome == RungOutcome.DIED
 
-    seen = steadiness(climber, died)
+    seen = steadiness(climber, is_dead)
     if nowhere_else(climber, seen) and climber.finding.symptom == Symptom.DIED:
         return _unseen(climber, f"ended the process with {climber.finding.signal}", seen)
-    dead = next((rung for rung in climber.ladder.rungs.values() if died(rung)), None)
+    dead = next((rung for rung in climber.ladder.rungs.values() if is_dead(rung)), None)
     name = climber.finding.signal or (dead.signal if dead else None)
-    layer = first_bad(climber, died)
+    layer = first_bad(climber, is_dead)
     torch_frame = stacks.torch_frame(dead.stack) if dead else None
     eager = climber.ladder[EAGER]
     other = f"eager raises {eager.failure['exception']}" if eager.failure else "eager returns"
@@ -238,7 +238,7 @@ def _hang(climber: Climber) -> Diagnosis:
     )
 
 
-def _unsupported(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
+def _torch_refuses(climber: Climber, failure: Failure, names: tuple[str, ...]) -> Diagnosis | None:
     """Torch refuses what it says that it does not support.
 
     A call with `fullgraph=True` is judged like one without: where that does something else than
@@ -294,7 +294,7 @@ def _crash(climber: Climber) -> Diagnosis:
     if excused is not None:
         return excused
     if finding.compiler == Compiler.COMPILE and limits.states_limit(failure):
-        unsupported = _unsupported(climber, failure, names)
+        unsupported = _torch_refuses(climber, failure, names)
         if unsupported is not None:
             return unsupported
 
@@ -313,7 +313,7 @@ def _crash(climber: Climber) -> Diagnosis:
             kind = Kind.CRASH_ON_RECOMPILE
     phase = rung.phase or climber.ladder[own].phase
     what = "The compiled backward pass" if phase == "backward" else _DOING[finding.compiler]
-    if finding.compiler == Compiler.COMPILE and stacks.raised_while_running(failure):
+    if finding.compiler == Compiler.COMPILE and stacks.is_raised_while_running(failure):
         what = f"{what if phase == 'backward' else 'The compiled code'}, while it runs,"
     return make_diagnosis(
         climber,

@@ -41,7 +41,7 @@ _CATCHES = (
 )
 
 
-def raised_while_running(failure: Mapping[str, Any] | None) -> bool:
+def is_raised_while_running(failure: Mapping[str, Any] | None) -> bool:
     """Whether a described exception comes out of compiled code that runs, and of nothing that
     compiles. False where its frames do not say.
     """

@@ -23,7 +23,7 @@ from reporter.core.settings import Options
 from reporter.kernels.verdict import same_words
 from reporter.publish.allow_list import GATE, AllowList, check_outgoing, public_values
 from reporter.publish.documents import refuse, render, version
-from reporter.publish.form import chosen
+from reporter.publish.form import choose
 from reporter.publish.rerender import for_later
 from reporter.publish.summary import Summary
 from reporter.publish.surroundings import find_terms
@@ -66,13 +66,13 @@ def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]
     versions = collect(info.path)
     environment = versions.environment
     words = _strings(finished.compiled.get("vocabulary"))
-    terms = own.joined(find_terms(options.cwd, environment, versions.withheld, words))
+    terms = own.join(find_terms(options.cwd, environment, versions.withheld, words))
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, _strings(finished.compiled.get("internals")), public)
-    form = chosen(options, Layer.TRITON)
+    form = choose(options, Layer.TRITON)
     report = replace(
         finished.report,
-        labels=form.allowed(("bug",)),
+        labels=form.allow(("bug",)),
         audit=AuditSummary(True, count_terms(terms, identity), ()),
         sizes_left=tuple(left),
         fingerprint=_fingerprint(finished.report).section(),

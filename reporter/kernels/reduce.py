@@ -49,13 +49,13 @@ def smallest(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         return None
 
     small = _with(kernel, minimise_list(list(range(kernel.statements)), first))
-    small = _plain_launch(_without_copies(_hoisted(small, attempt), attempt), attempt)
+    small = _plain_launch(_without_copies(_hoist(small, attempt), attempt), attempt)
     kernel = small  # what was replaced leaves statements that nothing reads
     small = _with(small, minimise_list(list(range(small.statements)), first))
     return _plain_numbers(_without_parameters(small, attempt), attempt)
 
 
-def _hoisted(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
+def _hoist(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
     """The kernel with expressions replaced by a part of themselves, until none can be.
 
     All edits that hold alone are tried together, since a sweep costs a process; else the first of
@@ -66,12 +66,12 @@ def _hoisted(kernel: KernelCandidate, attempt: Try) -> KernelCandidate:
         holds: list[_Edit] = []
         for start in range(0, len(edits), _BATCH):
             batch = edits[start : start + _BATCH]
-            answers = attempt([_edited(kernel, [edit]) for edit in batch])
+            answers = attempt([_edit(kernel, [edit]) for edit in batch])
             holds += [edit for edit, answer in zip(batch, answers) if answer]
         if not holds:
             return kernel
-        together = _edited(kernel, holds)
-        kernel = together if attempt([together])[0] else _edited(kernel, holds[:1])
+        together = _edit(kernel, holds)
+        kernel = together if attempt([together])[0] else _edit(kernel, holds[:1])
         kernel = _with(kernel, range(kernel.statements))  # without helpers that are no longer used
     return kernel
 
@@ -118,8 +118,8 @@ class _VariableRenaming(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class _Edit:
-    """`position` counts expressions from the outside in; of that one, part number `part` stays, or a
-    keyword goes.
+    """`position` counts expressions from the outside in; of that one, part number `part` stays, or
+    a keyword goes.
     """
 
     position: int
@@ -177,7 +177,7 @@ def _edits(tree: ast.AST) -> list[_Edit]:
     ]
 
 
-def _edited(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
+def _edit(kernel: KernelCandidate, edits: Sequence[_Edit]) -> KernelCandidate:
     """The kernel after `edits`; of two at the same place, or one inside the other, the outer and
     earlier counts.
     """
@@ -242,10 +242,12 @@ def _with(kernel: KernelCandidate, keep: Sequence[int]) -> KernelCandidate:
             if isinstance(block, list):
                 left = [item for item in block if id(item) not in gone]
                 setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
-    return replace(kernel, text=ast.unparse(ast.fix_missing_locations(_called(tree, kernel.name))))
+    return replace(
+        kernel, text=ast.unparse(ast.fix_missing_locations(_drop_unused(tree, kernel.name)))
+    )
 
 
-def _called(tree: ast.Module, name: str) -> ast.Module:
+def _drop_unused(tree: ast.Module, name: str) -> ast.Module:
     """The module without definitions that nothing uses any more."""
     while True:
         used = {

@@ -123,7 +123,7 @@ class ReproBuilder:
             others = extras.measure(
                 "other findings",
                 "fresh processes",
-                lambda: self.search.others.shown_again(
+                lambda: self.search.others.confirm(
                     Path(self.captured.python), 4 * self.pool.time_limit, self.warm
                 ),
                 (),

@@ -16,7 +16,7 @@ from reporter.core.errors import CannotJudgeError, Interruption
 from reporter.core.settings import Options
 from reporter.execution import interpreter, usage
 from reporter.pipeline.run import Run, open_run
-from reporter.pipeline.torch_program import TorchProgram, attached_program
+from reporter.pipeline.torch_program import TorchProgram, attach_program
 from reporter.pipeline.triton_program import TritonProgram
 from reporter.publish import form
 from reporter.publish.result import NO_BUG, RECORDING, RunResult
@@ -48,7 +48,7 @@ def diagnose(options: Options) -> RunResult:
 
 def _run(options: Options, output: Path | None, as_whole: bool = False) -> RunResult:
     """The result, and for who asked for it what each stage used."""
-    with attached_program(options) as seen:
+    with attach_program(options) as seen:
         nothing = seen.nothing() if seen is not None else None
         if nothing is not None:
             return RunResult(nothing, NO_BUG, ())

@@ -20,7 +20,7 @@ from reporter.reduce.accepted import AcceptedCandidates
 from reporter.reduce.contrast import Refusals
 from reporter.reduce.other_failures import Others
 from reporter.reduce.questions import Questions
-from reporter.reduce.reach import unreached
+from reporter.reduce.reach import find_unreached
 from reporter.reduce.scheduler import Counts, Scheduler, SearchListener, SearchSettings
 from reporter.reduce.slices import Slices
 from reporter.reduce.workers import WorkerSet
@@ -105,7 +105,7 @@ class ProgramSearch:
         reduced = (
             traced_model.generic_numbers(seed, self.ask) if self.as_whole else self._reduce(seed)
         )
-        reduced = self._reached(seed, reduced)
+        reduced = self._extend_to_reach(seed, reduced)
         self.ask.overrides = {}  # what is reported to pass from here on went all the way
         different = None
         if self.as_whole:
@@ -209,20 +209,20 @@ class ProgramSearch:
         found = slices.find(graph, self.captured.failure)
         if found is None or not self._may_be_unreached(found.check):
             return found
-        operators = unreached(self.ask, found, make(graph))
+        operators = find_unreached(self.ask, found, make(graph))
         if not operators:
             return found
         self.others.keep(self.wanted, found.text())
         self.ask.overrides = {"fallback": list(operators)}
         return slices.find(graph, self.captured.failure) or self.ask.first([make(graph)])
 
-    def _reached(self, seed: Candidate, reduced: Candidate) -> Candidate:
+    def _extend_to_reach(self, seed: Candidate, reduced: Candidate) -> Candidate:
         """The reduced candidate, or that of the fault which reaches what the seed returns."""
         whole, part = seed.content, reduced.content
         is_smaller = isinstance(whole, Graph) and isinstance(part, Graph) and whole != part
         if not is_smaller or self.ask.overrides or not self._may_be_unreached(reduced.check):
             return reduced
-        operators = unreached(self.ask, reduced, seed)
+        operators = find_unreached(self.ask, reduced, seed)
         if not operators:
             return reduced
         self.others.keep(self.wanted, reduced.text())
@@ -274,11 +274,11 @@ class ProgramSearch:
         say = self.progress.note if self.options.verbose else lambda _: None
         content = source_candidates.program(self.captured, say=say)
         if content is not None:
-            yield from self._shown(content)
+            yield from self._show(content)
 
-    def _shown(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
+    def _show(self, content: source_candidates.Rewritten) -> Iterator[Candidate]:
         check = self._check()
-        for shown in source_candidates.shown(content, check):
+        for shown in source_candidates.make_judgeable(content, check):
             yield from initial_candidates.source_candidates(shown, check, self.captured.layer)
 
     def _with_own_numbers(self) -> Candidate | None:
@@ -289,7 +289,7 @@ class ProgramSearch:
         made_up = source_candidates.program(self.captured)
         if content is None or made_up is None or content.body() == made_up.body():
             return None
-        found = self.ask.first(self._shown(content))
+        found = self.ask.first(self._show(content))
         if found is not None:
             self.progress.note(
                 "made-up values do not show the failure: the repro keeps those of tensors of at"

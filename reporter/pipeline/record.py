@@ -140,7 +140,7 @@ class _FurtherRuns:
         watch = OperatorWatch(self.folder)
         self._run(watch).close()
         number = watch.last(died=recording.script_exception is None)
-        return recording if number is None else self._watched(recording, number)
+        return recording if number is None else self._watch(recording, number)
 
     def with_measured_operators(self, recording: Recording) -> Recording:
         """The run with what its operators are off float64; where one of them is wrong, the run in
@@ -156,7 +156,7 @@ class _FurtherRuns:
         if recording.operators is None:
             return recording
         if recording.operators["wrong"]:
-            return self._watched(recording, recording.operators["wrong"][0]["function"])
+            return self._watch(recording, recording.operators["wrong"][0]["function"])
         if recording.operators["uninitialized"]:
             zeroed = self._run(OperatorWatch(self.folder, zeroed=True))
             recording.right_with_zeros = zeroed.exit == 0
@@ -176,7 +176,7 @@ class _FurtherRuns:
             return None
         return same_ending(recording.script_exception, found.script_exception)
 
-    def _watched(self, recording: Recording, number: int) -> Recording:
+    def _watch(self, recording: Recording, number: int) -> Recording:
         found = self._run(OperatorWatch(self.folder, number))
         if not found.findings:
             found.close()

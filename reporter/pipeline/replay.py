@@ -112,5 +112,7 @@ def _candidates(captured: CapturedCall) -> Iterator[Candidate]:
                 graph, way, captured.check, captured.layer
             )
     content = source_candidates.program(captured, say=lambda _: None)
-    for shown in source_candidates.shown(content, captured.check) if content is not None else ():
+    for shown in (
+        source_candidates.make_judgeable(content, captured.check) if content is not None else ()
+    ):
         yield from initial_candidates.source_candidates(shown, captured.check, captured.layer)

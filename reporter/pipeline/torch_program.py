@@ -52,7 +52,7 @@ from templates.diagnosis import ladder_lines, verdict_lines
 
 
 @contextlib.contextmanager
-def attached_program(options: Options) -> Iterator[AttachedSession | None]:
+def attach_program(options: Options) -> Iterator[AttachedSession | None]:
     """The recorded program that asked for a report by itself, or None where we start one."""
     session = attach(options) if options.attach is not None else None
     try:
@@ -105,7 +105,7 @@ class TorchProgram:
 
     def resume(self) -> CapturedCall | None:
         """What the interrupted run had captured."""
-        return self._kept(self.run.resumed) if self.run.resumed is not None else None
+        return self._keep(self.run.resumed) if self.run.resumed is not None else None
 
     def record(self) -> Recording:
         """Every compiled call next to eager. Raises UsageError for unusable input."""
@@ -132,7 +132,7 @@ class TorchProgram:
         if found.doubtful and captured.check is not None:
             captured = look_at_blocks(captured, self.workers.pool, self.run.progress)
         is_reported = captured.is_bug and self.run.output is not None
-        return self._kept(captured) if is_reported else captured
+        return self._keep(captured) if is_reported else captured
 
     def reduce(self, captured: CapturedCall) -> ReducedProgram:
         """The smallest public program that shows the failure. Raises CannotJudgeError."""
@@ -192,7 +192,7 @@ class TorchProgram:
         assert self._builder is not None
         return self._builder
 
-    def _kept(self, captured: CapturedCall) -> CapturedCall:
+    def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
         assert output is not None

@@ -262,9 +262,11 @@ class TritonProgram:
 
     def attempt(self, kernels: Sequence[KernelCandidate]) -> list[bool]:
         """Whether each kernel still fails for the target in the same way."""
-        return [same_failure(self.wanted, answer) for answer in self._asked(kernels, self.target)]
+        return [
+            same_failure(self.wanted, answer) for answer in self._ask_target(kernels, self.target)
+        ]
 
-    def _asked(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
+    def _ask_target(self, kernels: Sequence[KernelCandidate], target: str) -> list[TargetAnswer]:
         """What the compiler says of each kernel for one target."""
         self.tried += len(kernels)
         head = "import triton\nimport triton.language as tl\n\n"
@@ -302,7 +304,7 @@ class TritonProgram:
             if rung.outcome == RungOutcome.SKIPPED:
                 rungs.append(rung)
                 continue
-            answer = self._asked([kernel], rung.rung)[0]
+            answer = self._ask_target([kernel], rung.rung)[0]
             said, seconds = answer["message"], answer.get("seconds")
             rungs.append(RungRow(rung.rung, outcome_of(answer), said, seconds=seconds))
         return tuple(rungs)

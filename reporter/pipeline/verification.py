@@ -72,7 +72,7 @@ class Verification:
         show takes its place. Raises CannotJudgeError if there is none.
         """
         self.fresh.prepare(self._compiles_with_inductor(reduced.candidate.check))
-        verified = self._verified(reduced)
+        verified = self._verify(reduced)
         if verified.hits:
             return verified
         if all(answer.outcome == "timeout" for answer in verified.cold):
@@ -86,7 +86,7 @@ class Verification:
         )
         earlier = accepted.last_that(self._is_shown_cold)
         if earlier is not None:
-            verified = self._verified(replace(reduced, candidate=earlier))
+            verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.hits:
             raise CannotJudgeError(
                 f"the reduced program fails in warm workers but in none of {FRESH_PROCESSES} fresh"
@@ -98,7 +98,7 @@ class Verification:
         text = format_program(candidate.text())
         return matcher(self.wanted)(self.fresh.again(text, self.limit()))
 
-    def _verified(self, reduced: ReducedProgram) -> VerifiedRepro:
+    def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
         harness, parts = format_program(reduced.candidate.text()), reduced.candidate.parts()
         self.progress.stage("plain form", "the statements that people write")
@@ -146,7 +146,7 @@ class Verification:
         with ThreadPoolExecutor(max_workers=jobs) as threads:
             runs = [threads.submit(self.fresh.cold, text, limit)]
             if self.options.evidence and not self.options.quick and not is_hang:
-                runs.append(threads.submit(self._watched, text, limit))
+                runs.append(threads.submit(self._watch, text, limit))
             for _ in range(FRESH_PROCESSES - len(runs)):
                 runs.append(threads.submit(self.fresh.again, text, limit))
             control = None
@@ -155,12 +155,12 @@ class Verification:
             answers = tuple(run.result() for run in runs)
             return answers, control.result() if control is not None else None
 
-    def _watched(self, text: str, limit: float) -> Answer:
+    def _watch(self, text: str, limit: float) -> Answer:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
         they change what comes of it.
         """
         folder = self.folder / f"watched-{len(self.watched)}"
-        answer = self.fresh.watched(text, limit, TOOLS, folder)
+        answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not matcher(self.wanted)(answer):
             return self.fresh.again(text, limit)
         if folder.is_dir():

@@ -31,25 +31,25 @@ def collect_terms(
         captured.withheld,
         (*captured.public_words(), *captured.internals),
     )
-    return around.joined(_of_program(options, captured, built))
+    return around.join(_of_program(options, captured, built))
 
 
 def _of_program(options: IssueOptions, captured: CapturedCall, built: BuiltRepro) -> Terms:
     if options.keep_source:
         return private_terms({}, captured.public_words())
     terms = private_terms(captured.sources, captured.public_words(), sizes=captured.sizes())
-    named = (n for graph, _ in captured.captures for n in _allowed(graph.get("inputs", ())))
-    traced = _allowed((captured.whole or {}).get("trace", {}).get("tensors", ()))
-    return terms.excusing([*left_over(captured, built), *built.numbers_left, *named, *traced])
+    named = (n for graph, _ in captured.captures for n in _allowed_values(graph.get("inputs", ())))
+    traced = _allowed_values((captured.whole or {}).get("trace", {}).get("tensors", ()))
+    return terms.excusing([*find_left_over(captured, built), *built.numbers_left, *named, *traced])
 
 
-def _allowed(tensors: Iterable[Json]) -> Iterator[float]:
+def _allowed_values(tensors: Iterable[Json]) -> Iterator[float]:
     for tensor in tensors:
         values = (tensor.get("stats") or {}).get("values") or ()
         yield from (value for value in values if isinstance(value, (int, float)))
 
 
-def left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
+def find_left_over(captured: CapturedCall, built: BuiltRepro) -> list[int]:
     """Sizes of the private tensors in the text of the repro and of other findings, but for those
     that are everybody's.
     """

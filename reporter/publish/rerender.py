@@ -94,13 +94,13 @@ def with_checks(names: Iterable[str]) -> tuple[str, ...]:
         folder = Path(name)
         if (folder / _DOCUMENT).is_file() and (folder / _ISSUE).is_file():
             try:
-                notes += _told(folder)
+                notes += _add_checks(folder)
             except (BugreportError, OSError) as error:
                 notes.append(f"{folder} was not told: {error}")
     return tuple(notes)
 
 
-def _told(folder: Path) -> list[str]:
+def _add_checks(folder: Path) -> list[str]:
     report, repro = _read(folder)
     rows = _checks(key_of(repro))
     known = {row.torch: _words(row, runs) for row, runs in rows}
@@ -186,7 +186,7 @@ def _labels(report: Report, evidence: Evidence, form: IssueForm | None) -> tuple
     right = [{"torch": name} for name, seen in evidence.releases.items() if is_right(seen)]
     if not regressions(report.torch, right) or _REGRESSION in report.labels or form is None:
         return report.labels
-    return (*report.labels, *form.allowed([_REGRESSION]))
+    return (*report.labels, *form.allow([_REGRESSION]))
 
 
 def _read(folder: Path) -> tuple[Report, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from anonymizer.leakcheck.audit import Identity, count_terms
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.formatting import format_program
 from reporter.core.kinds import BELOW_INDUCTOR, CRASHES, Compiler, Kind, RungOutcome
 from reporter.core.operators import name_operators, operators
@@ -35,8 +35,8 @@ from reporter.publish.allow_list import (
     public_values,
 )
 from reporter.publish.documents import refuse, remember, render, version
-from reporter.publish.form import chosen
-from reporter.publish.private_terms import collect_terms, left_over
+from reporter.publish.form import choose
+from reporter.publish.private_terms import collect_terms, find_left_over
 from reporter.publish.rerender import for_later
 from reporter.publish.result import (
     EVIDENCE,
@@ -125,7 +125,7 @@ def audit(
     environment = captured.environment
     public = public_values(environment, environment.get("git"), info.torch_git)
     allowing = AllowList(terms, captured.internals, public)
-    form = chosen(options, captured.layer)
+    form = choose(options, captured.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(captured, built, run, count_terms(terms, identity), form, shown)
         evidence = _evidence(options, captured, built, form, shown)
@@ -198,7 +198,7 @@ def _report(
         section(OtherFinding, {**other.to_json(), "path": _other_path(number)})
         for number, other in enumerate(built.others, 1)
     ]
-    shown, measured = _shown(captured, built), built.measured
+    shown, measured = _shown_crash(captured, built), built.measured
     whole, stock = captured.whole is not None, built.different
     return Report(
         verdict=_verdict(captured, built),
@@ -208,12 +208,12 @@ def _report(
         device=captured.device,
         requires=_requires(built),
         repro=repro,
-        labels=form.allowed(_labels(captured, built, info.torch)),
+        labels=form.allow(_labels(captured, built, info.torch)),
         other_findings=tuple(others),
         audit=AuditSummary(True, terms, ()),
         differs_from=tuple(section(ContrastSection, row) for row in built.differs_from) or None,
         culprit=built.culprit,
-        sizes_left=(sizes := tuple(left_over(captured, built))),
+        sizes_left=(sizes := tuple(find_left_over(captured, built))),
         numbers_left=tuple(n for n in built.numbers_left if n not in sizes) or None,
         equivalence=describe_equivalence(captured, built.candidate.content) if whole else None,
         differs_from_stock=section(StockDifference, stock) if whole and stock else None,
@@ -235,13 +235,13 @@ def _fingerprint(captured: CapturedCall, built: BuiltRepro) -> Fingerprint:
     )
 
 
-def _shown(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
+def _shown_crash(captured: CapturedCall, built: BuiltRepro) -> Signature | None:
     """The crash as a fresh process showed it, in the form in which `check` compares it on other
     releases.
     """
     if captured.kind not in CRASHES:
         return None
-    shown = (shown_failure(answer, built.signature) for answer in built.cold if answer.failure)
+    shown = (find_failure(answer, built.signature) for answer in built.cold if answer.failure)
     return next(shown, None)
 
 

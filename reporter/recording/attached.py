@@ -80,7 +80,7 @@ class AttachedSession(RecordingSession):
             pass
         return False
 
-    def _greeted(self, message: ScriptGreeting) -> None:
+    def _greet(self, message: ScriptGreeting) -> None:
         self.hello = message
         # the latest moment of each callable is asked about graph breaks, which only a whole block
         # can be worth
@@ -103,12 +103,12 @@ class AttachedSession(RecordingSession):
             super()._add(call, symptom, **details)
 
     def _reply(self, **answer: Any) -> None:
-        if self.mode == "watch" and self._found():
+        if self.mode == "watch" and self._find():
             super()._reply(**{**answer, "watch": False, "found": True, "keep": False})
         else:
             super()._reply(**answer)
 
-    def _found(self) -> bool:
+    def _find(self) -> bool:
         return any(finding.symptom != Symptom.SUSPICIOUS for finding in self.recording.findings)
 
     def nothing(self) -> Report | None:
@@ -118,7 +118,7 @@ class AttachedSession(RecordingSession):
         Raises CannotJudgeError if calls could not be compared at all.
         """
         recording = self.recording
-        if not self.only_findings or self._found():
+        if not self.only_findings or self._find():
             return None
         if recording.unsupported:
             reason = {"CUDA": "it computes on CUDA", "ranks": "it is one of several ranks"}

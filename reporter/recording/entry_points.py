@@ -164,7 +164,7 @@ def _not_a_test_id(options: ProgramOptions) -> None:
 def _module(options: ProgramOptions, python: Path) -> Way:
     module = options.module or _COMMANDS[str(options.script)]
     if module in _LAUNCHERS:
-        return _launched(options, python, module)
+        return _launch(options, python, module)
     if module == "pytest" and not interpreter.has_module("pytest", python, options.cwd):
         raise UsageError(
             f"{python} has no pytest; install it there, or choose another interpreter with --python"
@@ -174,7 +174,7 @@ def _module(options: ProgramOptions, python: Path) -> Way:
     return Way("module", (module, *options.args), options.cwd)
 
 
-def _launched(options: ProgramOptions, python: Path, module: str) -> Way:
+def _launch(options: ProgramOptions, python: Path, module: str) -> Way:
     """What torchrun would start, with what it would tell it, in the watched process itself; several
     processes are started by torchrun.
     """

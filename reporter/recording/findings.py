@@ -67,15 +67,15 @@ class Recording:
 
     Of its `calls`, `compared` were repeated in eager mode and `unchecked` could not be; later calls
     of a known kind are not looked at. `stopped`: by us, after the time limit. `unusable`: why what
-    was asked for could not be started; `other_processes`: the program's work was done by other processes.
-    `operators`: what another run found that held each operator against float64; `right_with_zeros`:
-    that the script's check passes where memory that nothing writes to holds zeros. `children`: the
-    processes that the program started by multiprocessing and that compiled something.
-    `exports`: whether something that was exported is called. `fails_uncompiled`: whether a run of
-    it with the compiler switched off fails in the same way. `parent_ended_by`: the signal by which
-    the process ended that had started the program, before the program did. `ended`: the exit code
-    that the supervisor saw, where `exit` is the program's own word. `reached`: what of its recorder
-    a stranger's program reached for.
+    was asked for could not be started; `other_processes`: the program's work was done by other
+    processes. `operators`: what another run found that held each operator against float64;
+    `right_with_zeros`: that the script's check passes where memory that nothing writes to holds
+    zeros. `children`: the processes that the program started by multiprocessing and that compiled
+    something. `exports`: whether something that was exported is called. `fails_uncompiled`: whether
+    a run of it with the compiler switched off fails in the same way. `parent_ended_by`: the signal
+    by which the process ended that had started the program, before the program did. `ended`: the
+    exit code that the supervisor saw, where `exit` is the program's own word. `reached`: what of
+    its recorder a stranger's program reached for.
     """
 
     folder: Path

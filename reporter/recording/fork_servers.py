@@ -1,4 +1,5 @@
-"""Which call sessions live how long: one per watched call, closed when its call needs no explanation.
+"""Which call sessions live how long: one per watched call, closed when its call needs no
+explanation.
 
 The call session of the latest watched call of each compiled callable stays until the recording is
 closed, so that questions that come up at the script's end — why was it compiled again? — can still
@@ -35,8 +36,8 @@ class ForkServers:
     def __init__(
         self, folder: Path, session_of: Callable[[int], CallSession] | None = None
     ) -> None:
-        """`session_of`: what makes the call session of a call; without it, one that waits for the fork
-        server of that call.
+        """`session_of`: what makes the call session of a call; without it, one that waits for the
+        fork server of that call.
         """
         self.folder = folder
         self._session_of = session_of or (lambda call: ForkedCallSession(call, folder))
@@ -47,8 +48,8 @@ class ForkServers:
         self._lock = threading.RLock()
 
     def call_session(self, call: int) -> CallSession:
-        """The call session of a call, made on first use: its fork server may connect before or after
-        the call is announced.
+        """The call session of a call, made on first use: its fork server may connect before or
+        after the call is announced.
         """
         with self._lock:
             if call not in self._call_sessions:

@@ -161,7 +161,7 @@ class _Again:
             self._stop(int(greeting["pid"]))
             return {"outcome": "timeout", "detail": self._read(log_file)}
         if "gone" in answered:
-            return self._died(answered["gone"], log_file)
+            return self._describe_death(answered["gone"], log_file)
         return cast(CallAnswer, answered)
 
     def _stop(self, pid: int) -> None:
@@ -175,7 +175,7 @@ class _Again:
             self._process.wait(timeout=STOP_PATIENCE)
         self.end()
 
-    def _died(self, code: int, log_file: Path) -> CallAnswer:
+    def _describe_death(self, code: int, log_file: Path) -> CallAnswer:
         log = self._read(log_file)
         name = signal.Signals(-code).name if code < 0 else f"exit {code}"
         return {"outcome": "died", "signal": name, "detail": log}

@@ -1,5 +1,5 @@
-"""One run of the user's script, watched: which compiled call failed, and a call session for each call
-worth a second look.
+"""One run of the user's script, watched: which compiled call failed, and a call session for each
+call worth a second look.
 
 The script runs once, as always. For each watched call the host has the eager reference computed in
 the call's fork server and compares; a call that raised where eager does not, died, or returned
@@ -262,13 +262,13 @@ class RecordingSession:
     def _serve(self, peer: socket.socket) -> None:
         fork_server: ForkedCallSession | None = None
 
-        def gone() -> None:
+        def close() -> None:
             if fork_server is not None:
                 fork_server.detach()
             if self._script is connection and self._has_ended():
                 self.finished.set()
 
-        connection = Connection(peer, gone)
+        connection = Connection(peer, close)
 
         def take(message: object) -> None:
             """After what cannot be a message of the recorder the program goes on unwatched."""
@@ -289,9 +289,9 @@ class RecordingSession:
                     self._note_reach("the recorder's connection")
                 self._script = connection
                 self._alive = self.clock()
-                self._greeted(cast(ScriptGreeting, message))
+                self._greet(cast(ScriptGreeting, message))
             elif message.get("role") == "fork_server":
-                fork_server = self._attached(cast(ForkServerGreeting, message), connection)
+                fork_server = self._attach(cast(ForkServerGreeting, message), connection)
             elif "answer" in message:
                 assert fork_server is not None
                 fork_server.handle(cast(CallAnswer, message))
@@ -312,13 +312,13 @@ class RecordingSession:
             return False
         return True
 
-    def _attached(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
+    def _attach(self, greeting: ForkServerGreeting, connection: Connection) -> ForkedCallSession:
         call_session = self.fork_servers.call_session(greeting["call"])
         assert isinstance(call_session, ForkedCallSession)
         call_session.attach(connection, greeting["pid"])
         return call_session
 
-    def _greeted(self, message: ScriptGreeting) -> None:
+    def _greet(self, message: ScriptGreeting) -> None:
         """The program has connected, and says who it is."""
 
     def _reply(self, **answer: Any) -> None:
@@ -336,7 +336,7 @@ class RecordingSession:
         if message["event"] == "finished":
             if self.finished.is_set() and self._key:
                 self._note_reach("the recorder's own messages")
-            self._finished(message)
+            self._finish(message)
         elif message["event"] == "reached":
             self._note_reach(str(message["what"]))
         elif message["event"] == "begin":
@@ -361,7 +361,7 @@ class RecordingSession:
             if self.runs:  # what the runs of it take is not the program's time
                 self._judging += self.clock() - since
 
-    def _finished(self, message: FinishedEvent) -> None:
+    def _finish(self, message: FinishedEvent) -> None:
         METER.add(compilations=message["compilations"])
         recording = self.recording
         recording.calls = message["calls"]
@@ -384,15 +384,15 @@ class RecordingSession:
                 self.recording.unsupported = message["reason"]
                 self._reply(watch=False)
             case "raised":
-                self._raised(message)
+                self._judge_raised(message)
             case "returned":
-                self._returned(message)
+                self._judge_returned(message)
             case "made":
-                self._made(message["call"])
+                self._judge_exported(message["call"])
             case "gradients":
-                self._gradients(message)
+                self._judge_gradients(message)
             case "unchecked":
-                self._unchecked(message["call"])
+                self._leave_unchecked(message["call"])
 
     # -- judging one call, while the script waits -------------------------------------------------
 
@@ -400,7 +400,7 @@ class RecordingSession:
         rung = {**rung, "snapshot": str(self.recording.folder / f"{name}-{call}.pt")}
         return self.fork_servers.call_session(call).request(questions.run(rung), self.timeout / 2)
 
-    def _unchecked(self, call: int) -> None:
+    def _leave_unchecked(self, call: int) -> None:
         """Nothing can be said about a call: what it returned cannot be saved, or eager does not end
         in a fork.
         """
@@ -430,7 +430,7 @@ class RecordingSession:
             self._other_runs[call] = tuple(run["snapshot"] for run in runs) if good else None
         return self._other_runs[call]
 
-    def _judged(
+    def _compare_with_eager(
         self, call: int, name: str, eager: RunAnswer, actual: str, grads: str | None = None
     ) -> Comparison | None:
         """What eager and compiled left behind compared, with float64 where that may excuse it; None
@@ -446,7 +446,7 @@ class RecordingSession:
             return comparison
         return self._compare(call, eager["snapshot"], actual, exact["snapshot"])
 
-    def _raised(self, message: RaisedEvent) -> None:
+    def _judge_raised(self, message: RaisedEvent) -> None:
         call = message["call"]
         begun = self.begun.get(call)
         if begun is not None and begun["options"].get("compiler") == Compiler.EAGER:
@@ -462,7 +462,7 @@ class RecordingSession:
                 self._add(call, Symptom.RAISED, failure=message["failure"])
         self._reply()
 
-    def _returned(self, message: ReturnedEvent) -> None:
+    def _judge_returned(self, message: ReturnedEvent) -> None:
         call, path = message["call"], message["path"]
         if self.begun[call]["options"].get("compiler") == Compiler.EAGER:
             self._add(call, Symptom.DIFFERS, returned=path)
@@ -473,15 +473,15 @@ class RecordingSession:
             self._add(call, Symptom.ACCEPTS, failure=eager["failure"])
             self._reply(keep=False)
             return
-        comparison = self._judged(call, "eager", eager, path)
+        comparison = self._compare_with_eager(call, "eager", eager, path)
         if comparison is not None and not comparison["equal"] and self.watching.child is not None:
             # the other ranks may have had their part in it, which none of the repetitions has
             compiled = self._run(call, "compiled", {"how": "reused"})
             path = compiled.get("snapshot", "")
             is_good = compiled["outcome"] == "ok"
-            comparison = self._judged(call, "eager", eager, path) if is_good else None
+            comparison = self._compare_with_eager(call, "eager", eager, path) if is_good else None
         if comparison is None:
-            self._unchecked(call)
+            self._leave_unchecked(call)
             return
         self.recording.compared += 1
         keep = message["differentiable"]
@@ -493,7 +493,7 @@ class RecordingSession:
             self.fork_servers.drop(call)
         self._reply(keep=keep)
 
-    def _made(self, call: int) -> None:
+    def _judge_exported(self, call: int) -> None:
         """Judges a program that was exported and not called yet, by calling it in a fork.
 
         A package is left to the program's own calls of it, as compiling it once more takes long.
@@ -509,10 +509,10 @@ class RecordingSession:
         exported = self._run(call, "exported", again)
         failure = exported.get("failure")
         if failure is not None and failure["exception"] == "ModuleNotFoundError":
-            self._unchecked(call)  # there is no ONNX Runtime here, and the program needs none
+            self._leave_unchecked(call)  # there is no ONNX Runtime here, and the program needs none
             return
         if exported["outcome"] == "ok":
-            comparison = self._judged(call, "exported", eager, exported["snapshot"])
+            comparison = self._compare_with_eager(call, "exported", eager, exported["snapshot"])
             self.recording.compared += comparison is not None
             if comparison is not None and not comparison["same"]:
                 self._add(call, Symptom.DIFFERS, comparison=comparison)
@@ -526,14 +526,16 @@ class RecordingSession:
             self._add(call, symptom, **details)
         self._reply()
 
-    def _gradients(self, message: GradientsEvent) -> None:
+    def _judge_gradients(self, message: GradientsEvent) -> None:
         call, path = message["call"], message["path"]
         replay = self.begun[call]["history"] > 0
         eager = self._run(call, "eager-grad", {"how": "eager", "grads": path})
         again: Rung = {"how": "compiled", "grads": path, "replay": replay}
         compiled = self._run(call, "compiled-grad", again)
         if eager["outcome"] == "ok" and compiled["outcome"] == "ok":
-            comparison = self._judged(call, "grad", eager, compiled["snapshot"], grads=path)
+            comparison = self._compare_with_eager(
+                call, "grad", eager, compiled["snapshot"], grads=path
+            )
             if comparison is None:
                 self.fork_servers.drop(call)
             elif not comparison["same"]:
@@ -573,7 +575,7 @@ class RecordingSession:
             if not self.recording.add(finding):
                 self.fork_servers.drop(call)
 
-    def _ended_by(self, code: int | None) -> int:
+    def _ending_signal(self, code: int | None) -> int:
         """The number of the signal that ended what was watched; 0 for none. Who ends a child by
         SIGTERM is its parent.
         """
@@ -588,7 +590,7 @@ class RecordingSession:
         recording.children = _children(recording.folder)
         if recording.exit is None or self.watching.child is not None:
             recording.exit = code
-            call, ended_by = self.open_call, self._ended_by(code)
+            call, ended_by = self.open_call, self._ending_signal(code)
             hung = any(f.symptom == Symptom.HANG for f in recording.findings)
             if call is not None and ended_by and not hung:
                 self._add(call, Symptom.DIED, signal=_signal_name(ended_by))

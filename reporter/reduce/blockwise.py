@@ -44,7 +44,7 @@ def look_at_blocks(captured: CapturedCall, pool: WorkerPool, progress: Progress)
         )
         found = _search(captured, pool, check, kind)
         if found is not None:
-            return _convicted(captured, pool, found, kind)
+            return _convict(captured, pool, found, kind)
     return captured
 
 
@@ -84,7 +84,7 @@ def _strict(candidate: Candidate, fused: bool) -> Candidate:
     return candidate.with_check(config=tuple(dict((*candidate.check.config, _EMULATED)).items()))
 
 
-def _convicted(
+def _convict(
     captured: CapturedCall, pool: WorkerPool, found: Candidate, kind: Kind
 ) -> CapturedCall:
     """The verdict, with the layer that the block's own runs under each backend show."""

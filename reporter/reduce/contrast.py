@@ -79,25 +79,25 @@ class Refusals:
             answers = self._by_name.get(contrast.name)
             if answers:
                 return (
-                    f"every program that fails here {self._happened(answers, contrast.info.torch)}"
+                    f"every program that fails here {self._describe(answers, contrast.info.torch)}"
                     f" ({contrast.info.path}), so there is no difference to report; leave out"
                     " --differs-from to report the failure itself"
                 )
         return None
 
-    def _happened(self, answers: Sequence[Answer], torch: str) -> str:
+    def _describe(self, answers: Sequence[Answer], torch: str) -> str:
         """The same failure beats another one, which beats not knowing."""
         failures = [answer for answer in answers if answer.failed]
         if not failures:
-            return f"cannot be judged under torch {torch}: {_said(answers[0])}"
+            return f"cannot be judged under torch {torch}: {_failure_words(answers[0])}"
         told = next((answer for answer in failures if self._shows(answer)), failures[0])
-        return f"fails under torch {torch} too: {_said(told)}"
+        return f"fails under torch {torch} too: {_failure_words(told)}"
 
 
-def _said(answer: Answer) -> str:
+def _failure_words(answer: Answer) -> str:
     """The failure in a few words."""
     if answer.failure:
-        return answer.said(120)
+        return answer.error_line(120)
     if answer.signal:
         return answer.signal
     if answer.outcome == "timeout":
@@ -118,8 +118,8 @@ def verify(
         if bad is not None:
             raise CannotJudgeError(
                 f"the reduced program passes in warm workers of torch {contrast.info.torch}"
-                f" ({contrast.info.path}) but not in a fresh process ({_said(bad)}), so it is not"
-                " reported"
+                f" ({contrast.info.path}) but not in a fresh process ({_failure_words(bad)}), so it"
+                " is not reported"
             )
         rows.append(
             {"torch": contrast.info.torch, "python": contrast.info.version, "outcome": "passes"}

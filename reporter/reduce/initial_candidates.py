@@ -279,7 +279,7 @@ def _variants(
         )
     variants = [check]
     if check.compiler in EXPORTERS:
-        variants = _exported(check, layer)
+        variants = _export_checks(check, layer)
     if check.kind in WRONG_AT_ONCE and layer in QUICKER and Candidate(graph, check).draws:
         variants = (
             []
@@ -299,7 +299,7 @@ def _variants(
     return graph, variants
 
 
-def _exported(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
+def _export_checks(check: ReproCheck, layer: Layer) -> list[ReproCheck]:
     """The checks of an exported program: through torch.compile where that is the faulty part, then
     with sizes as they are, then with dynamic ones.
     """

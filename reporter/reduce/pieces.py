@@ -67,7 +67,7 @@ class Cutter:
         What they read from outside becomes inputs, what is read outside is returned. Sizes and
         tuples come along, and so do the regions (autocast) that the nodes stand in.
         """
-        inside = self._closed(names)
+        inside = self._close_over(names)
         nodes = [
             self.graph.nodes[position]
             for position in sorted(self.position[name] for name in inside)
@@ -85,7 +85,7 @@ class Cutter:
                     inputs.setdefault(item[0], item[1])
         return _canonical(inputs, nodes, outputs)
 
-    def _closed(self, names: Iterable[str]) -> set[str]:
+    def _close_over(self, names: Iterable[str]) -> set[str]:
         """The names with what they cannot be without: producers of what is no tensor, items of
         tuples, regions.
         """
@@ -145,7 +145,7 @@ def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequenc
     """
     names = {name: f"i{number}" for number, name in enumerate(inputs)}
     names.update({node.name: f"n{number}" for number, node in enumerate(nodes)})
-    return _renamed(
+    return _rename(
         Graph(
             tuple(replace(item, stats=()) for item in inputs.values()),
             tuple(replace(node, block=()) for node in nodes),
@@ -155,7 +155,7 @@ def _canonical(inputs: dict[str, Input], nodes: Sequence[Node], outputs: Sequenc
     )
 
 
-def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
+def _rename(graph: Graph, names: dict[str, str]) -> Graph:
     def change(ref: Ref) -> Value:
         return Ref(names[ref.name])
 
@@ -177,7 +177,7 @@ def batch(pieces: Sequence[Graph]) -> Graph:
     if len(pieces) == 1:
         return pieces[0]
     parts = [
-        _renamed(
+        _rename(
             piece,
             {name: f"{name}q{number}" for name in piece.names()},
         )

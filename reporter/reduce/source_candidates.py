@@ -65,10 +65,10 @@ def program(
     return None
 
 
-def shown(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
+def make_judgeable(content: Rewritten, check: ReproCheck) -> Iterator[Rewritten]:
     """The program as the check can judge it: where a side effect is lost, with its state."""
     if check.property == SIDE_EFFECT:
-        yield from map(Rewritten, state.observed(content.program))
+        yield from map(Rewritten, state.observe(content.program))
     else:
         yield content
 
@@ -140,7 +140,7 @@ def reduce_backend(candidate: Candidate, program: SourceProgram, ask: Questions)
 
     def works(item: SourceProgram, control: _Control) -> bool:
         asked = around(item, Candidate(control, plain))
-        return not ask.holds(asked) and ask.passed(asked)
+        return not ask.holds(asked) and ask.has_passed(asked)
 
     controls = [control for control in _CONTROLS if works(program, control)]
     must_return = _returns(program)

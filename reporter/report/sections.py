@@ -668,7 +668,7 @@ def read_report(document: object, location: str) -> Report:
         UsageError: it is no report, or not of this schema.
     """
     try:
-        return _convert(_upgraded(document), Report)
+        return _convert(_upgrade(document), Report)
     except (msgspec.ValidationError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{location} was not written by this version of bugreport ({error}); update it, or"
@@ -676,7 +676,7 @@ def read_report(document: object, location: str) -> Report:
         ) from None
 
 
-def _upgraded(document: object) -> object:
+def _upgrade(document: object) -> object:
     """A document of version 1 as version 2 has it; anything else as it is."""
     if not isinstance(document, Mapping) or document.get("schema_version") != 1:
         return document
@@ -741,7 +741,7 @@ def schema(name: str) -> str:
     return json.dumps(msgspec.json.schema(DOCUMENTS[name]), indent=2) + "\n"
 
 
-def shipped_schema(name: str) -> str:
+def read_shipped_schema(name: str) -> str:
     """The same as it is shipped with the package."""
     path = resources.files("reporter.report").joinpath("schema").joinpath(f"{name}.schema.json")
     return path.read_text(encoding="utf-8")

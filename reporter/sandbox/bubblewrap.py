@@ -111,7 +111,7 @@ def arguments(
     for folder in (HOME, WORK, CACHE):
         words += ["--perms", "0777", "--dir", folder]
     words += ["--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
-    words += _shown(system() + view)
+    words += _show(system() + view)
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--perms", "1777", "--size", str(min(limits.disk, 256 * MIB)), "--tmpfs", "/dev/shm"]
     for name, path in files.items():
@@ -175,7 +175,7 @@ def _tasks(limits: Limits) -> int:
     return limits.tasks + watch.tasks_of(os.getuid())
 
 
-def _shown(view: View) -> Sequence[str]:
+def _show(view: View) -> Sequence[str]:
     words: list[str] = []
     # bubblewrap would make the folders on the way as closed as the home that they lie in
     ways = {str(way) for path in view.shown for way in Path(path).parents} - {"/", "/tmp"}

@@ -124,7 +124,7 @@ class Sandbox:
         Raises CannotJudgeError.
         """
         bwrap = bubblewrap.program()
-        files = self._written(Path(self._directory.name))
+        files = self._write(Path(self._directory.name))
         words = bubblewrap.arguments(
             bwrap, self.contents.view, files, self.contents.folders, self.limits, self.environment
         )
@@ -155,7 +155,7 @@ class Sandbox:
             raise CannotJudgeError(f"bubblewrap cannot be started ({error})") from None
         finally:
             os.close(status_write)
-        result = self._attended(process, contained=True)
+        result = self._attend(process, contained=True)
         with open(status_read, encoding="utf-8", errors="replace") as status:
             started = any('"child-pid"' in line for line in status)
         unable = result.stderr.startswith(("bwrap: ", "prlimit: ", "setpriv: "))
@@ -174,7 +174,7 @@ class Sandbox:
             folder = Path(name).resolve()
             for part in ("home", "work", "cache"):
                 (folder / part).mkdir()
-            self._written(folder / "work")
+            self._write(folder / "work")
             inside = {
                 bubblewrap.HOME: str(folder / "home"),
                 bubblewrap.WORK: str(folder / "work"),
@@ -197,9 +197,9 @@ class Sandbox:
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-            return self._attended(process, contained=False)
+            return self._attend(process, contained=False)
 
-    def _written(self, folder: Path) -> dict[str, Path]:
+    def _write(self, folder: Path) -> dict[str, Path]:
         files = {}
         for name, text in self.contents.texts.items():
             files[name] = folder / name
@@ -207,14 +207,14 @@ class Sandbox:
             files[name].chmod(0o644)  # the user inside is not the one outside
         return files
 
-    def _attended(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
+    def _attend(self, process: subprocess.Popen[bytes], contained: bool) -> SandboxResult:
         assert process.stdout is not None and process.stderr is not None
         streams = [_Stream(pipe, self.limits.output) for pipe in (process.stdout, process.stderr)]
         started = self.clock()
         ending: Ending | None = None
         _RUNNING.add(process)
         try:
-            ending = self._watched(process, streams, started)
+            ending = self._watch(process, streams, started)
         finally:
             end_session(process)
             _RUNNING.discard(process)
@@ -242,7 +242,7 @@ class Sandbox:
             contained=contained,
         )
 
-    def _watched(
+    def _watch(
         self, process: subprocess.Popen[bytes], streams: list[_Stream], started: float
     ) -> Ending | None:
         """Waits for the end; the limit that was passed, if one was."""

@@ -155,7 +155,7 @@ def remember_issue(store: sqlite3.Connection, issue: KnownIssue) -> None:
     )
 
 
-def known_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
+def load_issue(store: sqlite3.Connection, repository: str, number: int) -> KnownIssue | None:
     """What the tracker last said of an issue, or None if it was never asked."""
     row = store.execute(
         "SELECT * FROM issues WHERE repository = ? AND number = ?", (repository, number)

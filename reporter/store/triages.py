@@ -13,7 +13,7 @@ from reporter.core.plain import Json
 from reporter.store.database import now
 
 
-def known_triage(store: sqlite3.Connection, issue: str, releases: str, changed: str) -> Json | None:
+def find_triage(store: sqlite3.Connection, issue: str, releases: str, changed: str) -> Json | None:
     """The document of an earlier triage, unless the issue has changed since then.
 
     Args:

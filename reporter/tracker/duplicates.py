@@ -172,11 +172,11 @@ def _on_tracker(
     """What one search finds, weighed, and whether it gave up before its end."""
     with session.calling(f"search for duplicates in {query.split()[0].removeprefix('repo:')}"):
         results: Iterable[Issue] = session.github.search_issues(query)
-        found = [_weighed(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
+        found = [_weigh(issue, draft) for issue in itertools.islice(results, _PER_SEARCH)]
         return found, is_incomplete(results)
 
 
-def _weighed(issue: Issue, draft: Submission) -> PossibleDuplicate:
+def _weigh(issue: Issue, draft: Submission) -> PossibleDuplicate:
     labels = [plain_line(label.name) for label in issue.labels]
     title, body = plain_line(issue.title or "", 150), plain(issue.body or "")
     score, reasons = weigh(draft, title, body, labels)

@@ -16,7 +16,7 @@ from github.Repository import Repository as Project
 
 from reporter.core.errors import BugreportError, UsageError
 from reporter.core.settings import FilingOptions, IssueOptions
-from reporter.publish.form import check, chosen
+from reporter.publish.form import check, choose
 from reporter.publish.recheck import RecheckResult, recheck
 from reporter.publish.rerender import in_form
 from reporter.store.database import now, open_store
@@ -102,7 +102,7 @@ def file(folder: Path, wanted: FilingRequest, user: Prompt) -> FilingResult | Pr
             "--yes goes together with a sentence of your own; give it with --summary, or leave"
             " --yes out to be asked"
         )
-    checked = _checked(draft, options)
+    checked = _recheck(draft, options)
     if draft.report is not None:
         draft = replace(draft, recognisable=find_recognisable(folder, draft.report))
     notes = (*draft.notes, *_doubts(checked))
@@ -124,9 +124,9 @@ def _draft(folder: Path, options: FilingOptions) -> Submission:
     words = options.summary or ""
     if options.template is None:
         return read_submission(folder, words)
-    form = chosen(options)
+    form = choose(options)
     draft = read_submission(folder, words, in_form(folder, form))
-    return replace(draft, labels=form.allowed(draft.labels))
+    return replace(draft, labels=form.allow(draft.labels))
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class _Filer:
                 return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
             if answer == "c":
                 return self._comment(submitter, draft, target.number, found, notes, labels)
-        agreed = self._agreed(draft, labels, assignees, notes)
+        agreed = self._agree(draft, labels, assignees, notes)
         if agreed is None:
             return PreviewResult("declined", self.repository, draft, ("nothing was sent",))
         post = replace(post, draft=agreed)
@@ -189,7 +189,7 @@ class _Filer:
             return Arrival(row.number, row.url, already=True)
         return post.look(None)
 
-    def _agreed(
+    def _agree(
         self,
         draft: Submission,
         labels: tuple[str, ...],
@@ -197,7 +197,7 @@ class _Filer:
         notes: tuple[str, ...],
     ) -> Submission | None:
         """The submission as the person wants it, or None if they do not."""
-        draft = self._worded(draft)
+        draft = self._ask_words(draft)
         for line in submission_lines(self.repository, draft, labels, assignees):
             self.user.show(line)
         for note in notes:
@@ -206,7 +206,7 @@ class _Filer:
             return draft
         return None
 
-    def _worded(self, draft: Submission) -> Submission:
+    def _ask_words(self, draft: Submission) -> Submission:
         """The submission with the person's own sentence, which is checked for leaks like everything
         else.
         """
@@ -220,7 +220,7 @@ class _Filer:
         while len(words.split()) < 3:
             words = self.user.ask("Your sentence").strip()
         draft = with_words(draft, words)
-        _checked(draft, self.wanted.options)
+        _recheck(draft, self.wanted.options)
         return draft
 
     def _says_yes(self, question: str) -> bool:
@@ -239,9 +239,9 @@ class _Filer:
         labels: tuple[str, ...],
     ) -> FilingResult | PreviewResult:
         """The new environment on an issue that is there."""
-        draft = self._worded(draft)
+        draft = self._ask_words(draft)
         text = comment_with_environment(draft, number)
-        _checked_texts(draft, {"comment.md": text}, self.wanted.options)
+        _recheck_texts(draft, {"comment.md": text}, self.wanted.options)
         post = CommentPost(
             self.session,
             self.project,
@@ -389,11 +389,11 @@ def _canonical(wanted: Repository, project: Project) -> Repository:
     return Repository(wanted.host, owner, name)
 
 
-def _checked(draft: Submission, options: IssueOptions) -> RecheckResult:
-    return _checked_texts(draft, draft.texts(), options)
+def _recheck(draft: Submission, options: IssueOptions) -> RecheckResult:
+    return _recheck_texts(draft, draft.texts(), options)
 
 
-def _checked_texts(
+def _recheck_texts(
     draft: Submission, texts: Mapping[str, str], options: IssueOptions
 ) -> RecheckResult:
     value = draft.stored.fingerprint

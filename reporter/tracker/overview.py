@@ -19,7 +19,7 @@ from reporter.store.filings import (
     filings,
     history,
     is_beside,
-    known_issue,
+    load_issue,
     repository_of,
 )
 from reporter.store.reports import StoredReport, alike, find, key_of, reports
@@ -194,7 +194,7 @@ class ReportDetails:
 def listing() -> Listing:
     """All reports of the store. Raises UsageError if it cannot be used."""
     with open_store() as store:
-        return Listing(tuple(_known(store, report) for report in reports(store)))
+        return Listing(tuple(_overview(store, report) for report in reports(store)))
 
 
 def show(name: str) -> ReportDetails:
@@ -204,8 +204,8 @@ def show(name: str) -> ReportDetails:
     """
 
     with open_store() as store:
-        report = _named(store, name)
-        known = _known(store, report, with_history=True)
+        report = _find(store, name)
+        known = _overview(store, report, with_history=True)
         return ReportDetails(known, tuple(alike(store, report)))
 
 
@@ -240,7 +240,7 @@ def sync() -> Listing:
     return Listing(found.known, (*changes, asked), tuple(trouble), code)
 
 
-def _named(store: sqlite3.Connection, name: str) -> StoredReport:
+def _find(store: sqlite3.Connection, name: str) -> StoredReport:
     path = Path(name)
     if name and path.is_dir():
         try:
@@ -260,11 +260,11 @@ def _named(store: sqlite3.Connection, name: str) -> StoredReport:
     raise UsageError(f"no report of this machine is called {name!r}; see `bugreport list`")
 
 
-def _known(
+def _overview(
     store: sqlite3.Connection, report: StoredReport, with_history: bool = False
 ) -> ReportOverview:
     found = tuple(
-        FilingStatus(item, known_issue(store, repository_of(item.address), item.number or 0))
+        FilingStatus(item, load_issue(store, repository_of(item.address), item.number or 0))
         for item in filings(store, report.key)
         if not is_beside(item.address)
     )

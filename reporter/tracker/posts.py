@@ -63,7 +63,7 @@ class IssuePost:
             if self.assignees:
                 more["assignees"] = list(self.assignees)
             issue = self.project.create_issue(title=self.draft.title, body=self.draft.body, **more)
-            return _landed(issue.number, issue.html_url)
+            return _arrival(issue.number, issue.html_url)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class CommentPost:
         with self.session.calling(f"read the comments on #{self.number}"):
             for comment in self.project.get_issue(self.number).get_comments():
                 if self.mark in (comment.body or ""):
-                    return _landed(self.number, comment.html_url)
+                    return _arrival(self.number, comment.html_url)
         return None
 
     def send(self) -> Arrival:
@@ -98,7 +98,7 @@ class CommentPost:
         with self.session.calling(f"read issue #{self.number}"):
             issue = self.project.get_issue(self.number)
         with self.session.calling(f"comment on #{self.number}", writes=True):
-            return _landed(self.number, issue.create_comment(text).html_url)
+            return _arrival(self.number, issue.create_comment(text).html_url)
 
 
 @dataclass
@@ -133,7 +133,7 @@ class LogText:
                     {name: github.InputFileContent(self.draft.log)},
                     f"Error log of bug report {self.draft.key}",
                 )
-                return _landed(1, gist.html_url).url
+                return _arrival(1, gist.html_url).url
         except (TrackerError, AuthenticationError, UsageError) as error:
             self.say(f"{error}; the comment has the log instead, cut to what fits")
             return None
@@ -193,7 +193,7 @@ def _among_newest(
                 # a clock of ours that is ahead must not hide what the tracker has just created
                 oldest = min(since, created) - _SKEW
             if _is_marked(issue, key):
-                found.append(_landed(issue.number, issue.html_url))
+                found.append(_arrival(issue.number, issue.html_url))
             if oldest is not None and created < oldest:
                 break
             if seen >= 100 * pages:
@@ -207,7 +207,7 @@ def _in_index(session: TrackerSession, repository: Repository, key: str) -> Arri
     with session.calling(f"search {repository}"):
         results: Iterable[Issue] = session.github.search_issues(query, sort="created", order="asc")
         found = [
-            _landed(issue.number, issue.html_url)
+            _arrival(issue.number, issue.html_url)
             for issue in itertools.islice(results, _HITS)
             if _is_marked(issue, key)
         ]
@@ -231,7 +231,7 @@ def _is_marked(issue: Issue, key: str) -> bool:
     return program is not None and key_of(program) == key
 
 
-def _landed(number: object, url: object) -> Arrival:
+def _arrival(number: object, url: object) -> Arrival:
     """Raises ValueError for an answer that is none: an issue has a number and a page."""
     if not isinstance(number, int) or not isinstance(url, str) or not url.startswith("http"):
         raise ValueError("an answer without a number or an address")

@@ -13,7 +13,7 @@ from reporter.store.filings import (
     State,
     first_sent,
     is_beside,
-    known_issue,
+    load_issue,
     move,
     remember_issue,
     repository_of,
@@ -83,7 +83,7 @@ def _state(
             now(),
         )
     with open_store() as store:
-        before = known_issue(store, fresh.repository, number)
+        before = load_issue(store, fresh.repository, number)
         remember_issue(store, fresh)
     return _differences(f"{repository}#{number}", before, fresh)
 

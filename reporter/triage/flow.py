@@ -92,7 +92,7 @@ def triage(
     found, lacking = _runnable(extract(thread), wanted)
     if isinstance(found, Refusal):
         why = f"{_capital(found.reason)}."
-        return _answered(Triage(thread, "not_actionable", why, says, refusal=found))
+        return _answer(Triage(thread, "not_actionable", why, says, refusal=found))
     for flag in found.flags:
         user.say(f"careful: line {flag.line} of the repro: {flag.kind}: {flag.what}")
     runs = []
@@ -107,13 +107,13 @@ def triage(
     )
     result = replace(result, control=control)
     if lacking is not None and status != "reproduces":
-        return _answered(_without_device(result, lacking))
+        return _answer(_without_device(result, lacking))
     minimal = _minimal(judged, wanted, user) if judged is not None else None
     result = replace(result, minimal=minimal, notes=_notes(thread, says, runs))
     result = replace(result, labels=suggest_labels(result))
     if judged is not None and judged.is_bug:
         result = with_duplicates(result, session, repository)
-    return _answered(result)
+    return _answer(result)
 
 
 def _runnable(
@@ -123,7 +123,7 @@ def _runnable(
     if isinstance(found, Refusal):
         return found, None
     lacking = _unrunnable(found, wanted)
-    return (_moved(found, lacking), lacking) if lacking is not None else (found, None)
+    return (_move_to_cpu(found, lacking), lacking) if lacking is not None else (found, None)
 
 
 def _verdict(
@@ -203,7 +203,7 @@ def lacks(info: InterpreterInfo, modules: Sequence[str]) -> list[str]:
     return list(interpreter.ask(info.path, _HAS, names)["missing"])
 
 
-def _moved(repro: Repro, lacking: Refusal) -> Repro | Refusal:
+def _move_to_cpu(repro: Repro, lacking: Refusal) -> Repro | Refusal:
     """The repro for the CPU, where only a device is lacking and it can be moved."""
     text = on_cpu(repro.text) if lacking.kind == "needs_hardware" else None
     if text is None:
@@ -289,7 +289,7 @@ def _notes(thread: Thread, says: StatedFailure, runs: Sequence[Attempts]) -> tup
     return tuple(notes)
 
 
-def _answered(result: Triage) -> Triage:
+def _answer(result: Triage) -> Triage:
     if not result.labels:
         result = replace(result, labels=suggest_labels(result))
     return replace(result, comment=comment(result))

@@ -15,7 +15,7 @@ from reporter.core.errors import BugreportError, CannotJudgeError, UsageError
 from reporter.core.plain import Json
 from reporter.sandbox import bubblewrap
 from reporter.store.database import open_store
-from reporter.store.triages import known_triage, remember
+from reporter.store.triages import find_triage, remember
 from reporter.tracker.plain_text import plain_line
 from reporter.tracker.repository import IssueAddress, Repository
 from reporter.tracker.session import TrackerSession, is_incomplete
@@ -91,7 +91,7 @@ def search(
     for position, (number, changed) in enumerate(found, 1):
         address = IssueAddress(repository, number)
         with open_store() as store:
-            document = known_triage(store, str(address), interpreters, changed)
+            document = find_triage(store, str(address), interpreters, changed)
         if document is None:
             user.say(f"{position} of {len(found)}: {address}")
             document = _one(session, address, wanted, user)
@@ -107,10 +107,10 @@ def _one(session: TrackerSession, address: IssueAddress, wanted: TriageRequest, 
     try:
         return triage(fetch(session, address), wanted, user, session).to_json()
     except (CannotJudgeError, UsageError) as error:
-        return _failed(address, error)
+        return _failure(address, error)
 
 
-def _failed(address: IssueAddress, error: BugreportError) -> Json:
+def _failure(address: IssueAddress, error: BugreportError) -> Json:
     return {
         "issue": {"name": str(address), "title": "", "url": address.url},
         "status": "cannot_judge",

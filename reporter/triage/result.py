@@ -128,12 +128,10 @@ class Triage:
             ]
         for runs in self.runs:
             shown = runs.decisive
-            lines.append(
-                f"torch {runs.torch}:"
-                f" {_told(runs)}{': ' + plain_line(shown.failure, 160) if shown.failure else ''}"
-            )
+            failure = f": {plain_line(shown.failure, 160)}" if shown.failure else ""
+            lines.append(f"torch {runs.torch}: {_describe(runs)}{failure}")
         if self.control is not None:
-            lines.append(f"without the compiler: {_told(self.control)}")
+            lines.append(f"without the compiler: {_describe(self.control)}")
         if self.judged is not None:
             lines.append(_verdict_line(self.judged))
         if self.minimal is not None:
@@ -167,7 +165,7 @@ class Triage:
         return name, self.status, verdict, plain_line(self.thread.title, 70)
 
 
-def _told(runs: Attempts) -> str:
+def _describe(runs: Attempts) -> str:
     shown = runs.decisive
     words = {
         "passes": "passes",

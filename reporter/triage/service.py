@@ -58,10 +58,10 @@ def serve(options: Options, asked: TriageArguments, user: Prompt) -> Triage | Tr
     address = parse_issue(asked.issue) if not Path(asked.issue).exists() else None
     if address is None:
         thread = _read(asked.issue)
-        return _judged(options, asked, thread, user, None)
+        return _judge(options, asked, thread, user, None)
     with TrackerSession(address.repository.host, token_needed=asked.comment) as session:
         thread = fetch(session, address)
-        result = _judged(options, asked, thread, user, session)
+        result = _judge(options, asked, thread, user, session)
         return post(result, session, user) if asked.comment else result
 
 
@@ -100,7 +100,7 @@ def _read(issue: str) -> Thread:
     return read_file(Path(issue))
 
 
-def _judged(
+def _judge(
     options: Options,
     asked: TriageArguments,
     thread: Thread,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from anonymizer.graph.boilerplate import COMPILE, ReproCheck
 from collectors.protocol import Overrides
 from reporter.core.answer import Answer
-from reporter.core.candidate import shown_failure
+from reporter.core.candidate import find_failure
 from reporter.core.kinds import (
     INDUCTOR_LAYERS,
     WRONG_AT_ONCE,
@@ -83,7 +83,7 @@ def ablation(
 
 def row(name: str, answer: Answer, wanted: Signature | None = None) -> RungRow:
     """One row: did the repro, with one setting changed, still show a failure?"""
-    found = shown_failure(answer, wanted)
+    found = find_failure(answer, wanted)
     detail = ""
     if found is not None and answer.outcome == "fails":
         crash = found.kind == Kind.CRASH

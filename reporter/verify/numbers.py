@@ -37,7 +37,7 @@ def private_numbers(captured: CapturedCall) -> frozenset[float]:
         read = private_terms(
             {"arguments.py": f"{sorted(set(_numbers_in(graph.get('nodes'))))}"}, words
         )
-        arguments = arguments.joined(read)
+        arguments = arguments.join(read)
     return own.numbers | own.code_numbers | arguments.numbers | arguments.code_numbers
 
 
@@ -109,19 +109,19 @@ def generic_numbers(value: float) -> list[float]:
 
 
 def _with(body: ReproBody, value: float, other: float) -> ReproBody:
-    def changed(text: str) -> str:
-        return _NUMBER.sub(lambda token: _written(token[0], value, other), text)
+    def change(text: str) -> str:
+        return _NUMBER.sub(lambda token: _write(token[0], value, other), text)
 
     return replace(
         body,
-        definitions=changed(body.definitions),
-        callable=changed(body.callable),
-        inputs=tuple(changed(line) for line in body.inputs),
+        definitions=change(body.definitions),
+        callable=change(body.callable),
+        inputs=tuple(change(line) for line in body.inputs),
         sizes=tuple((name, int(other) if size == value else size) for name, size in body.sizes),
     )
 
 
-def _written(token: str, value: float, other: float) -> str:
+def _write(token: str, value: float, other: float) -> str:
     if float(token.replace("_", "")) != value:
         return token
     return repr(int(other)) if token.replace("_", "").isdigit() else repr(float(other))

@@ -120,13 +120,13 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(seed.content, Rewritten)
     program = seed.content.program
 
-    def made(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[Family, int], floats: Sequence[float]) -> Candidate:
         content = Rewritten(source_resize.replace_sizes(program, bases, floats))
         return replace(seed, content=content)
 
     families = source_resize.families(program)
     floats = source_resize.telling_floats(program)
-    return generic(seed, families, floats, source_resize.integers(program), made, ask)
+    return generic(seed, families, floats, source_resize.integers(program), make, ask)
 
 
 def differs(candidate: Candidate, ask: Questions, skeleton: str) -> Difference:

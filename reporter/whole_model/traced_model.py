@@ -86,18 +86,18 @@ def collect(call_session: CallSession, timeout: float, allow: Sequence[str] = ()
     """
     found = _collect(call_session, timeout, allow, opaque=False)
     custom = "a custom operator" in found.get("trace", {}).get("reasons", ())
-    if custom and _unproved(found):
+    if custom and _why_unproved(found):
         # what its Python is made of cannot be told: then it is one operation, of which only the
         # outside is known
         second = _collect(call_session, timeout, allow, opaque=True)
-        return second if _unproved(second) is None else found
+        return second if _why_unproved(second) is None else found
     return found
 
 
-def _unproved(found: Json) -> str | None:
+def _why_unproved(found: Json) -> str | None:
     """Why the equivalence is not proved."""
     try:
-        _checked(found)
+        _equivalence(found)
     except CannotJudgeError as reason:
         return str(reason)
     return None
@@ -141,7 +141,7 @@ def describe_equivalence(
     if isinstance(content, Rewritten):
         return source_model.describe_equivalence(_source(found))
     try:
-        return _checked(found)
+        return _equivalence(found)
     except CannotJudgeError as reason:
         if content is not None:
             raise
@@ -156,7 +156,7 @@ def _source(whole: Json) -> Json:
     return found
 
 
-def _checked(whole: Json) -> EquivalenceSection:
+def _equivalence(whole: Json) -> EquivalenceSection:
     if "error" in whole:
         raise CannotJudgeError(f"the model could not be rewritten as a whole: {whole['error']}")
     found = whole["equivalence"]
@@ -219,14 +219,16 @@ def candidates(captured: CapturedCall, check: ReproCheck) -> Iterator[Candidate]
     """
     assert captured.whole is not None
     with contextlib.suppress(CannotJudgeError):
-        _checked(captured.whole)
-        yield from _traced(captured, captured.whole["trace"], check)
+        _equivalence(captured.whole)
+        yield from _trace_candidates(captured, captured.whole["trace"], check)
     with contextlib.suppress(CannotJudgeError):
         source_model.describe_equivalence(_source(captured.whole))
         yield from source_model.candidates(captured, check)
 
 
-def _traced(captured: CapturedCall, trace: Json, check: ReproCheck) -> Iterator[Candidate]:
+def _trace_candidates(
+    captured: CapturedCall, trace: Json, check: ReproCheck
+) -> Iterator[Candidate]:
     """Candidates of the trace, their values from plain to those that keep to what was measured."""
     checks = [check]
     quicker = QUICKER.get(captured.layer)
@@ -305,14 +307,14 @@ def generic_numbers(seed: Candidate, ask: Questions) -> Candidate:
     assert isinstance(whole, Whole)
     program = whole.program
 
-    def made(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
+    def make(bases: Mapping[resize.Family, int], floats: Sequence[float]) -> Candidate:
         content = replace(whole, program=resize.replace_sizes(program, bases, floats))
         calls = content.written.calls if seed.check.calls else ()
         return replace(seed, content=content, check=replace(seed.check, calls=calls))
 
     families = resize.families(program)
     taken = {size for family in families for size in family.members}
-    return generic(seed, families, resize.telling_floats(program), taken, made, ask)
+    return generic(seed, families, resize.telling_floats(program), taken, make, ask)
 
 
 def sizes_left(captured: CapturedCall, candidate: Candidate) -> list[int]:
@@ -355,7 +357,7 @@ def differs_from_stock(
     program = whole.program
     every = parts.non_stock_operations(program, whole.written)
 
-    def left(kept: list[parts.NonStockOperation]) -> Candidate | None:
+    def leave(kept: list[parts.NonStockOperation]) -> Candidate | None:
         gone = [item for item in every if item not in kept]
         try:
             content = replace(whole, program=parts.without(program, gone))
@@ -364,13 +366,13 @@ def differs_from_stock(
             return None
         return replace(candidate, content=content, check=replace(candidate.check, calls=calls))
 
-    skeleton = left([])
+    skeleton = leave([])
     if ask.holds(skeleton):
         return Difference((), "fails", len(every))
-    shown = "passes" if skeleton is not None and ask.passed(skeleton) else "cannot be judged"
+    shown = "passes" if skeleton is not None and ask.has_passed(skeleton) else "cannot be judged"
 
     def first(options: Sequence[list[parts.NonStockOperation]]) -> int | None:
-        found = ask.pick((at, left(option)) for at, option in enumerate(options))
+        found = ask.pick((at, leave(option)) for at, option in enumerate(options))
         return found[0] if found is not None else None
 
     kept = minimise_list(every, first)
@@ -381,7 +383,9 @@ def _operations_alone(captured: CapturedCall, ask: Questions) -> str:
     """What the rewritten trace showed, of a model that fails only with its Python."""
     assert captured.whole is not None and captured.check is not None
     with contextlib.suppress(CannotJudgeError, StopIteration):
-        _checked(captured.whole)
-        if ask.passed(next(_traced(captured, captured.whole["trace"], captured.check))):
+        _equivalence(captured.whole)
+        if ask.has_passed(
+            next(_trace_candidates(captured, captured.whole["trace"], captured.check))
+        ):
             return "passes"
     return "cannot be judged"

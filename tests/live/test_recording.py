@@ -163,7 +163,7 @@ def test_a_death_in_the_compiled_call_leaves_its_standby(record: Record) -> None
 
 def test_no_process_outlives_a_recording(record: Record) -> None:
     recording = record("wrong_function")
-    pids = [call_session.pid for call_session in recording.call_sessions]  # type: ignore[attr-defined]
+    pids = [session.pid for session in recording.call_sessions]  # type: ignore[attr-defined]
     assert pids
     recording.close()
     deadline = time.monotonic() + 120

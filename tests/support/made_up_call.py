@@ -65,7 +65,8 @@ WITHIN = compared(value(same=True, tight=True, max_abs_error=1e-7, rms_error=1e-
 
 
 class MadeUp:
-    """A call session that answers as it is told: by rung an answer, or a comparison of a rung that ran.
+    """A call session that answers as it is told: by rung an answer, or a comparison of a rung that
+    ran.
 
     Every other rung is equal.
 

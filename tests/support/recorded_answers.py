@@ -1,10 +1,10 @@
 """What a recorded call answered to the questions of a judgement: noted once with a real torch, then
 read from a file.
 
-`Noting` is a call session that writes down what another call session is asked and what it answers; `Answering` is one
-that answers from such notes. A `Case` file holds the facts of a recording, the notes, and the
-diagnosis that was made from them. What belongs to the machine (folders, addresses, seconds) is made
-the same for all, so that a file changes only where torch or the tool does.
+`Noting` is a call session that writes down what another call session is asked and what it answers;
+`Answering` is one that answers from such notes. A `Case` file holds the facts of a recording, the
+notes, and the diagnosis that was made from them. What belongs to the machine (folders, addresses,
+seconds) is made the same for all, so that a file changes only where torch or the tool does.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Noting:
 
 
 class Answering:
-    """A call session that answers from notes; where the same was asked more than once, in the order of the
-    answers.
+    """A call session that answers from notes; where the same was asked more than once, in the order
+    of the answers.
 
     `asked` are the questions so far with their limits. `edit` may change an answer, given the
     question.
@@ -141,8 +141,8 @@ def rung_of(ask: Json) -> str:
 
 @dataclass
 class Recorded:
-    """The facts of a recording, its findings, what their call sessions answered, and the diagnosis as
-    data.
+    """The facts of a recording, its findings, what their call sessions answered, and the diagnosis
+    as data.
     """
 
     name: str
@@ -152,8 +152,8 @@ class Recorded:
     diagnosis: Json | None = None
 
     def recording(self, edit: Callable[[Json, Json], Json] | None = None) -> Recording:
-        """The recording, with a call session that answers from the notes; a verdict can be reached from it
-        without torch.
+        """The recording, with a call session that answers from the notes; a verdict can be reached
+        from it without torch.
         """
         call_session = Answering(self.notes, self.name, edit)
         findings = [

@@ -168,10 +168,10 @@ class Types:
         if value is not None:
             return self.of(value)
         return self.env.get(
-            ("attr", f"{key}.{name}"), UNKNOWN if name in self._assigned(key) else PUBLIC
+            ("attr", f"{key}.{name}"), UNKNOWN if name in self._find_assigned(key) else PUBLIC
         )
 
-    def _assigned(self, key: str) -> set[str]:
+    def _find_assigned(self, key: str) -> set[str]:
         return {
             field[0]
             for each in self.symbols.lineage(key)

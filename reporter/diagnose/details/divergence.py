@@ -235,7 +235,7 @@ class _Bench:
         """Spaced positions first, then ever closer to where the difference begins."""
         self.measure(self._spread())
         while (near := self._suspects() - self.tried) and self.time_left() > 0:
-            self.measure(_spaced(sorted(near), self.effort.jobs))
+            self.measure(_space_evenly(sorted(near), self.effort.jobs))
         first = self._first()
         if first is None:
             self.measure([None])
@@ -263,7 +263,9 @@ class _Bench:
     def _spread(self) -> list[int]:
         usable = self._usable()
         ends = [i for i in self.graph["outputs"] if i in usable]
-        return sorted({*_spaced(usable, _SPACED), *usable[-1:], *_spaced(ends, _OUTPUTS)})
+        return sorted(
+            {*_space_evenly(usable, _SPACED), *usable[-1:], *_space_evenly(ends, _OUTPUTS)}
+        )
 
     def _first(self) -> int | None:
         return min((i for i, point in self.points.items() if not point.same), default=None)
@@ -385,7 +387,7 @@ def _ancestors(nodes: Sequence[GraphNode], positions: Iterable[int]) -> set[int]
     return found
 
 
-def _spaced(items: Sequence[int], count: int) -> list[int]:
+def _space_evenly(items: Sequence[int], count: int) -> list[int]:
     """About `count` of the items, evenly spaced and away from the ends."""
     if len(items) <= count:
         return list(items)

@@ -80,7 +80,7 @@ def collect(recording: Recording, timeout: float) -> GraphBreakSection | None:
     if not (broken or recompiled or hit):
         return None
     answers = [answer for last in recording.last_calls if (answer := _ask(last, timeout))]
-    breaks = _merged(GraphBreakRow(**item) for answer in answers for item in answer["graph_breaks"])
+    breaks = _merge(GraphBreakRow(**item) for answer in answers for item in answer["graph_breaks"])
     recompiles = tuple(RecompileRow(**item) for answer in answers for item in answer["recompiles"])
     if not recompiles:
         recompiles = tuple(RecompileRow(call=0, **item) for item in counted["failed"])
@@ -108,7 +108,7 @@ def _ask(last: LastCall, timeout: float) -> GraphBreaks | None:
     return answer.get("graph_breaks")
 
 
-def _merged(breaks: Iterable[GraphBreakRow]) -> tuple[GraphBreakRow, ...]:
+def _merge(breaks: Iterable[GraphBreakRow]) -> tuple[GraphBreakRow, ...]:
     """Breaks at one place, met through several callables, as one."""
     found: dict[tuple[str, str, int], GraphBreakRow] = {}
     for item in breaks:

@@ -227,7 +227,7 @@ def _needs(program: IssueProgram) -> Refusal | None:
         return Refusal("needs_files", "it imports from a package of its author's")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            needed = _needed(node)
+            needed = _missing_need(node)
             if needed is not None:
                 return needed
     return None
@@ -245,7 +245,7 @@ _DOWNLOADS: Mapping[str, RefusalKind] = {
 }
 
 
-def _needed(node: ast.Call) -> Refusal | None:
+def _missing_need(node: ast.Call) -> Refusal | None:
     called = ast.unparse(node.func)
     last = called.rpartition(".")[2]
     first = node.args[0] if node.args else None

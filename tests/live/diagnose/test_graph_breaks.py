@@ -122,7 +122,8 @@ def test_a_clean_script_is_asked_nothing(tmp_path: Path) -> None:
 def test_last_calls_are_few_and_leave_no_process(tmp_path: Path) -> None:
     with recorded("graph_breaks/six_callables", tmp_path) as recording:
         assert [last.call for last in recording.last_calls] == [12, 13, 14, 15]
-        pids = [last.call_session.pid for last in recording.last_calls]  # type: ignore[attr-defined]
+        sessions = [last.call_session for last in recording.last_calls]
+        pids = [session.pid for session in sessions]  # type: ignore[attr-defined]
         assert all(waiting.is_running(pid) for pid in pids)
     for pid in pids:
         waiting.until(lambda pid=pid: not waiting.is_running(pid), f"the end of standby {pid}")

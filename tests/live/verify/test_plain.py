@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.graph.boilerplate import ReproBody, ReproCheck
-from reporter.core.candidate import Candidate, matcher, shown_failure
+from reporter.core.candidate import Candidate, find_failure, matcher
 from reporter.core.formatting import format_program
 from reporter.core.kinds import Kind
 from reporter.core.signature import Signature
@@ -108,7 +108,7 @@ def test_a_crash_is_the_call_alone_and_passes_its_control_run(pool: WorkerPool) 
     check = ReproCheck("crash", BACKEND, prelude=RAISES)
     made = candidate("def repro(x):\n    return x.cos()", "torch.randn(2)", check)
     python = Path(interpreter.WARM)
-    wanted = shown_failure(run_cold(python, format_program(made.text()), 120, describe=True))
+    wanted = find_failure(run_cold(python, format_program(made.text()), 120, describe=True))
     assert wanted is not None
     found = PlainSearch(pool, matcher(wanted)).find(made.parts(), made.draws)
     assert found is not None and found.text.endswith(

@@ -102,7 +102,7 @@ def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
     )
     form = forms.load(own)
     try_form(form)
-    assert form.allowed(["bug", "module: inductor"]) == ("bug",)
+    assert form.allow(["bug", "module: inductor"]) == ("bug",)
     report, evidence = sample()
     text = render_issue(report, replace(evidence, error_log="x\n" * 9000), form)
     assert len(text.split("\n\n", 1)[1]) <= 4000 and evidence.repro.strip() in text

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.core.answer import Answer
-from reporter.core.candidate import matcher, shown_failure
+from reporter.core.candidate import find_failure, matcher
 from reporter.core.kinds import Kind, Layer
 from reporter.core.signature import (
     Signature,
@@ -150,7 +150,7 @@ def test_a_bare_assertion_at_the_top_is_the_one_check_of_the_repro() -> None:
     )
     assert not matcher(wanted)(assertion("fn"))
     assert not matcher(Signature(Kind.HANG))(assertion("<module>"))
-    crash = shown_failure(assertion("<module>"))
+    crash = find_failure(assertion("<module>"))
     assert crash is not None and crash.kind == Kind.CRASH
 
 

@@ -69,15 +69,15 @@ def test_what_was_sent_and_not_answered_is_an_open_question() -> None:
 
 
 def test_an_issue_is_known_as_the_tracker_last_told_it(store: sqlite3.Connection) -> None:
-    assert filings.known_issue(store, "a/b", 1) is None
+    assert filings.load_issue(store, "a/b", 1) is None
     before = KnownIssue("a/b", 1, "T", "open", "", ("x", "y"), "2026-01-01")
     after = KnownIssue("a/b", 1, "U", "closed", "completed", (), "2026-01-02")
     filings.remember_issue(store, before)
     filings.remember_issue(store, KnownIssue("a/b", 2, "other", "open", "", (), ""))
-    assert filings.known_issue(store, "a/b", 1) == before
+    assert filings.load_issue(store, "a/b", 1) == before
     filings.remember_issue(store, after)
-    assert filings.known_issue(store, "a/b", 1) == after
-    assert filings.known_issue(store, "c/d", 1) is None
+    assert filings.load_issue(store, "a/b", 1) == after
+    assert filings.load_issue(store, "c/d", 1) is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The search for the first operation that differs, over graphs whose faults are known and call sessions that
-answer by rule.
+"""The search for the first operation that differs, over graphs whose faults are known and call
+sessions that answer by rule.
 """
 
 from __future__ import annotations
