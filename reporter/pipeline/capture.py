@@ -27,7 +27,7 @@ from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.run import Run
 from reporter.recording import questions
-from reporter.recording.entry_points import Way, way_of
+from reporter.recording.entry_points import EntryPoint, entry_point_of
 from reporter.reduce import initial_candidates
 from reporter.report.captured_call import CapturedCall
 from reporter.report.environment import public_environment, withheld
@@ -59,7 +59,7 @@ def _collect(
 ) -> CapturedCall:
     """The verdict with its measurements, the environment, and the material of candidates."""
     recording, diagnosis = found.recording, found.details.remark_diagnosis or found.diagnosis
-    way = way_of(run.options, run.info.path)
+    way = entry_point_of(run.options, run.info.path)
     return CapturedCall(
         kind=diagnosis.kind,
         layer=diagnosis.layer,
@@ -185,7 +185,7 @@ def _row(rung: MeasuredRung) -> RungRow:
     )
 
 
-def _sources(way: Way, files: Iterable[str]) -> dict[str, str]:
+def _sources(way: EntryPoint, files: Iterable[str]) -> dict[str, str]:
     """The texts whose words are private: the script and the user's modules (`files`) that it had
     loaded when it failed.
     """

@@ -13,7 +13,7 @@ from reporter.diagnose.judge import judge
 from reporter.diagnose.no_finding import script_failed
 from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.run import Run
-from reporter.recording.entry_points import own_texts, way_of
+from reporter.recording.entry_points import entry_point_of, own_texts
 from reporter.recording.findings import Recording
 
 #: Of the time that is left to a run with a budget: what one rung may take.
@@ -60,7 +60,7 @@ def diagnose_recording(run: Run, recording: Recording) -> DiagnosedRun:
         limit,
         options.jobs,
         say,
-        checked=checks_itself(own_texts(way_of(options, run.info.path))),
+        checked=checks_itself(own_texts(entry_point_of(options, run.info.path))),
     )
     try:
         details = measure(thorough=not (run.output is not None or doubtful or options.quick))

@@ -18,7 +18,7 @@ from reporter.diagnose.no_finding import may_fail_uncompiled, same_ending, scrip
 from reporter.execution.compiler_cache import prefill
 from reporter.execution.control import VARIABLE
 from reporter.pipeline.run import Run
-from reporter.recording.entry_points import Way, facts_for, refuse_run, way_of
+from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
@@ -34,7 +34,7 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
 
     `warm` is the folder of the warm-up cache. Raises UsageError for unusable input.
     """
-    way = way_of(run.options, run.info.path)
+    way = entry_point_of(run.options, run.info.path)
     prefill((run.folder if seen is None else seen.folder) / "cache", warm)
     if seen is None:
         run.progress.stage("record", "running the script once, every compiled call next to eager")
@@ -48,7 +48,9 @@ def record_program(run: Run, warm: Path, seen: Recording | None = None) -> Recor
     return recording
 
 
-def record(options: Options, way: Way, python: Path, folder: Path, progress: Progress) -> Recording:
+def record(
+    options: Options, way: EntryPoint, python: Path, folder: Path, progress: Progress
+) -> Recording:
     """Watches the script; where it fails and no watched call tells why, once more with every call
     watched.
     """
@@ -103,7 +105,7 @@ class _FurtherRuns:
     """More runs of a script that fails without any fault of a compiled call."""
 
     options: Options
-    way: Way
+    way: EntryPoint
     python: Path
     folder: Path
     progress: Progress
@@ -200,7 +202,7 @@ class _FurtherRuns:
 
 def _session(
     options: Options,
-    way: Way,
+    way: EntryPoint,
     python: Path,
     folder: Path,
     progress: Progress,

@@ -16,7 +16,7 @@ from reporter.diagnose.ladder import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
 from reporter.publish.result import RECORDING
-from reporter.recording.entry_points import way_of
+from reporter.recording.entry_points import entry_point_of
 from reporter.report.captured_call import CapturedCall
 
 #: So many fresh processes are to show the failure of a program before it is reported.
@@ -80,7 +80,7 @@ def prepare(options: Options) -> interpreter.InterpreterInfo:
         raise UsageError(f"--rungs names {unknown[0]!r}; there are: {', '.join(RUNGS)}")
     python = interpreter.find(options)
     info = interpreter.probe(python)
-    way_of(options, python)
+    entry_point_of(options, python)
     return info
 
 

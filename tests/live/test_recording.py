@@ -16,7 +16,7 @@ import pytest
 
 from reporter.core.errors import CannotJudgeError
 from reporter.recording import questions
-from reporter.recording.entry_points import Way, refuse_run
+from reporter.recording.entry_points import EntryPoint, refuse_run
 from reporter.recording.findings import Recording
 from tests.support import interpreter, scripts
 from tests.support.watched import BESIDE, session, watch
@@ -194,7 +194,7 @@ def test_a_script_that_ends_its_parent_does_not_end_the_tool(record: Record) -> 
     recording = record("ends_its_parent", python=interpreter.COLD)
     assert (recording.parent_ended_by, recording.exit, recording.calls) == ("SIGKILL", None, 0)
     with pytest.raises(CannotJudgeError, match="was ended.*SIGKILL"):
-        refuse_run(Way("script", ("script.py",), Path()), recording)
+        refuse_run(EntryPoint("script", ("script.py",), Path()), recording)
     recording.close()
 
 

@@ -47,7 +47,7 @@ def check_settings(python: Path) -> None:
     """Changed settings are told with harmless values, next to all the words of torch, and nobody is
     named.
     """
-    found = probe(python, "find_changed_settings")
+    found = probe(python, "changed_settings")
     env = found["env"]
     check_cost(found["cost"])
     assert found["cost_of_words"]["calls"] < 400_000 and not found["cost_of_words"]["programs"]

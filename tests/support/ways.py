@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
-from reporter.recording.entry_points import check_early, facts_for, refuse_run, way_of
+from reporter.recording.entry_points import check_early, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
 from reporter.recording.session import RecordingSession, WatchedProgram, Watching
 from tests.support.places import ROOT
@@ -35,7 +35,7 @@ def run(folder: Path, *words: str, python: Path, timeout: float = 600) -> Record
     """The recording of what `words` start, refused as the command would refuse it."""
     asked = options(folder, *words)
     check_early(asked)
-    way = way_of(asked, python)
+    way = entry_point_of(asked, python)
     program = WatchedProgram(
         python, tuple(way.command), way.cwd, folder / "cache", facts_for(way), way.variables()
     )
