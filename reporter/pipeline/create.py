@@ -3,8 +3,10 @@
     record → diagnose → capture → reduce → verify → measure → audit → publish
 
 Two kinds of program go through the same stages: the calls that a script compiles with torch
-(`torch_program`), and Triton kernels that a script defines itself (`triton_program`). Whatever was
-captured before an interruption stays in `private/` of the output folder, where `--resume` finds it.
+(`torch_program`), and Triton kernels that a script defines itself (`triton_program`). For the
+former each stage is the module of its name beside this one; audit and publish are
+`reporter.publish.write`. Whatever was captured before an interruption stays in `private/` of the
+output folder, where `--resume` finds it.
 """
 
 from __future__ import annotations

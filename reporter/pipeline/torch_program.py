@@ -21,15 +21,15 @@ from reporter.evidence.repro import ReproEvidence, ShownFailure, of_repro
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.execution.journal import Journal
 from reporter.kernels import generated
-from reporter.pipeline.build import ReproBuilder
 from reporter.pipeline.capture import capture_call
 from reporter.pipeline.diagnose import DiagnosedRun, diagnose_recording
 from reporter.pipeline.early_answer import EarlyAnswer
 from reporter.pipeline.extras import Extras
-from reporter.pipeline.program_search import ReducedProgram
+from reporter.pipeline.measure import Measurement
 from reporter.pipeline.record import record_program
+from reporter.pipeline.reduce import ProgramSearch, ReducedProgram
 from reporter.pipeline.run import Run
-from reporter.pipeline.verification import VerifiedRepro
+from reporter.pipeline.verify import Verification, VerifiedRepro
 from reporter.publish.result import (
     EVIDENCE,
     JOURNAL,
@@ -84,7 +84,6 @@ class TorchProgram:
         self.run = run
         self.seen = seen
         self._open = contextlib.ExitStack()
-        self._builder: ReproBuilder | None = None
         self._call_session: CallSession | None = None
         self._early: EarlyAnswer | None = None
         self.workers = WorkerSet(run.options, run.info.path, run.folder, run.others)
@@ -149,19 +148,19 @@ class TorchProgram:
         journal = Journal(self.run.output / "private" / JOURNAL, subject)
         self._open.enter_context(journal)
         assert self._early is not None
-        self._builder = ReproBuilder(captured, self.run, self.workers, journal, self._early.smaller)
-        return self._builder.reduce()
+        smaller = self._early.smaller
+        return ProgramSearch(captured, self.run, self.workers, journal, smaller).reduce()
 
     def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The final text in fresh processes. Raises CannotJudgeError."""
-        return self.builder.verify(reduced)
+        return Verification(reduced.captured, self.run, self.workers).verify(reduced)
 
     def measure(self, verified: VerifiedRepro) -> MeasuredRepro:
         """Ablation, culprit, regression test and pictures; then torch's own tools on the text."""
         extras = Extras(self.run.progress, not self.run.options.quick, self.run.end)
-        built = self.builder.measure(verified, extras)
-        tools = self._tools(built, extras) if self.run.options.evidence else None
-        return MeasuredRepro(self.builder.captured, built, tools, tuple(extras.left_out))
+        built = Measurement(verified, self.run, self.workers).measure(extras)
+        tools = self._tools(verified, built, extras) if self.run.options.evidence else None
+        return MeasuredRepro(verified.captured, built, tools, tuple(extras.left_out))
 
     def audit(self, measured: MeasuredRepro) -> Outgoing:
         """The report as it leaves. Raises LeakError, UsageError."""
@@ -186,12 +185,6 @@ class TorchProgram:
             lines = (*ladder_lines(document), *lines)
         return RunResult(report, 0 if captured.is_bug else NO_BUG, lines)
 
-    @property
-    def builder(self) -> ReproBuilder:
-        """The search, from `reduce` on."""
-        assert self._builder is not None
-        return self._builder
-
     def _keep(self, captured: CapturedCall) -> CapturedCall:
         """The recording as a resumed run will find it in `private/`."""
         output = self.run.output
@@ -205,17 +198,19 @@ class TorchProgram:
         self.run.progress.note(f"if interrupted, go on with: bugreport create --resume {output}")
         return captured
 
-    def _tools(self, built: BuiltRepro, extras: Extras) -> ReproEvidence | None:
+    def _tools(
+        self, verified: VerifiedRepro, built: BuiltRepro, extras: Extras
+    ) -> ReproEvidence | None:
         """What torch's tools say of the final text."""
         assert self.run.output is not None
         private = self.run.output / "private" / EVIDENCE
         found = extras.measure(
             "evidence",
             "torch's own tools on the repro and on the call",
-            lambda: self._evidence(built, private),
+            lambda: self._evidence(verified, built, private),
             None,
         )
-        if found is None or self.builder.captured.layer not in INDUCTOR_LAYERS:
+        if found is None or verified.captured.layer not in INDUCTOR_LAYERS:
             return found
         kernels = extras.measure(
             "triton",
@@ -230,9 +225,9 @@ class TorchProgram:
         )
         return replace(found, generated=kernels)
 
-    def _evidence(self, built: BuiltRepro, private: Path) -> ReproEvidence:
+    def _evidence(self, verified: VerifiedRepro, built: BuiltRepro, private: Path) -> ReproEvidence:
         """What the tools say of the text; what they say of the call stays in `private`."""
-        captured = self.builder.captured
+        captured = verified.captured
         budget = self.run.within(self.run.options.evidence)
         of_call = None
         if self._call_session is not None:
@@ -246,7 +241,7 @@ class TorchProgram:
             budget,
             keep=private / "repro",
             warm=self.workers.warm,
-            watched=self.builder.verification.watched.get(built.text),
+            watched=verified.watched,
         )
         if of_call is not None:
             of_call.result()

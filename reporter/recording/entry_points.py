@@ -2,8 +2,8 @@
 the standard input.
 
 Everything that a way in needs is found out here, before anything runs: what the target executes
-(`EntryPoint`), which texts are private though no file on the disk holds them, and every mistake that can
-be named in advance.
+(`EntryPoint`), which texts are private though no file on the disk holds them, and every mistake
+that can be named in advance.
 """
 
 from __future__ import annotations

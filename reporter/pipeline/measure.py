@@ -1,11 +1,10 @@
-"""The second half of a run: from a recording to a reduced, verified repro, by nothing but complete
-candidate texts.
+"""The sixth stage of `create`: what the report says beside the repro, all of it measured on the
+final text.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,17 +20,14 @@ from reporter.diagnose.details.culprit import SearchBudget, SuspectedBug, find
 from reporter.diagnose.details.experiment import pool_experiment
 from reporter.diagnose.details.switches import SWITCHES as LAYERS
 from reporter.diagnose.explain import public_summary
-from reporter.execution.journal import Journal
 from reporter.pipeline.extras import Extras
-from reporter.pipeline.measurements import FinalText, measure
-from reporter.pipeline.program_search import ProgramSearch, ReducedProgram
+from reporter.pipeline.final_text import FinalText, measure
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.pipeline.verification import Verification, VerifiedRepro
+from reporter.pipeline.verify import VerifiedRepro, process_limit
 from reporter.publish.result import BuiltRepro, Measurements
 from reporter.reduce import source_candidates
 from reporter.reduce.other_failures import Other
 from reporter.reduce.workers import WorkerSet
-from reporter.report.captured_call import CapturedCall
 from reporter.report.sections import CulpritSection, RungRow
 from reporter.verify.ablation import ablation
 from reporter.verify.neighbours import NeighbourResult, find_neighbours
@@ -45,46 +41,27 @@ _SHARE_OF_NEIGHBOURS = 0.2
 _LEAST_FOR_NEIGHBOURS, _MOST_FOR_NEIGHBOURS = 10.0, 30.0
 
 
-class ReproBuilder:
-    """From a recording to a repro: `search`, `verification`, and what is measured on the result.
+class Measurement:
+    """Everything that is measured on a verified repro."""
 
-    Its stages are called in the order in which they stand here.
-    """
-
-    def __init__(
-        self,
-        captured: CapturedCall,
-        run: Run,
-        workers: WorkerSet,
-        journal: Journal | None,
-        on_smaller: Callable[[Candidate, str], None] = lambda _, __: None,
-    ) -> None:
-        self.search = ProgramSearch(captured, run, workers, journal, on_smaller)
-        self.verification = Verification(captured, run, workers)
+    def __init__(self, verified: VerifiedRepro, run: Run, workers: WorkerSet) -> None:
+        captured = verified.captured
+        assert captured.signature is not None
+        self.verified = verified
         self.captured = captured
-        self.wanted = self.search.wanted
-        self.options = run.options
-        self.within = run.within
-        self.progress = run.progress
+        self.wanted = captured.signature
+        self.run = run
         self.pool = workers.pool
         self.warm = workers.warm
         self.fresh = workers.fresh
         self.contrasts = workers.contrasts
-        self.started = run.started
 
-    def reduce(self) -> ReducedProgram:
-        """The smallest public program that shows the failure in a warm worker.
+    def measure(self, extras: Extras) -> BuiltRepro:
+        """The repro with its ablation, culprit, neighbours, regression test and pictures.
 
-        Raises CannotJudgeError if no public program shows it.
+        What `extras` leaves out, as there is no time for it, is empty.
         """
-        return self.search.reduce()
-
-    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
-        """The formatted text in fresh processes. Raises CannotJudgeError if none shows it."""
-        return self.verification.verify(reduced, self.search.accepted)
-
-    def measure(self, verified: VerifiedRepro, extras: Extras) -> BuiltRepro:
-        """What the report says beside the repro, all of it measured on the final text."""
+        verified = self.verified
         text, cold, reduced = verified.text, verified.cold, verified.reduced
         # the harness judges each row with float64, which a plain comparison does not
         harness = verified.harness
@@ -115,15 +92,15 @@ class ReproBuilder:
         shown = extras.measure(
             "test and pictures",
             "from the final text",
-            lambda: self._measurements(verified, summary),
+            lambda: self._measurements(summary),
             None,
         )
         others: tuple[Other, ...] = ()
-        if self.search.others.all():
+        if reduced.others.all():
             others = extras.measure(
                 "other findings",
                 "fresh processes",
-                lambda: self.search.others.confirm(
+                lambda: reduced.others.confirm(
                     Path(self.captured.python), 4 * self.pool.time_limit, self.warm
                 ),
                 (),
@@ -137,14 +114,14 @@ class ReproBuilder:
             reproduced=(verified.hits, len(cold)),
             ablation=rows,
             culprit=culprit,
-            counts=self.search.scheduler.counts,
+            counts=reduced.counts,
             others=tuple(replace(other, text=format_program(other.text)) for other in others),
-            unverified=self.search.others.all(),
+            unverified=reduced.others.all(),
             differs_from=verified.differs_from,
             different=reduced.different,
             history=(
-                *self.search.history,
-                (self.search.scheduler.counts.settled, *_size(reduced.candidate, text)),
+                *reduced.history,
+                (reduced.counts.settled, *_size(reduced.candidate, text)),
             ),
             summary=summary,
             measured=shown,
@@ -152,10 +129,11 @@ class ReproBuilder:
             numbers_left=numbers_left(text, verified.needed),
         )
 
-    def _measurements(self, verified: VerifiedRepro, summary: str) -> Measurements:
+    def _measurements(self, summary: str) -> Measurements:
         """The regression test, verified, and the numbers of the pictures, all from the final
         program.
         """
+        verified = self.verified
         seconds = max(answer.seconds for answer in verified.cold)
         verdict = {
             "kind": str(self.wanted.kind),
@@ -171,17 +149,19 @@ class ReproBuilder:
             tuple(self.contrasts),
             matcher(self.wanted),
         )
-        return measure(subject, self.verification.limit(), seconds, self.options.jobs)
+        limit = process_limit(self.captured, self.run, self.pool)
+        return measure(subject, limit, seconds, self.run.options.jobs)
 
     def _has_neighbours(self) -> bool:
         """Whether other programs are tried; of what hangs each would take the whole limit."""
         is_hang = self.captured.kind == Kind.HANG
-        return not (self.search.as_whole or is_hang or self.search.backend is not None)
+        is_whole = self.captured.whole is not None
+        return not (is_whole or is_hang or self.verified.reduced.own_backend)
 
     def _for_neighbours(self) -> float:
         """Seconds for the programs next to the repro."""
-        share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.started)
-        return self.within(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
+        share = _SHARE_OF_NEIGHBOURS * (time.monotonic() - self.run.started)
+        return self.run.within(max(_LEAST_FOR_NEIGHBOURS, min(_MOST_FOR_NEIGHBOURS, share)))
 
     def _culprit(self, text: str, check: ReproCheck) -> CulpritSection | None:
         """The pass or operator at fault and the settings that avoid it, measured on the repro
@@ -194,8 +174,8 @@ class ReproBuilder:
         return find(
             pool_experiment(self.pool, text, self.wanted),
             SuspectedBug(layer, self.wanted.kind, mode=mode),
-            SearchBudget(self.within(CULPRIT_BUDGET), self.options.jobs),
-            self.progress.note if self.options.verbose else lambda _: None,
+            SearchBudget(self.run.within(CULPRIT_BUDGET), self.run.options.jobs),
+            self.run.progress.note if self.run.options.verbose else lambda _: None,
         )
 
 

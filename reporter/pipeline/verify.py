@@ -1,4 +1,4 @@
-"""The final text of a program, and what fresh processes show of it."""
+"""The fifth stage of `create`: the final text of a program, and what fresh processes show of it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reporter.core.kinds import Backend, Kind
 from reporter.core.plain import Json
 from reporter.evidence.repro import TOOLS
 from reporter.execution.control import needs_control
-from reporter.pipeline.program_search import SHORTEST_HANG, ReducedProgram
+from reporter.execution.worker_pool import WorkerPool
+from reporter.pipeline.reduce import SHORTEST_HANG, ReducedProgram
 from reporter.pipeline.run import FRESH_PROCESSES, Run
-from reporter.reduce.accepted import AcceptedCandidates
 from reporter.reduce.contrast import verify
 from reporter.reduce.workers import WorkerSet
 from reporter.report.captured_call import CapturedCall
@@ -40,20 +40,26 @@ class VerifiedRepro:
     differs_from: tuple[Json, ...]
     #: Numbers of the private program without which the failure is not there.
     needed: frozenset[float]
+    #: Where torch's own tools left what they found of the text, if it ran with them.
+    watched: Path | None = None
+
+    @property
+    def captured(self) -> CapturedCall:
+        """What the program was made from."""
+        return self.reduced.captured
 
 
 class Verification:
     """Holds the smallest candidate's text to fresh processes, here and in each interpreter that it
     must pass in.
-
-    `watched`: of texts that ran with torch's own tools on, the folders with what those found.
     """
 
     def __init__(self, captured: CapturedCall, run: Run, workers: WorkerSet) -> None:
         assert captured.signature is not None
+        self.captured = captured
+        self.run = run
         self.wanted = captured.signature
         self.options = run.options
-        self.within = run.within
         self.progress = run.progress
         self.folder = run.folder
         self.pool = workers.pool
@@ -63,9 +69,9 @@ class Verification:
         self.is_hang = captured.kind == Kind.HANG
         is_private = not self.as_whole and not run.options.keep_source
         self.private = private_numbers(captured) if is_private else frozenset()
-        self.watched: dict[str, Path] = {}
+        self._watched: dict[str, Path] = {}
 
-    def verify(self, reduced: ReducedProgram, accepted: AcceptedCandidates) -> VerifiedRepro:
+    def verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """The formatted text in fresh processes, here and in each interpreter it must pass in.
 
         Where warm workers alone show the smallest candidate, the smallest one that fresh processes
@@ -84,7 +90,7 @@ class Verification:
             "the smallest program fails in warm workers alone: looking for the smallest one that"
             " fresh processes show"
         )
-        earlier = accepted.last_that(self._is_shown_cold)
+        earlier = reduced.accepted.last_that(self._is_shown_cold)
         if earlier is not None:
             verified = self._verify(replace(reduced, candidate=earlier))
         if not verified.hits:
@@ -96,7 +102,9 @@ class Verification:
 
     def _is_shown_cold(self, candidate: Candidate) -> bool:
         text = format_program(candidate.text())
-        return matcher(self.wanted)(self.fresh.again(text, self.limit()))
+        return matcher(self.wanted)(
+            self.fresh.again(text, process_limit(self.captured, self.run, self.pool))
+        )
 
     def _verify(self, reduced: ReducedProgram) -> VerifiedRepro:
         """One candidate in fresh processes; without `hits` where none of them shows the failure."""
@@ -124,7 +132,17 @@ class Verification:
         # a failure that comes and goes has to stay away there as often as it was looked for here
         runs = 1 if hits == FRESH_PROCESSES else FRESH_PROCESSES
         differs_from = verify(self.contrasts, text, runs, self.options.jobs) if hits else ()
-        return VerifiedRepro(reduced, text, harness, parts, cold, hits, differs_from, needed)
+        return VerifiedRepro(
+            reduced,
+            text,
+            harness,
+            parts,
+            cold,
+            hits,
+            differs_from,
+            needed,
+            self._watched.get(text),
+        )
 
     def _fresh(self, text: str) -> tuple[tuple[Answer, ...], int]:
         """What fresh processes showed of a text, and how often it was the failure; never where its
@@ -139,7 +157,7 @@ class Verification:
         """What fresh processes show of a text, one of them really cold; and its control run, for a
         text that needs one.
         """
-        limit = self.limit()
+        limit = process_limit(self.captured, self.run, self.pool)
         # what hangs is waited for, and that costs the same for three
         is_hang = self.is_hang
         jobs = FRESH_PROCESSES if is_hang else min(FRESH_PROCESSES, self.options.jobs)
@@ -159,25 +177,26 @@ class Verification:
         """A fresh process with torch's own tools on, whose evidence is kept; an ordinary one where
         they change what comes of it.
         """
-        folder = self.folder / f"watched-{len(self.watched)}"
+        folder = self.folder / f"watched-{len(self._watched)}"
         answer = self.fresh.run_watched(text, limit, TOOLS, folder)
         if not matcher(self.wanted)(answer):
             return self.fresh.again(text, limit)
         if folder.is_dir():
-            self.watched[text] = folder
+            self._watched[text] = folder
         return answer
-
-    def limit(self) -> float:
-        """Seconds for a fresh process.
-
-        One that hangs takes all of them, so it gets what tells it from a slow one.
-        """
-        ample = max(self.options.timeout, 4 * self.pool.time_limit)
-        if self.is_hang:
-            return max(SHORTEST_HANG, self.within(min(ample, 3 * self.pool.time_limit)))
-        return ample
 
     @staticmethod
     def _compiles_with_inductor(check: ReproCheck) -> bool:
         backend = dict(check.arguments).get("backend", repr(Backend.INDUCTOR.value))
         return check.compiler == COMPILE and backend == repr(Backend.INDUCTOR.value)
+
+
+def process_limit(captured: CapturedCall, run: Run, pool: WorkerPool) -> float:
+    """Seconds for a fresh process with the final text.
+
+    One that hangs takes all of them, so it gets what tells it from a slow one.
+    """
+    ample = max(run.options.timeout, 4 * pool.time_limit)
+    if captured.kind == Kind.HANG:
+        return max(SHORTEST_HANG, run.within(min(ample, 3 * pool.time_limit)))
+    return ample

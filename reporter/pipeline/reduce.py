@@ -1,5 +1,5 @@
-"""The search for the smallest public program that shows the failure, by nothing but complete
-candidate texts in warm workers.
+"""The fourth stage of `create`: the search for the smallest public program that shows the failure,
+by nothing but complete candidate texts in warm workers.
 """
 
 from __future__ import annotations
@@ -38,17 +38,31 @@ SHORTEST_HANG = 20.0
 
 @dataclass(frozen=True)
 class ReducedProgram:
-    """The smallest candidate found, and how it differs from stock."""
+    """The smallest candidate found in warm workers, and what the search knows beside it.
 
+    Attributes:
+        captured: what the search started from.
+        accepted: every candidate that showed the failure, each smaller than the one before.
+        others: failures of other sorts that candidates showed.
+        history: (candidates settled, tensor operations, lines), each time the program got smaller.
+        different: how a whole model differs from stock layers.
+        own_backend: whether it is compiled by a backend of the user's own.
+    """
+
+    captured: CapturedCall
     candidate: Candidate
+    accepted: AcceptedCandidates
+    others: Others
+    counts: Counts
+    history: tuple[tuple[int, int, int], ...]
     different: Difference | None = None
+    own_backend: bool = False
 
 
 class ProgramSearch:
-    """From a recording to the smallest candidate, in warm workers.
+    """From a captured call to the smallest candidate, in warm workers.
 
     `on_smaller` gets each program that shows the failure as the search goes on, with its size.
-    `accepted` are those programs, `others` the failures of other sorts that candidates showed.
     """
 
     def __init__(
@@ -111,7 +125,16 @@ class ProgramSearch:
         if self.as_whole:
             self.progress.stage("needs", "what the model needs beside stock layers to fail")
             different = traced_model.differs_from_stock(self.captured, reduced, self.ask)
-        return ReducedProgram(reduced, different)
+        return ReducedProgram(
+            self.captured,
+            reduced,
+            self.accepted,
+            self.others,
+            self.scheduler.counts,
+            tuple(self.history),
+            different,
+            self.backend is not None,
+        )
 
     def _count(self, counts: Counts) -> None:
         self.progress.update(counts.settled, self.size)
