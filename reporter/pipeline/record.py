@@ -21,7 +21,8 @@ from reporter.pipeline.run import Run
 from reporter.recording.entry_points import EntryPoint, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
 from reporter.recording.operators import OperatorWatch
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 
 #: Of the time that is left to a run with a budget: what the script may take.
 _SHARE_OF_SCRIPT = 0.4

@@ -18,7 +18,8 @@ from reporter.core.errors import CannotJudgeError, UsageError
 from reporter.core.kinds import Kind, Layer, Symptom
 from reporter.core.settings import Options
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from reporter.report.sections import Report, Verdict
 
 _CONNECT_SECONDS = 60.0

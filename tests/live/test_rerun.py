@@ -13,7 +13,8 @@ import pytest
 from collectors.protocol import Rung
 from reporter.recording import questions
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from tests.support import interpreter
 from tests.support.scripts import text
 from tests.support.waiting import PATIENCE, is_running, until

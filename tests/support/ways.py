@@ -11,7 +11,8 @@ from reporter.core.setting_sources import resolve
 from reporter.core.settings import Options
 from reporter.recording.entry_points import check_early, entry_point_of, facts_for, refuse_run
 from reporter.recording.findings import Recording
-from reporter.recording.session import RecordingSession, WatchedProgram, Watching
+from reporter.recording.session import RecordingSession
+from reporter.recording.watching import WatchedProgram, Watching
 from tests.support.places import ROOT
 from tests.support.scripts import text
 
