@@ -32,7 +32,7 @@ from reporter.publish.write import Destination, Outgoing
 from reporter.report.fingerprint import Fingerprint
 from reporter.report.sections import AuditSummary, Report
 from reporter.store.reports import key_of
-from templates.evidence import Evidence
+from templates.material import IssueMaterial
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]
         timing=to.timing or None,
         not_measured=to.not_measured or None,
     )
-    evidence = Evidence(
+    material = IssueMaterial(
         repro=finished.repro,
         environment=environment,
         version=version(),
@@ -88,13 +88,13 @@ def audit(to: Destination, finished: FinishedKernel, note: Callable[[str], None]
         key=key_of(finished.repro),
         form=form.name if form.folder is None else "own",
     )
-    report, files = render(report, evidence, form, finished.test, note)
+    report, files = render(report, material, form, finished.test, note)
     result = check_outgoing(
         files,
         terms,
         internals=allowing.internals,
         identity=identity,
-        allowed=(*allowing.allowed, evidence.key),
+        allowed=(*allowing.allowed, material.key),
     )
     private = {**finished.private, GATE: allowing.dumps(), **for_later(form, files)}
     if not result.passed:

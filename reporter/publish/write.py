@@ -68,9 +68,9 @@ from reporter.report.sections import (
 from reporter.store.reports import key_of
 from reporter.whole_model.source_model import classes as source_classes
 from reporter.whole_model.traced_model import describe_equivalence, mapping
-from templates.evidence import Evidence
 from templates.forms import IssueForm
 from templates.log import last_words
+from templates.material import IssueMaterial
 from templates.regression import render_test
 from templates.releases import regressions
 from templates.side_by_side import side_by_side
@@ -128,8 +128,8 @@ def audit(
     form = choose(options, captured.layer)
     for shown in (*(found.less_and_less() if found else ()), None):
         report = _report(captured, built, run, count_terms(terms, identity), form, shown)
-        evidence = _evidence(options, captured, built, form, shown)
-        report, files = _files(built, report, evidence, form, note)
+        material = _material(options, captured, built, form, shown)
+        report, files = _files(built, report, material, form, note)
         if shown and shown.trace:
             files[TRACE] = shown.trace
         result = check_outgoing(
@@ -153,8 +153,8 @@ def audit(
         run.output,
         captured.python,
         options.repo or form.repository or "OWNER/REPO",
-        evidence.culprit,
-        evidence.workaround or _right_backend(report),
+        material.culprit,
+        material.workaround or _right_backend(report),
     )
     return Outgoing(summary, files, private, (RECORDING, JOURNAL, EVIDENCE))
 
@@ -330,7 +330,7 @@ def _message(failure: Mapping[str, Any]) -> str:
 def _files(
     built: BuiltRepro,
     report: Report,
-    evidence: Evidence,
+    material: IssueMaterial,
     form: IssueForm,
     note: Callable[[str], None],
 ) -> tuple[Report, dict[str, str]]:
@@ -341,7 +341,7 @@ def _files(
     shown = built.measured
     return render(
         report,
-        evidence,
+        material,
         form,
         shown.test if shown else format_program(render_test(report.to_json(), built.text)),
         note,
@@ -350,16 +350,16 @@ def _files(
     )
 
 
-def _evidence(
+def _material(
     options: IssueOptions,
     captured: CapturedCall,
     built: BuiltRepro,
     form: IssueForm,
     found: ReproEvidence | None,
-) -> Evidence:
+) -> IssueMaterial:
     """What the issue says beside the report's numbers."""
     log = str(_failure(built).get("traceback", "")) or _stacks(built)
-    return Evidence(
+    return IssueMaterial(
         repro=built.text,
         environment={
             **captured.environment,
