@@ -11,6 +11,7 @@ from dataclasses import replace
 from collectors.protocol import Comparison
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
 from reporter.core.signature import Signature
+from reporter.diagnose.comparisons import describe, gravest
 from reporter.diagnose.excuses import (
     OF_EAGER,
     OF_RANDOM_NUMBERS,
@@ -20,15 +21,7 @@ from reporter.diagnose.excuses import (
     harmless,
     significant_differences,
 )
-from reporter.diagnose.ladder import (
-    AGAIN,
-    EAGER,
-    EXACT,
-    Climber,
-    MeasuredRung,
-    describe,
-    gravest,
-)
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     first_bad,
@@ -37,6 +30,7 @@ from reporter.diagnose.measuring import (
     often,
     steadiness,
 )
+from reporter.diagnose.rungs import AGAIN, EAGER, EXACT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import SIDE_EFFECT, is_state, without_state
 

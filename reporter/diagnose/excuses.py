@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 from collectors.protocol import Comparison, ValueDifference
 from reporter.core.kinds import Backend, Kind, Layer, RungOutcome
-from reporter.diagnose.ladder import (
+from reporter.diagnose.comparisons import describe
+from reporter.diagnose.ladder import Climber, MeasuredRung, reference
+from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.rungs import (
     AGAIN,
     EAGER,
     EXACT,
@@ -28,12 +31,7 @@ from reporter.diagnose.ladder import (
     RECAST,
     REORDERED,
     TORCH_COMPILE_RANDOM,
-    Climber,
-    MeasuredRung,
-    describe,
-    reference,
 )
-from reporter.diagnose.measuring import make_diagnosis
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.side_effects import SIDE_EFFECT
 

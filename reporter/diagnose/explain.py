@@ -11,7 +11,7 @@ from anonymizer.graph.boilerplate import AOTI, COMPILE, EAGER, EXPORT, SIDE_EFFE
 from reporter.core.answer import Answer
 from reporter.core.kinds import CRASHES, Kind, Layer
 from reporter.core.settings import ProgramOptions
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
 from reporter.diagnose.stacks import is_raised_while_running
 from reporter.report.captured_call import CapturedCall
 from templates.wording import (

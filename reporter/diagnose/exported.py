@@ -14,8 +14,9 @@ from collectors.protocol import Failure
 from reporter.core.errors import CannotJudgeError
 from reporter.core.kinds import Compiler, Kind, Layer, RungOutcome
 from reporter.diagnose import limits
-from reporter.diagnose.ladder import EAGER, REFINED, STATIC, Climber
+from reporter.diagnose.ladder import Climber
 from reporter.diagnose.measuring import make_diagnosis
+from reporter.diagnose.rungs import EAGER, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 
 _FIXES = "Suggested fixes:"

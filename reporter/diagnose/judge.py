@@ -23,7 +23,7 @@ from reporter.diagnose.eager_faults import judge_operator
 from reporter.diagnose.eager_values import judge_value
 from reporter.diagnose.excuses import OF_EXCEPTIONS, excuse
 from reporter.diagnose.exported import excuse_refusal
-from reporter.diagnose.ladder import AGAIN, EAGER, IN_PARTS, Climber, MeasuredRung
+from reporter.diagnose.ladder import Climber, MeasuredRung
 from reporter.diagnose.measuring import (
     climb,
     climb_from_the_top,
@@ -35,6 +35,7 @@ from reporter.diagnose.measuring import (
     steadiness,
 )
 from reporter.diagnose.no_finding import judge_stated_limit, script_failed, without_finding
+from reporter.diagnose.rungs import AGAIN, EAGER, IN_PARTS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording.findings import Finding, Recording
 

@@ -19,7 +19,8 @@ from reporter.core.kinds import (
     RungOutcome,
     layer_of,
 )
-from reporter.diagnose.ladder import DECOMPOSED, EXPORT, RUNGS_OF, Climber, MeasuredRung
+from reporter.diagnose.ladder import Climber, MeasuredRung
+from reporter.diagnose.rungs import DECOMPOSED, EXPORT, RUNGS_OF
 from reporter.diagnose.verdict import Diagnosis
 
 #: How often a failure that does not come back at once is tried again.

@@ -21,8 +21,9 @@ from collectors.protocol import (
 )
 from reporter.core.errors import UsageError
 from reporter.core.settings import Options
+from reporter.diagnose.comparisons import worst_value
 from reporter.diagnose.explain import command
-from reporter.diagnose.ladder import Ladder, MeasuredRung, worst_value
+from reporter.diagnose.ladder import Ladder, MeasuredRung
 from reporter.diagnose.verdict import Diagnosis
 from reporter.pipeline.diagnose import DiagnosedRun
 from reporter.pipeline.run import Run

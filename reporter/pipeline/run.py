@@ -12,7 +12,7 @@ from pathlib import Path
 from reporter.core.errors import UsageError
 from reporter.core.progress import open_progress
 from reporter.core.settings import Options
-from reporter.diagnose.ladder import RUNGS
+from reporter.diagnose.rungs import RUNGS
 from reporter.execution import interpreter
 from reporter.execution.usage import MeteredProgress
 from reporter.publish.result import RECORDING

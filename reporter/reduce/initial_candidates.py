@@ -37,7 +37,7 @@ from reporter.core.kinds import (
     Layer,
     RungOutcome,
 )
-from reporter.diagnose.ladder import EAGER, EXACT, NON_STRICT, STRICT
+from reporter.diagnose.rungs import EAGER, EXACT, NON_STRICT, STRICT
 from reporter.diagnose.verdict import Diagnosis
 from reporter.recording import questions
 from reporter.reduce.pieces import parts

@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 
 from reporter.core.kinds import Kind, Layer, RungOutcome
 from reporter.core.plain import Json
-from reporter.diagnose.ladder import CUSTOM, RUNGS, RUNGS_OF
+from reporter.diagnose.rungs import CUSTOM, RUNGS, RUNGS_OF
 from reporter.execution.interpreter import InterpreterInfo
 from reporter.sandbox import Limits, prepare
 from reporter.sandbox.limits import GIB, MIB

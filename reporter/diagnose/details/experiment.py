@@ -39,7 +39,7 @@ from reporter.core.kinds import (
 from reporter.core.plain import Json
 from reporter.core.signature import Signature, of_crash, same_crash
 from reporter.diagnose.details.switches import UNSET, ConfigSwitch, Settings
-from reporter.diagnose.ladder import EAGER, EXACT, OTHER_RUNS
+from reporter.diagnose.rungs import EAGER, EXACT, OTHER_RUNS
 from reporter.diagnose.verdict import Diagnosis
 from reporter.execution.worker_pool import WorkerPool
 from reporter.recording import questions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reporter.diagnose.ladder import (
+from reporter.diagnose.rungs import (
     AGAIN,
     EAGER,
     ELSEWHERE,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reporter.diagnose.eager_faults import may_be_torch, place_of
-from reporter.diagnose.ladder import AGAIN, EAGER
+from reporter.diagnose.rungs import AGAIN, EAGER
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import DEADLY, EQUAL, raises, recording, verdict
 

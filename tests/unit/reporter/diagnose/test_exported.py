@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reporter.core.errors import CannotJudgeError
-from reporter.diagnose.ladder import EXPORT, MODEL, REFINED, STATIC
+from reporter.diagnose.rungs import EXPORT, MODEL, REFINED, STATIC
 from reporter.diagnose.verdict import Diagnosis
 from tests.support.made_up_call import EQUAL, WRONG, MadeUp, raises, verdict
 

@@ -12,8 +12,8 @@ from reporter.core.errors import CannotJudgeError
 from reporter.core.settings import Options
 from reporter.diagnose.explain import command
 from reporter.diagnose.judge import judge, tight
-from reporter.diagnose.ladder import AGAIN, EAGER, RUNGS
 from reporter.diagnose.no_finding import script_failed
+from reporter.diagnose.rungs import AGAIN, EAGER, RUNGS
 from reporter.diagnose.verdict import BUGS, Diagnosis
 from tests.support.made_up_call import (
     DEADLY,

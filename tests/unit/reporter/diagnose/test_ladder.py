@@ -9,16 +9,9 @@ import pytest
 
 from reporter.core.kinds import RungOutcome
 from reporter.diagnose import ladder
-from reporter.diagnose.ladder import (
-    AGAIN,
-    EAGER,
-    EXACT,
-    RUNGS,
-    Climber,
-    Ladder,
-    MeasuredRung,
-    describe,
-)
+from reporter.diagnose.comparisons import describe, worst_value
+from reporter.diagnose.ladder import Climber, Ladder, MeasuredRung
+from reporter.diagnose.rungs import AGAIN, EAGER, EXACT, RUNGS
 from reporter.recording.questions import CallQuestion
 from tests.support.made_up_call import (
     DEADLY,
@@ -374,9 +367,9 @@ def test_a_difference_without_a_number_has_none() -> None:
 def test_the_worst_value_is_the_largest_that_the_rule_minds() -> None:
     minded = value("output 1", max_abs_error=0.1), value("output 2", max_abs_error=0.3)
     large = value("output 0", same=True, max_abs_error=9.0)
-    worst = ladder.worst_value(compared(large, *minded))
+    worst = worst_value(compared(large, *minded))
     assert worst is not None and worst["where"] == "output 2"
     only = compared(large, value("output 3", same=True, max_abs_error=None))
-    worst = ladder.worst_value(only)
+    worst = worst_value(only)
     assert worst is not None and worst["where"] == "output 0"
-    assert ladder.worst_value(EQUAL) is None
+    assert worst_value(EQUAL) is None
